@@ -30,7 +30,6 @@ WORK = 2 * 10**8  # digits that take part in products, about: a minute at most
 POINTS = 256  # of a curve that dominates several pairs of laws
 UNIT, MOST_BYTES = 1 << 160, 1 << 24  # of the bounds of e to the power of epsilon; of a file
 
-
 spent, most = 0, WORK
 
 
@@ -370,13 +369,13 @@ def shuffled(plan, relation, e, witness):
 
 def refuted(plan, relation, epsilon, e, lost):
     """Whether delta at epsilon, of which e is e's power from above, is more than that."""
-    top, bottom, nats, times = pure(plan, relation, set())
+    top, bottom, nats, times = pure(plan, relation, seen := set())
+    need("post-processing" not in seen, "no lower bound is known of this plan")
     if plan["word"] in ("repeat", "compose"):  # runs on other inputs each, so that all may lose the most at once
         more = epsilon < nats * times or exponential(epsilon / times - nats)[1] * bottom < top
         return more and lost == 0 and relation == "replace-one"
     if plan["word"] == "laplace":
         return epsilon < nats and 1 - 1 / exponential((nats - epsilon) / 2)[0] > lost
-    need(plan["word"] not in ("shuffle", "sum"), "no lower bound is known of this plan")
     return max(hockey_stick(cells, e) for cells in cases(plan, relation)) > lost
 
 def check(proof, work=WORK):
@@ -388,8 +387,9 @@ def check(proof, work=WORK):
     need(type(plan) is dict and type(relation) is str and type(witness) is dict, "a plan, neighbours and a witness")
     nats, lost, kind = number(epsilon), number(delta), relation
     if relation.startswith("group-of-"):  # users who draw their coins alone: as many runs, each on an input of its own
-        need(plan["word"] not in ("shuffle", "sum"), "of a group of users one report each")
-        plan, kind = {"word": "repeat", "of": plan, "times": int(relation.removeprefix("group-of-"))}, "replace-one"
+        need(plan["word"] not in ("shuffle", "sum") and relation[9:].isdecimal(), "of a group of users one report each")
+        need(not lost or all("laplace" not in str(part) for part in parts(plan, set())), "of noise for a group a delta of 0")
+        plan, kind = {"word": "repeat", "of": plan, "times": int(number(relation[9:]))}, "replace-one"
     need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
     low, high = exponential(nats)
     shown = " ".join(word if len(word) < 24 else f"{word[:20]}..." for word in json.dumps(proof["plan"]).replace('"', "").split())
@@ -405,7 +405,7 @@ def check(proof, work=WORK):
 
 def proofs(record):
     """The proofs in a file, with names: it is one, or a certificate, whose claims are compared with what is proved."""
-    for claim in record["claims"] if record.get("schema") == "ldpaudit.certificate/1" else ():
+    for claim in (claims := record["claims"] if record.get("schema") == "ldpaudit.certificate/1" else ()):
         proof, name, refutes = claim.get("proof"), claim["id"], claim["verdict"] == "REFUTED"
         need(claim["verdict"] != "PROVED" or proof, f"the claim {name} is called PROVED, and has no proof")
         if proof:
@@ -415,7 +415,7 @@ def proofs(record):
             if claim["epsilon"] is not None:  # it is read with a slack of 1e-9
                 ends.append((number(proof["epsilon"]), number(claim["epsilon"]) * (1 + (not refutes) * Fraction(1, 10**9))))
             need(all(a >= b if refutes else a <= b for a, b in ends), f"the proof of {name} shows less than its claim")
-    return [(f"{claim['id']}, {claim['verdict']}: ", claim.get("proof")) for claim in record.get("claims", ())] or [("", record)]
+    return [(f"{claim['id']}, {claim['verdict']}: ", claim.get("proof")) for claim in claims] or [("", record)]
 
 def unique(pairs):
     need(len(dict(pairs)) == len(pairs), "a key twice")
@@ -426,7 +426,7 @@ def main(names):
     if not names or names[0].startswith("-"):
         print(__doc__.strip())
         return 2 * (names[:1] != ["--help"])
-    worst, nothing = 0, lambda text: None  # a number with a point or an exponent: no proof holds one
+    worst, nothing = 0, lambda text: ...  # a number with a point or an exponent: not exact, and not left out
     for name in names:
         lines = []
         try:
