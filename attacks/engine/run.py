@@ -82,11 +82,11 @@ def evidence(job: Job, state: State) -> Evidence:
 def _trajectory(job: Job, state: State, shown: play.Look) -> Trajectory | None:
     """The bounds at the looks that were kept, and at the last one; None where these would not hold together.
 
-    They are of one test: of the one that gave the bound, or else of the last that looks at the rule's own counts.
+    They are of one test: of the one that gave the bound, or else of the last that looks at the rule's own counts, if one does.
     """
     if not job.sequential:
         return None
-    one = shown if shown.mode is Mode.SEQUENTIAL else [look for look in job.any_time(state) if not look.place][-1]
+    one = shown if shown.mode is Mode.SEQUENTIAL else sorted(job.any_time(state), key=lambda look: not look.place)[-1]
     before = one.counts - state.counts  # what it counted before the engine's first view
     kept = [] if one.place else [(drawn, before + counts) for drawn, counts in state.looks]
     seen = dict([*kept, (state.drawn, one.counts)])

@@ -1,0 +1,340 @@
+"""Randomizers whose law is known by formula, with sound and with wrong parameters: see `benchmarks.violations`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+Law = Sequence[tuple[float, float]]
+"""Of each thing that a report may tell, its probabilities on the two inputs."""
+Rng = np.random.Generator
+LATE = 5_000
+"""Calls after which a randomizer changes."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A randomizer, made of a generator; its law; and the calls before which it has another, sound one."""
+
+    law: Law
+    make: Callable[[Rng], Callable[[Any], Any]]
+    late: int = 0
+
+
+# Laws of what a report tells: its symbol, of which the report is a code.
+
+
+def rr(e: float) -> Law:
+    """Binary randomized response."""
+    p = float(special.expit(e))
+    return (p, 1 - p), (1 - p, p)
+
+
+def leak(t: float, e: float = 1.0) -> Law:
+    """The same, but with probability t the truth, which is seen to be it: symbols 2 and 3."""
+    p, q = (float(special.expit(way)) * (1 - t) for way in (e, -e))
+    return ((p, q), (q, p), (t, 0.0), (0.0, t)) if t else rr(e)
+
+
+def told(right: float, wrong: float) -> Law:
+    """The input, the other one, or nothing (symbol 2)."""
+    rest = 1 - right - wrong
+    return (right, wrong), (wrong, right), (rest, rest)
+
+
+def coded(code: Callable[[int, Rng, int], Any]) -> Callable[[Law], Built]:
+    """Reports from which the symbol can be read, made of it, a generator and the number of the call."""
+
+    def build(law: Law) -> Built:
+        ends = np.cumsum(np.array(law), axis=0).T.tolist()
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            calls = count()
+
+            def report(x: int) -> Any:
+                u = rng.random()
+                return code(sum(u >= end for end in ends[x][:-1]), rng, next(calls))
+
+            return report
+
+        return Built(law, make)
+
+    return build
+
+
+def later(e: float) -> Built:
+    """Binary randomized response, with epsilon 1 in the first 5,000 calls."""
+
+    def make(rng: Rng) -> Callable[[int], Any]:
+        calls, first, then = count(), kary(2)(1.0).make(rng), kary(2)(e).make(rng)
+        return lambda x: (first if next(calls) < LATE else then)(x)
+
+    return Built(rr(e), make, LATE if e > 1 else 0)
+
+
+def kary(k: int, code: Callable[[int], Any] = int) -> Callable[[float], Built]:
+    """k-ary randomized response."""
+
+    def build(e: float) -> Built:
+        q = 1 / (math.exp(e) + k - 1)
+        p = 1 - (k - 1) * q
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            return lambda x: code(x if rng.random() < p else (x + 1 + int(rng.integers(k - 1))) % k)
+
+        return Built([(p, q), (q, p), ((k - 2) * q,) * 2], make)
+
+    return build
+
+
+def unary(k: int, code: Callable[[NDArray[np.bool_]], Any]) -> Callable[[tuple[float, float]], Built]:
+    """Unary encoding: the bit at x is 1 with probability p, the others with q."""
+
+    def build(shares: tuple[float, float]) -> Built:
+        p, q = shares
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            return lambda x: code(rng.random(k) < np.where(np.arange(k) == x, p, q))
+
+        a, b = p * (1 - q), q * (1 - p)
+        return Built([(a, b), (b, a), ((1 - a - b) / 2,) * 2, ((1 - a - b) / 2,) * 2], make)
+
+    return build
+
+
+def symmetric(e: float) -> tuple[float, float]:
+    """The shares of symmetric unary encoding."""
+    return float(special.expit(e / 2)), float(special.expit(-e / 2))
+
+
+def optimized(e: float) -> tuple[float, float]:
+    """Those of the optimized form."""
+    return 0.5, float(special.expit(-e))
+
+
+def hashed(seed: Any, x: Any, g: int) -> int:
+    """The public hash function; g divides 256."""
+    return blake2b(f"{seed}/{x}".encode(), digest_size=8).digest()[0] % g
+
+
+def hashing(g: int, code: Callable[[int, int], Any] = lambda seed, value: (seed, value)) -> Callable[[float], Built]:
+    """Local hashing with seeds of 62 bits, g-ary randomized response of the hash."""
+
+    def build(e: float) -> Built:
+        apart, inner = 1 - 1 / g, kary(g)(e)
+        (p, q), *_ = inner.law
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            respond = inner.make(rng)
+
+            def report(x: int) -> Any:
+                seed = int(rng.integers(1 << 62))
+                return code(seed, respond(hashed(seed, x, g)))
+
+            return report
+
+        return Built([(apart * p, apart * q), (apart * q, apart * p), (1 - apart * (p + q),) * 2], make)
+
+    return build
+
+
+def subset(k: int, d: int, code: Callable[[list[int]], Any]) -> Callable[[float], Built]:
+    """Subset selection."""
+
+    def build(e: float) -> Built:
+        has = d * math.exp(e) / (d * math.exp(e) + k - d)
+        a, b = has * (k - d) / (k - 1), (1 - has) * d / (k - 1)
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            def report(x: int) -> Any:
+                within = rng.random() < has
+                others = rng.permutation(k - 1)[: d - within]
+                return code(sorted([*(others + (others >= x)).tolist(), *[x] * within]))  # its order tells nothing
+
+            return report
+
+        return Built([(a, b), (b, a), (1 - a - b,) * 2], make)
+
+    return build
+
+
+def cells(cdf: Callable[[NDArray[np.float64]], NDArray[np.float64]], each: float = 0.01) -> Law:
+    """Of noise, and of noise that is shifted by 1, the probabilities of narrow cells."""
+    edges = np.array([-np.inf, *(np.arange(-10, 11 + each, each)), np.inf])
+    return list(zip(np.diff(cdf(edges)).tolist(), np.diff(cdf(edges - 1)).tolist(), strict=True))
+
+
+def rounded(y: Any) -> Any:
+    """On a grid, since sums of floats tell more than those of real numbers; a vector as a list."""
+    return (np.round(64 * np.asarray(y)) / 64).tolist()
+
+
+def added(
+    noise: Callable[[Rng, float], Any],
+    law: Callable[[float], Law],
+    code: Callable[[Any], Any] = rounded,
+    at: Callable[[Any], Any] = float,
+) -> Callable[[float], Built]:
+    """The number or vector of an input, and noise with a parameter."""
+    return lambda b: Built(law(b), lambda rng: lambda x: code(at(x) + noise(rng, b)))
+
+
+def laplace(b: float) -> Law:
+    """Of noise of scale b."""
+    return cells(stats.laplace(scale=b).cdf)
+
+
+def normal(b: float) -> Law:
+    """Of noise of standard deviation b."""
+    return cells(stats.norm(scale=b).cdf)
+
+
+def two_entries(b: float) -> Law:
+    """One entry of a histogram goes down, another one up."""
+    one = cells(stats.laplace(scale=b).cdf, 0.25)
+    return [(p * r, q * s) for p, q in one for r, s in one]
+
+
+def stepped(pmf: Sequence[float]) -> Built:
+    """Noise of whole numbers from 0 on."""
+    return Built(list(zip([*pmf, 0.0], [0.0, *pmf], strict=True)), lambda rng: lambda x: int(x + rng.choice(len(pmf), p=pmf)))
+
+
+def cut_geometric(most: int) -> Built:
+    """Two-sided geometric noise for epsilon 1, of at most so many steps."""
+    weights = np.exp(-np.abs(np.arange(-most, most + 1.0)))
+    return stepped((weights / weights.sum()).tolist())
+
+
+def binomial(coins: int) -> Built:
+    """The heads of fair coins as noise."""
+    return stepped(stats.binom.pmf(np.arange(coins + 1), coins, 0.5).tolist())
+
+
+def shuffled(users: int, code: Callable[[list[int]], Any], e: float) -> Callable[[bool], Built]:
+    """Binary randomized response of users, of whom the others hold 0; in their order, which tells the first's, or shuffled."""
+
+    def build(in_order: bool) -> Built:
+        p, q = float(special.expit(e)), float(special.expit(-e))
+        ones = stats.binom.pmf(np.arange(users), users - 1, q)
+        counts = [np.convolve(ones, chances).tolist() for chances in ((p, q), (q, p))]
+
+        def make(rng: Rng) -> Callable[[int], Any]:
+            def report(x: int) -> Any:
+                told = (rng.random(users) < np.where(np.arange(users) == 0, (q, p)[x], q)).astype(int)
+                return code((told if in_order else rng.permutation(told)).tolist())
+
+            return report
+
+        return Built(rr(e) if in_order else list(zip(*counts, strict=True)), make)
+
+    return build
+
+
+def stocked(stock: int) -> Built:
+    """Laplace noise that is drawn anew for each report, or from a stock."""
+
+    def make(rng: Rng) -> Callable[[int], Any]:
+        kept, calls = rng.laplace(size=max(stock, 1)), count()
+        return lambda x: rounded(x + (kept[next(calls) % stock] if stock else rng.laplace()))
+
+    return Built([(1.0, 0.0), (0.0, 1.0)] if stock else laplace(1.0), make)
+
+
+def one_of_many(bad: float) -> Built:
+    """30-ary randomized response, but input 17 is told as it is with a probability."""
+    (p, q), *_ = kary(30)(1.0).law
+
+    def make(rng: Rng) -> Callable[[int], Any]:
+        respond = kary(30)(1.0).make(rng)
+        return lambda x: x if x == 17 and rng.random() < bad else respond(x)
+
+    return Built([(bad + (1 - bad) * p, q), ((1 - bad) * q, p), ((1 - bad) * 28 * q, 28 * q)], make)
+
+
+def pair_of_many(share: float) -> Built:
+    """A coin of each of twenty inputs, which is fair but for two of them."""
+    chances = {3: share, 4: 1 - share}
+    return Built(told(share, 1 - share)[:2], lambda rng: lambda x: int(rng.random() < chances.get(x, 0.5)))
+
+
+# Codes of a symbol, whose reports have more in them.
+
+WORDS = ["".join(np.random.default_rng(i).choice(list("abcdefgh"), 6)) for i in range(400)]
+
+
+def words(rng: Rng) -> list[str]:
+    """Six to nineteen."""
+    return [WORDS[i] for i in rng.integers(0, len(WORDS), int(rng.integers(6, 20)))]
+
+
+def with_word(symbol: int, rng: Rng, _: int) -> str:
+    """A text with a word in it that tells."""
+    text = words(rng)
+    if symbol < 2:
+        text.insert(int(rng.integers(len(text) + 1)), ("yes", "not")[symbol])
+    return " ".join(text)
+
+
+def image(side: int, change: Callable[[NDArray[np.uint8], int, Rng], None]) -> Callable[[int, Rng, int], Any]:
+    """Random pixels, of which one or some are set."""
+
+    def code(symbol: int, rng: Rng, _: int) -> NDArray[np.uint8]:
+        pixels = rng.integers(0, 256, (side, side), dtype=np.uint8)
+        change(pixels, symbol, rng)
+        return pixels
+
+    return code
+
+
+def low_bit(pixels: NDArray[np.uint8], symbol: int, _: Rng) -> None:
+    """One pixel's low bit tells."""
+    pixels[3, 5] = pixels[3, 5] & 254 | symbol
+
+
+def two_bits(pixels: NDArray[np.uint8], symbol: int, _: Rng) -> None:
+    """Whether two pixels' low bits are equal tells."""
+    pixels[1, 1] = pixels[1, 1] & 254 | (int(pixels[6, 2]) & 1 ^ symbol)
+
+
+def black_pixel(pixels: NDArray[np.uint8], symbol: int, rng: Rng) -> None:
+    """The half of the only black pixel tells."""
+    pixels[pixels == 0] = 1
+    if symbol < 2:
+        pixels[(slice(0, 4), slice(4, 8))[symbol], :][int(rng.integers(4)), int(rng.integers(8))] = 0
+
+
+def first_of(symbol: int, rng: Rng, _: int) -> list[int]:
+    """A list that begins with the symbol."""
+    order = rng.permutation(8).tolist()
+    return sorted(order, key=lambda item: item != symbol)
+
+
+def two_in_order(symbol: int, rng: Rng, _: int) -> list[int]:
+    """Which of 2 and 4 comes first tells."""
+    order: list[int] = rng.permutation(6).tolist()
+    a, b = order.index(2), order.index(4)
+    if (a < b) == bool(symbol):
+        order[a], order[b] = order[b], order[a]
+    return order
+
+
+def users(symbol: int, rng: Rng, _: int) -> str:
+    """Rows of users, one of whom tells."""
+    rows: list[Any] = [{"id": int(rng.integers(10**6)), "ok": None} for _ in range(int(rng.integers(2, 9)))]
+    rows[int(rng.integers(len(rows)))]["ok"] = (False, True, None)[symbol]
+    return json.dumps(rows)
+
+
+def plain(symbol: int, *_: Any) -> int:
+    """The symbol itself."""
+    return symbol
