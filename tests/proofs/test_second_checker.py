@@ -122,6 +122,8 @@ def proofs_at_their_limits(rng: random.Random, count: int) -> list[tuple[dict[st
         words, witness, runs = plan(rng, "replace-one" if relation == "group-of-2" else relation)
         delta = rng.choice(["0", "0", "1/1000", "0.05"])
         if words["word"] == "shuffle":
+            if relation == "add-remove":  # for which the first program has no rule
+                continue
             delta = rng.choice(["1/1000", "0.01"])
         if relation == "group-of-2":
             witness = {} if delta == "0" else {"digits": 30, "ratio": "101/100"}
@@ -168,7 +170,7 @@ def agree(records: list[tuple[dict[str, Any], bool]], folder: Path) -> None:
 
 
 def test_both_programs_agree_on_random_proofs_at_their_limits(tmp_path: Path) -> None:
-    agree(proofs_at_their_limits(random.Random(5), 12), tmp_path)
+    agree(proofs_at_their_limits(random.Random(5), 6), tmp_path)
 
 
 @pytest.mark.slow
