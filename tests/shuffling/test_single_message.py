@@ -119,7 +119,8 @@ def test_telling_the_coin_costs_rappor_a_hundredth_of_its_flips() -> None:
     found = unary_encoding.for_privacy(1, F(1, 10**9), 10**6, 10**4)
     assert 0.985 * told < found.q < 0.995 * told
     assert account(Shuffle(found, 10**6)).delta(1).high <= 1e-9
-    assert account(Shuffle(flips(found.q * F(99999, 100000), 10**4), 10**6)).delta(1).high > 1e-9
+    # The upper end of delta is good to .7 %, by which it moves up and down where the contours of its integral change.
+    assert account(Shuffle(flips(found.q * F(999, 1000), 10**4), 10**6)).delta(1).high > 1e-9
 
 
 TABLE = [
