@@ -378,3 +378,10 @@ def test_the_page_of_proofs_has_a_row_for_each_claim_of_the_bundled_deployments(
 @pytest.mark.slow
 def test_the_page_of_proofs_says_what_is_proved_of_the_bundled_deployments() -> None:
     assert (ROOT / "docs/proofs.md").read_text() == proofs.page(), "python -m benchmarks.proofs > docs/proofs.md"
+
+
+def test_a_certificate_without_a_proof_is_not_invalid_and_not_valid(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(certify(load("apple-quicktype"), trials=1000).to_json())
+    done = run("c.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert {line.split("c.json")[0] for line in done.stdout.splitlines()} == {"NO PROOF "}
