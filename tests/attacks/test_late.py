@@ -12,9 +12,13 @@ import pytest
 from ldpaudit import audit
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.blackbox import late
+from ldpaudit.attacks.blackbox.target import target
 from ldpaudit.attacks.bounds.level import bound_of
+from ldpaudit.attacks.engine import play
+from ldpaudit.attacks.games.sources import Given
 from ldpaudit.evidence import LEARNED_AGAIN, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.workers.experiment import Experiment
 
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
 TRIALS = 20_000
@@ -107,6 +111,21 @@ def test_where_no_event_fires_the_resolution_says_so() -> None:
     assert (evidence.guesses, evidence.epsilon_lower, evidence.trials) == (0, 0, 9_000)
     says = "no event was found that distinguishes the inputs, and what was learned before did not fire"
     assert evidence.resolution == f"{says}, so this says nothing about the code beyond these 9,000 views"
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-2])
+@pytest.mark.parametrize("leak", [0.0, 0.02, 0.3])
+def test_all_tests_that_begin_while_a_score_is_learned_spend_the_level_once(delta: float, leak: float) -> None:
+    def function(x: int, size: int, rng: np.random.Generator) -> Any:
+        return np.where(rng.random(size) < leak, 10 + x, BINARY.sample(x, size, rng))
+
+    box = target(function, [0, 1], Experiment(8_000, 1 - 0.05, 0, delta, 1.0))
+    spent = sum(each.share for each in box.target.wagers)
+    assert spent <= 1 + 1e-12
+    job = play.Job(Given(box.target), Experiment(box.remaining, 1 - 0.05, 0, delta, 1.0))
+    looks = job.looks(play.begin(job))
+    assert sum(look.share for look in looks) == pytest.approx(1 - play.FINAL)
+    assert all(each.counts.trials <= 8_000 - box.remaining for each in box.target.wagers)
 
 
 @pytest.mark.parametrize("claim", [0.5, 1.0])
