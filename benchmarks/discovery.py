@@ -13,9 +13,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,16 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks import discovery_trees
-from benchmarks.discovery_people import Found, Lexicon, People, people
+from benchmarks import discovery_systems as systems
+from benchmarks.discovery_systems import Found, Lexicon, People, Trie, certified, coins, people, printed
 from benchmarks.experiment import options, picture
 from benchmarks.words import corpus
-from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holders, least_threshold
-from ldpaudit.accountants.sampling.theorems import triehh_corollary_2
-from ldpaudit.accountants.sampling.thresholded import PoissonBatch
-from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
+from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holders
 
-EPSILONS, LEVELS, UNITS = (1, 2, 4, 8), 10, (1, 2, 3, 4)
+EPSILONS, UNITS = (1, 2, 4, 8), (1, 2, 3, 4)
 TOPS = (10, 25, 50, 100, 150, 250, 350, 500)
 SHARES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 """Word frequencies of the curves."""
@@ -45,8 +39,6 @@ SAID = ((6, 1, 250), (8, HELD, 350))
 """Figures, words a user, and how many words the paper's text says are recalled at a rate near 1, at an epsilon of one digit."""
 SEVERAL, LARGE = 3, 10**6
 """Runs of what takes long: of the trees below this many users, from where on they are run once, and of the others above."""
-_COIN = 1 << 20
-"""Coins are multiples of 1/_COIN."""
 
 Run: TypeAlias = Callable[[People, np.random.Generator], Found]
 Curves: TypeAlias = dict[str, NDArray[np.float64]]
@@ -92,85 +84,9 @@ tweets: words that are drawn by themselves are as frequent in both.
 """
 
 
-@dataclass(frozen=True)
-class Trie:
-    """TrieHH's sizes."""
-
-    batch: int
-    threshold: int
-    levels: int
-    unit: int = 1
-
-    def __call__(self, people: People, rng: np.random.Generator) -> Found:
-        """The words that one run finds."""
-        words = len(people.lexicon.words)
-        alive, found, lengths = np.ones(words, dtype=np.bool_), np.zeros(words, dtype=np.bool_), people.lexicon.lengths
-        for level in range(1, self.levels + 1):
-            prefixes = people.lexicon.prefixes(level * self.unit)
-            # Who holds a word that ended in an earlier round votes for nothing.
-            going = alive & (lengths > (level - 1) * self.unit)
-            picked = people.drawn(self.batch, rng)
-            votes = np.bincount(prefixes[picked[going[picked]]], minlength=int(prefixes.max()) + 1)
-            alive = going & (votes >= self.threshold)[prefixes]
-            found |= alive & (lengths <= level * self.unit)
-            if not alive.any():
-                break
-        return found
-
-
-@dataclass(frozen=True)
-class Coins:
-    """Sample-and-threshold: one round of whole words."""
-
-    coin: Fraction
-    threshold: int
-
-    def __call__(self, people: People, rng: np.random.Generator) -> Found:
-        """The words that one run finds."""
-        sampled = people.held[rng.random(people.users) < float(self.coin), 0]
-        return np.bincount(sampled, minlength=len(people.lexicon.words)) >= self.threshold
-
-
-def least_delta(users: int) -> Fraction:
-    """The delta of everything here."""
-    return Fraction(1, users**2)
-
-
-@cache
-def printed(users: int, epsilon: int, unit: int = 1) -> Trie:
-    """Corollary 2's batch."""
-    levels, theta = -(-LEVELS // unit), least_threshold(least_delta(users))
-    return Trie(triehh_corollary_2(users, theta, levels, epsilon), theta, levels, unit)
-
-
-@cache
-def certified(users: int, epsilon: int, unit: int = 1) -> Trie:
-    """The largest batch that is certified for the same guarantee."""
-    paper = printed(users, epsilon, unit)
-    batch = largest_batch(users, paper.threshold, paper.levels, epsilon, least_delta(users))
-    return Trie(batch, paper.threshold, paper.levels, unit)
-
-
-@cache
-def coins(users: int, epsilon: int) -> Coins:
-    """The coin and threshold, of those certified, with which a word of fewest holders is sampled often enough on average."""
-    choices = (Coins(_largest_coin(users, epsilon, tau), tau) for tau in range(8, 200, 2))
-    return min((c for c in choices if c.coin), key=lambda c: c.threshold / c.coin)
-
-
-def _largest_coin(users: int, epsilon: int, threshold: int) -> Fraction:
-    low, high = 0, _COIN
-    while high - low > 1:
-        middle = (low + high) // 2
-        sampling = PoissonBatch(users, Fraction(middle, _COIN))
-        private = ThresholdProfile(sampling, threshold).delta(epsilon).high <= least_delta(users)
-        low, high = (middle, high) if private else (low, middle)
-    return Fraction(low, _COIN)
-
-
 SYSTEMS: dict[str, Callable[[int, int], Run | None]] = {
-    "printed": printed, "certified": certified, "coins": coins, "shuffled": discovery_trees.shuffled,
-    "TreeHist": discovery_trees.signs, "TreeHist, hashed": discovery_trees.hashed,
+    "printed": printed, "certified": certified, "coins": coins, "shuffled": systems.shuffled,
+    "TreeHist": systems.signs, "TreeHist, hashed": systems.hashed,
 }  # fmt: skip
 QUICK = ("printed", "certified", "coins")
 """Those that are run as often as asked."""

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,14 +92,6 @@ def _cell(value: Any, spec: str | None) -> str:
     return format(value, spec or "")
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table for a page, line by line."""
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
 def timed(call: Callable[[], T]) -> tuple[T, float]:
     """What a call returns, and the seconds of the processor that it took."""
     start = time.process_time()
@@ -122,12 +113,6 @@ def growth(title: str, sizes: Sequence[float], of: Callable[[Any], float], claim
     values = [of(size) for size in sizes]
     cells = "  ".join(f"{size:{'.0e' if size >= 100 else '.3g'}}: {value:.3g}" for size, value in zip(sizes, values, strict=True))
     return f"{title:44}exponent {exponent(sizes, values):5.2f}, claimed {claimed:12}{cells}"
-
-
-def alone(measure: Callable[..., T], *arguments: Any) -> T:
-    """What a function returns in a fresh process, whose memory nothing else has touched."""
-    with get_context("spawn").Pool(1) as pool:
-        return pool.apply(measure, arguments)
 
 
 @contextmanager

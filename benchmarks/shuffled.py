@@ -8,17 +8,27 @@ one core; with --only, sections are printed without the page's head.
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
-from benchmarks import query_times, shuffled_boxes, shuffled_words, theorem_noise
-from benchmarks.experiment import options, say
+import numpy as np
+
+from benchmarks import shuffled_boxes, shuffled_words, theorem_noise
+from benchmarks.experiment import exponent, options, say, times
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.report import ggkpv_tables as table_report
+from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies import ggkpv_tables
 
 RUNS = 10
 """Simulations of each system of the paper's tables."""
+QUERY_USERS, QUERY_VALUES, RHO = (100, 1_000, 10_000, 100_000), (1 << 10, 1 << 13, 1 << 17, 1 << 20), 31
+"""Sizes at which one query is timed, with few blanket messages per user: all messages have room, and a query's time is
+proportional to rho + 1."""
 HEAD = """\
 # Protocols of the shuffled model on real data
 
@@ -74,13 +84,52 @@ def tables(_: int) -> Iterator[str]:
             yield "```text\n" + table_report.write(ggkpv_tables.TITLES[table], command, ggkpv_tables.DATA, lines) + "\n```\n"
 
 
+def hadamard_query(users: int, values: int) -> tuple[int, Callable[[], object]]:
+    """Numbers that a query reads, all stored messages, and the query. What is stored changes no step of it."""
+    m = ShuffledHadamard(users, values, (users - 1).bit_length(), RHO)
+    messages = np.random.default_rng(0).integers(0, 2 * values, (users * (RHO + 1), m.tau))
+    return messages.size, lambda: m.speaking(messages, 1)
+
+
+def count_min_query(users: int, values: int) -> tuple[int, Callable[[], object]]:
+    """The same of a stored table, of which a query reads the least of a value's cells."""
+    m = ShuffledCountMin(users, values, (2 * values - 1).bit_length(), 2 * users, Fraction(1, 100))
+    table = np.random.default_rng(0).binomial(users, float(m.gamma), (m.rows, m.buckets))
+    return m.rows, lambda: min(int(table[t, m.hashes(1, t)]) for t in range(m.rows))
+
+
+def query_rows(sizes: tuple[int, ...], settings: list[tuple[int, int]], claimed: tuple[str, str]) -> Iterator[tuple[str, ...]]:
+    """Milliseconds of the processor, medians of queries that were asked once before, and reads; with exponents."""
+    oracles = ("Hadamard", "O(n (rho + 1) tau)", hadamard_query), ("count-min", "O(tau)", count_min_query)
+    for (name, formula, make), said in zip(oracles, claimed, strict=True):
+        reads, spent = list[int](), list[float]()
+        for setting in settings:
+            read, query = make(*setting)
+            query()
+            reads.append(read)
+            spent.append(statistics.median(times(query, 9)))
+        yield name, formula, "ms", *(f"{1000 * each:.3g}" for each in spent), f"{exponent(sizes, spent):.2f}", said
+        yield "", "", "reads", *(f"{each:,}" for each in reads), f"{exponent(sizes, reads):.2f}", ""
+
+
+def query_times(_: int) -> Iterator[str]:
+    """Times of one query to the two oracles, over three decades of users and of values."""
+    n, b = 10_000, 1 << 14
+    head = ("oracle", "claimed", "", *(f"n = {size:,}" for size in QUERY_USERS), "exponent in n", "claimed")
+    yield f"B = {b:,}, rho = {RHO}; milliseconds of one query, and numbers that it reads:\n"
+    yield markdown_of(head, query_rows(QUERY_USERS, [(size, b) for size in QUERY_USERS], ("1, and that of tau = log2 n", "0")))
+    head = ("oracle", "claimed", "", *(f"B = {size:,}" for size in QUERY_VALUES), "exponent in B", "claimed")
+    yield f"\nn = {n:,}, rho = {RHO}:\n"
+    yield markdown_of(head, query_rows(QUERY_VALUES, [(n, size) for size in QUERY_VALUES], ("0", "that of tau = log2 2B")))
+
+
 SECTIONS: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
     "words": ("Frequencies of words", shuffled_words.words),
     "hitters": ("Heavy hitters among words", shuffled_words.hitters),
     "ages": ("Ranges and quantiles of ages", shuffled_boxes.ages),
     "cities": ("Boxes of coordinates", shuffled_boxes.cities),
     "noise": ("Noise of the theorems, and noise that is enough", lambda _: theorem_noise.page()),
-    "times": ("Times of queries", lambda _: query_times.page()),
+    "times": ("Times of queries", query_times),
     "tables": ("Tables 1 and 2 in numbers", tables),
 }
 

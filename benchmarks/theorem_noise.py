@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from benchmarks.experiment import markdown, say
+from benchmarks.experiment import say
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters
 from ldpaudit.accountants.counting.count_min import worst_replaced
@@ -22,6 +22,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
+from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
 from ldpaudit.studies.design import Goal, design
 
@@ -119,9 +120,9 @@ def rows() -> Iterator[Row]:
 
 
 def page() -> Iterator[str]:
-    """A table, line by line."""
+    """The table."""
     head = ("theorem", "setting", "noise", "claimed", "enough", "ratio", "claimed exists from n =")
-    return markdown(head, rows())
+    yield markdown_of(head, rows())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """THRESH and HEAVYTHRESH: exact epsilon over the one that is claimed, for noise levels a and b as shares of the claim.
 
-    python -m benchmarks.thresh [--heavy] [--plot FILE.png]
+    python -m benchmarks.thresh [--heavy]
 
-The table for both readings of what users compare with before the first update, then violations that the attack shows on
-transcripts, and how long a run takes; or the table as a picture (needs matplotlib, extra 'plot'). HEAVYTHRESH's b is a reading
-of ours, 2 artanh(A / (log(T) s')), and its map is about that one.
+A table for each reading of what users compare with before the first update. HEAVYTHRESH's b is a reading of ours, 2 artanh(A /
+(log(T) s')), and its map is about that one.
 """
 
 from __future__ import annotations
@@ -13,15 +12,10 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
-import numpy as np
-
-from benchmarks.experiment import options, picture, timed
-from ldpaudit import account, audit
-from ldpaudit.accountants.claims.thresh import assumption
+from benchmarks.experiment import options
+from ldpaudit import account
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
@@ -77,71 +71,15 @@ def table(start: int, make: Instance, title: str) -> None:
     print("* the claim is false; ~ enclosed, not exact")
 
 
-def violations() -> None:
-    """At 10,000 users, 64 epochs, one subgroup, and delta = 1/20: what the attack measures."""
-    print("\n  rounds  start  claimed      a         b     assumption   exact     attack  of exact    views to refute")
-    for rounds, start, claimed in (
-        (1_000, -1, Fraction(1, 5)),
-        (1_000, -1, Fraction(1, 4)),
-        (23_500, -1, Fraction(1, 4)),
-        (23_500, 0, Fraction(1, 4)),
-        (100_000, -1, Fraction(1, 4)),
-    ):
-        m = Thresh(10_000, 64, rounds, claimed, DELTA, 10_000, start=start)
-        exact = account(m).epsilon(0)
-        seen = audit(m, epsilon=float(claimed), trials=10**6, seed=1, mode=Mode.FIXED)
-        quick = audit(m, epsilon=float(claimed), seed=1)
-        print(
-            f"{rounds:8} {start:6} {float(claimed):8.3g} {float(m.a):9.4f} {float(m.b):9.4f} "
-            f"{assumption(m).holds!s:>11} {exact.low:9.4f} {seen.epsilon_lower:10.4f} {seen.epsilon_lower / exact.low:8.1%}"
-            f" {quick.trials if quick.epsilon_lower > claimed else '-':>16}"
-        )
-
-
-def timing() -> None:
-    """A whole run: 100,000 users and 1,000 epochs."""
-    rng = np.random.default_rng(1)
-    data = rng.integers(0, 1_001, (100_000, 1_000), dtype=np.int16)
-    m = Thresh(100_000, 1_000, 1_000, Fraction(1), DELTA, 100_000)
-    print(f"\nrun of 100,000 users and 1,000 epochs: {timed(lambda: m.run(data, rng))[1]:.1f} s")
-
-
-def plot(path: Path, make: Instance, title: str, points: int = 32) -> None:
-    """Both readings side by side; white where exact is claimed."""
-    from matplotlib.colors import TwoSlopeNorm
-
-    a_shares, b_shares = np.linspace(0.04, 0.995, points), np.geomspace(0.04, 4, points)
-    with picture(path, (11, 4.6), "thresh") as figure:
-        axes = figure.subplots(1, 2, sharey=True)
-        for axis, start in zip(axes, (-1, 0), strict=True):
-            cells = [[math.log2(ratio(make(a, b, start)).low) for a in a_shares] for b in b_shares]
-            norm = TwoSlopeNorm(0, vmin=-2, vmax=2)
-            image = axis.pcolormesh(a_shares, b_shares, cells, cmap="RdBu_r", norm=norm, shading="nearest")
-            axis.contour(a_shares, b_shares, cells, levels=[0], colors="black", linewidths=1)
-            axis.set(xlabel="a / epsilon", yscale="log", title=f"before the first update, users compare with {start}")
-        axes[0].set_ylabel("b / epsilon")
-        bar = figure.colorbar(image, ax=axes, label="exact / claimed epsilon", extend="both")
-        bar.set_ticks([-2, -1, 0, 1, 2], labels=["1/4", "1/2", "1", "2", "4"])
-        figure.suptitle(f"{title}; Assumption 4.2 (a < epsilon) holds everywhere here, red: epsilon-LDP does not")
-
-
 def main() -> None:
-    """Print the tables, or draw the first two."""
-    given = options(__doc__, plot=Path, heavy=False)
-    printed, repaired, title = (
-        (heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title)
-        if given.heavy
-        else (instance, partial(instance, kind=ThreshRepaired), Thresh.title)
-    )
-    if given.plot is not None:
-        plot(given.plot, printed, title)
-        return
+    """Print the tables."""
+    if options(__doc__, heavy=False).heavy:
+        printed, repaired, title = heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title
+    else:
+        printed, repaired, title = instance, partial(instance, kind=ThreshRepaired), Thresh.title
     table(-1, printed, title)
     table(0, printed, title)
     table(-1, repaired, f"{title}, repaired")
-    if not given.heavy:
-        violations()
-        timing()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.discovery import Trie, certified, coins, printed, recalls
-from benchmarks.discovery_people import Lexicon, People
+from benchmarks.discovery import recalls
+from benchmarks.discovery_systems import Lexicon, People, Trie, certified, coins, printed
 from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holders, least_threshold
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2, triehh_delta
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
