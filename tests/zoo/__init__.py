@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -60,6 +60,39 @@ class Mutant:
     def truth(self) -> float:
         """The code's own epsilon, in nats, rounded down."""
         return account(self.runs).epsilon(self.delta).low
+
+
+def broken(mistake: str, declared: Any, delta: float = 0.0, **numbers: Any) -> Broken:
+    """Code that runs the declared mechanism with other numbers."""
+    return Broken(mistake, declared, replace(declared, **numbers).sample, delta)
+
+
+def mutant(mistake: str, declared: Any, delta: float = 0.0, **numbers: Any) -> Mutant:
+    """The declared mechanism with other numbers."""
+    return Mutant(mistake, declared, replace(declared, **numbers), delta=delta)
+
+
+def fair_lie(m: Any) -> Mutant:
+    """A lie of two possible answers that may be the truth."""
+    return mutant("the lie is a fair sign", m, p=(1 + m.p) / 2)
+
+
+def rounded_up(m: Any) -> Mutant:
+    """The probability of the truth as a multiple of a tenth."""
+    return mutant("p is rounded up to a tenth", m, p=tenth(m.p, up=True))
+
+
+def two_bits(m: Any) -> Mutant:
+    """The probability of the truth as a multiple of a quarter."""
+    return mutant("the coin has two bits", m, p=Fraction(3, 4))
+
+
+def blanket_lost(m: Any, delta: float, what: str = "the blanket") -> tuple[Mutant, Mutant]:
+    """A quarter, and half, of the random messages."""
+    return (
+        mutant(f"a quarter of {what} is lost", m, delta, rho=m.rho * 3 // 4),
+        mutant(f"half of {what} is lost", m, delta, rho=m.rho // 2),
+    )
 
 
 def tenth(p: Fraction, up: bool = False, of: int = 10) -> Fraction:

@@ -1,54 +1,45 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Zoo, fair_lie, mutant, rounded_up, two_bits
 
 PLAIN = BassilySmith.for_epsilon(1.0, rows=12)
 WORDS = ProjectedBassilySmith.for_epsilon(1.0, rows=400, domain=30)
+FEW, FEW_WORDS = BassilySmith.for_epsilon(1, rows=8), ProjectedBassilySmith.for_epsilon(1, rows=64, domain=9)
 
 
-def the_sign_is_kept_for_every_row_but_one(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def the_sign_is_kept_for_every_row_but_one(x: Any, size: int, rng: np.random.Generator) -> Views:
     views = PLAIN.sample(x, size, rng)
     first = views[:, 0] == 0
     views[first, 1] = x[0]
     return views
 
 
-def the_lie_is_a_fair_sign(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def the_lie_is_a_fair_sign(x: int, size: int, rng: np.random.Generator) -> Views:
     rows = rng.integers(0, WORDS.rows, size)
     lies = rng.random(size) >= float(WORDS.p)
     return np.stack([rows, np.where(lies, 2 * rng.integers(0, 2, size) - 1, WORDS.public.signs(rows, x))], axis=-1)
 
 
-def the_vector_is_not_checked(x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def the_vector_is_not_checked(x: Any, size: int, rng: np.random.Generator) -> Views:
     # The centre has sent a matrix whose entries are 1.5 times too large.
     plus = (1 + 1.5 * np.asarray(x, dtype=float) * float(PLAIN.theta)) / 2
     rows = rng.integers(0, PLAIN.rows, size)
     return np.stack([rows, np.where(rng.random(size) < plus[rows], 1, -1)], axis=-1)
 
 
-def the_row_is_one_of_the_word(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def the_row_is_one_of_the_word(x: int, size: int, rng: np.random.Generator) -> Views:
     # In place of telling a false sign, it tells a row in which that sign is true.
     views = WORDS.sample(x, size, rng)
     views[views[:, 1] < 0, 0] = x
     return views
-
-
-def mutants() -> Iterator[Mutant]:
-    one, words = BassilySmith.for_epsilon(1, rows=8), ProjectedBassilySmith.for_epsilon(1, rows=64, domain=9)
-    yield Mutant("the lie is a fair sign", words, replace(words, p=(1 + words.p) / 2))
-    yield Mutant("p is rounded up to a tenth", one, replace(one, p=tenth(one.p, up=True)))
-    yield Mutant("epsilon is spent on the row and on the sign", one, replace(one, p=odds(2)))
-    yield Mutant("the coin has two bits", words, replace(words, p=Fraction(3, 4)))
 
 
 ZOO = Zoo(
@@ -61,6 +52,9 @@ ZOO = Zoo(
         Broken("the lie is a fair sign", WORDS, the_lie_is_a_fair_sign),
         Broken("the row is one of the word", WORDS, the_row_is_one_of_the_word),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        fair_lie(FEW_WORDS), rounded_up(FEW), mutant("epsilon is spent on the row and on the sign", FEW, p=odds(2)),
+        two_bits(FEW_WORDS),
+    ),
     loose=(ProjectedBassilySmith,),
 )  # fmt: skip

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -44,14 +43,6 @@ def the_last_view_takes_what_is_left(x: int, size: int, rng: np.random.Generator
     return np.minimum(np.searchsorted(ends, rng.random(size), side="right"), 3)
 
 
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("an entry has one digit", ONE, answer(Fraction(8, 10)))
-    yield Mutant("two rows are exchanged with their neighbours'", of("1/2,1/4,1/4", "1/4,1/2,1/4", "1/3,1/3,1/3"),
-                 of("1/2,1/4,1/4", "1/4,1/2,1/4", "1/5,1/5,3/5"))
-    yield Mutant("a small entry is rounded down", FOUR, of("1/2,1/6,1/6,1/6", "1/6,1/2,1/6,1/6", "1/6,1/6,1/2,1/6",
-                                                           "1/10,1/6,1/6,17/30"))
-
-
 ZOO = Zoo(
     small=(
         of("3/4, 1/4", "1/3, 2/3"),
@@ -65,6 +56,12 @@ ZOO = Zoo(
         Broken("rows are columns", SURE, rows_are_columns),
         Broken("the last view takes what is left", FOUR, the_last_view_takes_what_is_left),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        Mutant("an entry has one digit", ONE, answer(Fraction(8, 10))),
+        Mutant("two rows are exchanged with their neighbours'", of("1/2,1/4,1/4", "1/4,1/2,1/4", "1/3,1/3,1/3"),
+               of("1/2,1/4,1/4", "1/4,1/2,1/4", "1/5,1/5,3/5")),
+        Mutant("a small entry is rounded down", FOUR,
+               of("1/2,1/6,1/6,1/6", "1/6,1/2,1/6,1/6", "1/6,1/6,1/2,1/6", "1/10,1/6,1/6,17/30")),
+    ),
     anywhere=st.tuples(st.integers(2, 4), st.integers(2, 4)).flatmap(lambda size: strategies.channels(*size)).map(Channel),
-)
+)  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
@@ -18,75 +17,51 @@ from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Mutant, Zoo, broken, mutant, tenth
 
 F = Fraction
-Sample = Callable[[tuple[int, ...], int, np.random.Generator], NDArray[Any]]
 REPLACED = DiscreteLaplace.for_epsilon(1, change=(1, -1))
 LEFT_OUT = DiscreteLaplace.for_epsilon(1)
 
 
-def one_noise_serves_all_counts(m: CountNoise) -> Sample:
-    def sample(x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        found: NDArray[Any] = np.add(x, m.noise(size, rng)[:, None])
-        return found
-
-    return sample
-
-
-def the_noise_is_seeded_in_each_run(m: CountNoise) -> Sample:
-    def sample(x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        return np.repeat(m.sample(x, 1, np.random.default_rng(42)), size, axis=0)
-
-    return sample
-
-
-def large_noise_is_cut_off(m: CountNoise, most: int) -> Sample:
-    def sample(x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        found: NDArray[Any] = np.add(x, np.clip(m.noise(size * len(x), rng), -most, most).reshape(size, len(x)))
-        return found
-
-    return sample
-
-
-def large_noise_is_drawn_again(m: CountNoise, most: int) -> Sample:
-    def sample(x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        drawn = m.noise(8 * size * len(x), rng)
-        found: NDArray[Any] = np.add(x, drawn[np.abs(drawn) <= most][: size * len(x)].reshape(size, len(x)))
-        return found
-
-    return sample
-
-
-def zero_is_drawn_with_either_sign(x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def zero_is_drawn_with_either_sign(x: tuple[int, ...], size: int, rng: np.random.Generator) -> Views:
     magnitude = rng.geometric(float(1 - LEFT_OUT.alpha), (size, 1)) - 1
     return np.array(x) + np.where(rng.random((size, 1)) < 0.5, magnitude, -magnitude)
 
 
-def broken(m: CountNoise, most: int) -> Iterator[Broken]:
-    """Mistakes that any noise on two counts may have."""
-    yield Broken("one noise serves all counts", m, one_noise_serves_all_counts(m))
-    yield Broken("the noise is seeded in each run", m, the_noise_is_seeded_in_each_run(m))
+def mistakes(m: CountNoise, most: int) -> Iterator[Broken]:
+    """What may go wrong with any noise on two counts."""
+
+    def drawn_again(x: tuple[int, ...], size: int, rng: np.random.Generator) -> Views:
+        drawn = m.noise(8 * size * len(x), rng)
+        return np.add(x, drawn[np.abs(drawn) <= most][: size * len(x)].reshape(size, len(x)))
+
+    def cut_off(x: tuple[int, ...], size: int, rng: np.random.Generator) -> Views:
+        return np.add(x, np.clip(m.noise(size * len(x), rng), -most, most).reshape(size, len(x)))
+
+    yield Broken("one noise serves all counts", m, lambda x, size, rng: np.add(x, m.noise(size, rng)[:, None]))
+    yield Broken("the noise is seeded in each run", m,
+                 lambda x, size, rng: np.repeat(m.sample(x, 1, np.random.default_rng(42)), size, axis=0))  # fmt: skip
     if isinstance(m, PolyaNoise):  # whose loss is largest next to 0
         return
     if not isinstance(m, DiscreteLaplace):  # whose loss stays the same far out
-        yield Broken("large noise is cut off", m, large_noise_is_cut_off(m, most))
-    yield Broken("large noise is drawn again", m, large_noise_is_drawn_again(m, most))
+        yield Broken("large noise is cut off", m, cut_off)
+    yield Broken("large noise is drawn again", m, drawn_again)
 
 
 ZOO = Zoo(
     small=(
-        DiscreteLaplace(Fraction(1, 2)),
-        DiscreteLaplace(Fraction(1, 2), (1, -1)),
-        DiscreteLaplace(Fraction(1, 3), (2, 0, -1)),
+        DiscreteLaplace(F(1, 2)),
+        DiscreteLaplace(F(1, 2), (1, -1)),
+        DiscreteLaplace(F(1, 3), (2, 0, -1)),
     ),
     at_one=(REPLACED, LEFT_OUT, DiscreteLaplace.for_epsilon(1, (3, -2, 1))),
-    broken=(*broken(REPLACED, 8), Broken("zero is drawn with either sign", LEFT_OUT, zero_is_drawn_with_either_sign)),
+    broken=(*mistakes(REPLACED, 8), Broken("zero is drawn with either sign", LEFT_OUT, zero_is_drawn_with_either_sign)),
     mutants=(
-        Mutant("alpha is for one count where two change", REPLACED, replace(LEFT_OUT, change=(1, -1))),
-        Mutant("e is taken for 3", LEFT_OUT, DiscreteLaplace(Fraction(1, 3))),
-        Mutant("alpha is cut to tenths", LEFT_OUT, replace(LEFT_OUT, alpha=tenth(LEFT_OUT.alpha))),
-        Mutant("p is taken for 1 - p", REPLACED, replace(REPLACED, alpha=1 - REPLACED.alpha)),
+        mutant("alpha is for one count where two change", REPLACED, alpha=LEFT_OUT.alpha),
+        mutant("e is taken for 3", LEFT_OUT, alpha=F(1, 3)),
+        mutant("alpha is cut to tenths", LEFT_OUT, alpha=tenth(LEFT_OUT.alpha)),
+        mutant("p is taken for 1 - p", REPLACED, alpha=1 - REPLACED.alpha),
     ),
 )
 
@@ -101,15 +76,15 @@ NARROW = DiscreteGaussianShares(F(4437203, 9030631), 4, (1, -1))
 
 
 def the_variance_is_taken_for_the_deviation(m: Any) -> Broken:
-    return Broken("the variance is halved for each of two counts", m, replace(m, sigma=m.sigma * LESS / 2).sample)
+    return broken("the variance is halved for each of two counts", m, sigma=m.sigma * LESS / 2)
 
 
 gaussian = Zoo(
     small=(Gaussian(F(1)), Gaussian(F(7, 2), (2, -1, 1))),
     at_one=(NORMAL,),
-    broken=(*broken(NORMAL, 2), the_variance_is_taken_for_the_deviation(NORMAL)),
+    broken=(*mistakes(NORMAL, 2), the_variance_is_taken_for_the_deviation(NORMAL)),
     mutants=(
-        Mutant("sigma is divided by the root of 2", NORMAL, replace(NORMAL, sigma=BELL * LESS), delta=0.1),
+        mutant("sigma is divided by the root of 2", NORMAL, 0.1, sigma=BELL * LESS),
         Mutant("sigma is for one count where two change", Gaussian(F(10), (1, -1)), Gaussian(F(8), (1, -1)), delta=0.02),
     ),
     delta=F(643445, 4929686),
@@ -124,40 +99,40 @@ discrete_gaussian = Zoo(
     ),
     at_one=(BELLS, NARROW),
     broken=(
-        *broken(BELLS, 2),
+        *mistakes(BELLS, 2),
         the_variance_is_taken_for_the_deviation(BELLS),
-        *broken(NARROW, 2),
-        Broken("one of four clients adds its share", NARROW, replace(NARROW, shares=1).sample),
+        *mistakes(NARROW, 2),
+        broken("one of four clients adds its share", NARROW, shares=1),
     ),
     mutants=(
-        Mutant("sigma is divided by the root of 2", BELLS, replace(BELLS, sigma=BELL * LESS), delta=0.1),
-        Mutant("half of the clients add no share", NARROW, replace(NARROW, shares=2), delta=0.1),
-        Mutant("one party of two adds nothing", THREE, replace(THREE, sigma=8 * LESS), delta=0.02),
+        mutant("sigma is divided by the root of 2", BELLS, 0.1, sigma=BELL * LESS),
+        mutant("half of the clients add no share", NARROW, 0.1, shares=2),
+        mutant("one party of two adds nothing", THREE, 0.02, sigma=8 * LESS),
     ),
     delta=F(1753721, 14036027),
 )
 rounded_gaussian = Zoo(
     small=(RoundedGaussian(F(1)), RoundedGaussian(F(1, 2), (1, -1))),
     at_one=(ROUNDED,),
-    broken=(*broken(ROUNDED, 2), the_variance_is_taken_for_the_deviation(ROUNDED)),
-    mutants=(Mutant("sigma is divided by the root of 2", ROUNDED, replace(ROUNDED, sigma=BELL * LESS), delta=0.1),),
+    broken=(*mistakes(ROUNDED, 2), the_variance_is_taken_for_the_deviation(ROUNDED)),
+    mutants=(mutant("sigma is divided by the root of 2", ROUNDED, 0.1, sigma=BELL * LESS),),
     delta=F(11053004, 93931263),
 )
 polya_noise = Zoo(
     small=(PolyaNoise(F(1, 2)), PolyaNoise(F(1, 2), F(1, 2), (1, -1)), PolyaNoise(F(3, 4), F(5, 2), (2, -1))),
     at_one=(HALF_OF_THE_SHARES,),
     broken=(
-        *broken(HALF_OF_THE_SHARES, 8),
-        Broken("half of the clients add no share", HALF_OF_THE_SHARES, replace(HALF_OF_THE_SHARES, shape=F(1, 4)).sample),
+        *mistakes(HALF_OF_THE_SHARES, 8),
+        broken("half of the clients add no share", HALF_OF_THE_SHARES, shape=F(1, 4)),
     ),
-    mutants=(Mutant("a quarter of the clients add no share", HALF_OF_THE_SHARES, replace(HALF_OF_THE_SHARES, shape=F(3, 8))),),
+    mutants=(mutant("a quarter of the clients add no share", HALF_OF_THE_SHARES, shape=F(3, 8)),),
     loose=(PolyaNoise,),
 )
 skellam = Zoo(
     small=(Skellam(F(1)), Skellam(F(1, 2), (1, -1)), Skellam(F(10), (2, -1))),
     at_one=(POISSONS,),
-    broken=(*broken(POISSONS, 2), Broken("mu is halved twice", POISSONS, replace(POISSONS, mu=F(1, 2)).sample)),
-    mutants=(Mutant("half of the parties add nothing", POISSONS, replace(POISSONS, mu=F(1)), delta=0.1),),
+    broken=(*mistakes(POISSONS, 2), broken("mu is halved twice", POISSONS, mu=F(1, 2))),
+    mutants=(mutant("half of the parties add nothing", POISSONS, 0.1, mu=F(1)),),
     delta=F(8662845, 63806732),
 )
 binomial_noise = Zoo(
@@ -168,7 +143,7 @@ binomial_noise = Zoo(
         BinomialNoise(1, F(1, 4), (1, 1, -1)),
     ),
     at_one=(COINS,),
-    broken=(*broken(COINS, 5), Broken("a coin's two sides are taken for two coins", COINS, replace(COINS, coins=4).sample)),
-    mutants=(Mutant("a quarter of the coins is lost", COINS, replace(COINS, coins=6), delta=0.15),),
+    broken=(*mistakes(COINS, 5), broken("a coin's two sides are taken for two coins", COINS, coins=4)),
+    mutants=(mutant("a quarter of the coins is lost", COINS, 0.15, coins=6),),
     delta=F(12319938, 97228295),
 )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +11,7 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Mutant, Zoo, mutant
 
 QUARTER = Fraction(1, 4)
 WIDE = Fraction(17, 50)
@@ -65,16 +63,8 @@ def three_coins_are_tossed_and_most_of_them_decide(x: int, size: int, rng: np.ra
     return np.stack([drawn, np.asarray(coins) // 2], axis=1)
 
 
-def mutants() -> Iterator[Mutant]:
-    make = GenProt.of_response
-    one = make(QUARTER, k=2, slots=2)
-    yield Mutant("epsilon is spent twice", one, GenProt(KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2), QUARTER, 2))
-    yield Mutant("there are ten times as many draws", one, replace(one, slots=20))
-    leaky = make(QUARTER, k=2, slots=4, leak=Fraction(1, 20))
-    yield Mutant("the public law is that of one input", leaky, replace(leaky, bottom=1))
-    bit = GenProtBit.of_response(QUARTER, k=2)
-    yield Mutant("the bit spends epsilon twice", bit, GenProtBit(KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2), QUARTER))
-    yield Mutant("the bit's public law is that of one input", bit, replace(bit, bottom=0))
+TWICE = KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2)
+SOUND, SOUND_BIT = GenProt.of_response(QUARTER, k=2, slots=2), GenProtBit.of_response(QUARTER, k=2)
 
 
 @st.composite
@@ -102,7 +92,13 @@ ZOO = Zoo(
         Broken("no coin is tossed", BIT, no_coin_is_tossed),
         Broken("three coins are tossed, and most of them decide", BIT, three_coins_are_tossed_and_most_of_them_decide),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        Mutant("epsilon is spent twice", SOUND, GenProt(TWICE, QUARTER, 2)),
+        mutant("there are ten times as many draws", SOUND, slots=20),
+        mutant("the public law is that of one input", GenProt.of_response(QUARTER, k=2, slots=4, leak=Fraction(1, 20)), bottom=1),
+        Mutant("the bit spends epsilon twice", SOUND_BIT, GenProtBit(TWICE, QUARTER)),
+        mutant("the bit's public law is that of one input", SOUND_BIT, bottom=0),
+    ),
     loose=(GenProt, GenProtBit),
     anywhere=anywhere(),
 )  # fmt: skip

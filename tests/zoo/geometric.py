@@ -1,20 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Mutant, Zoo, mutant, tenth
 
 EIGHT = Geometric.for_epsilon(1, bound=8)
 CLAMPED = TruncatedGeometric.for_epsilon(1, bound=8)
-
-
-def alpha_is_for_inputs_one_step_apart(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return Geometric.for_epsilon(1, bound=1).noised(0, size, rng) + x
 
 
 def zero_is_drawn_with_either_sign(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -24,10 +19,6 @@ def zero_is_drawn_with_either_sign(x: int, size: int, rng: np.random.Generator) 
 
 def large_noise_is_cut_off(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return x + np.clip(EIGHT.sample(x, size, rng) - x, -EIGHT.bound // 2, EIGHT.bound // 2)
-
-
-def the_noise_has_no_sign(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return x + rng.geometric(float(1 - EIGHT.alpha), size) - 1
 
 
 def out_of_range_the_input_is_shown(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -40,16 +31,7 @@ def the_noise_is_halved_to_stay_in_range(x: int, size: int, rng: np.random.Gener
     return np.clip(x + np.fix(noise / 2).astype(np.int64), 0, CLAMPED.bound)
 
 
-def mutants() -> Iterator[Mutant]:
-    one = Geometric.for_epsilon(1, bound=1)
-    coarse = Geometric(8, 1 - tenth(1 - EIGHT.alpha, up=True, of=20))
-    p = float(1 - coarse.alpha)
-    yield Mutant("the range has one step less", EIGHT, Geometric(8, Geometric.for_epsilon(1, bound=7).alpha))
-    yield Mutant("e is taken for 3", one, Geometric(1, Fraction(1, 3)))
-    yield Mutant("1 - alpha is rounded up to a twentieth", EIGHT, coarse,
-                 lambda x, size, rng: x + rng.geometric(p, size) - rng.geometric(p, size))
-    yield Mutant("alpha is cut to tenths", CLAMPED, TruncatedGeometric(8, tenth(CLAMPED.alpha)))
-    yield Mutant("half of the range is forgotten", CLAMPED, TruncatedGeometric(8, TruncatedGeometric.for_epsilon(1, 4).alpha))
+COARSE = tenth(1 - EIGHT.alpha, up=True, of=20)
 
 
 ZOO = Zoo(
@@ -57,12 +39,20 @@ ZOO = Zoo(
            TruncatedGeometric.for_epsilon(Fraction(5, 2), bound=6)),
     at_one=(EIGHT, Geometric.for_epsilon(1, bound=1000), CLAMPED, TruncatedGeometric.for_epsilon(1, bound=1)),
     broken=(
-        Broken("alpha is for inputs one step apart", EIGHT, alpha_is_for_inputs_one_step_apart),
+        Broken("alpha is for inputs one step apart", EIGHT,
+               lambda x, size, rng: x + Geometric.for_epsilon(1, 1).noised(0, size, rng)),
         Broken("zero is drawn with either sign", EIGHT, zero_is_drawn_with_either_sign),
         Broken("large noise is cut off", EIGHT, large_noise_is_cut_off),
-        Broken("the noise has no sign", EIGHT, the_noise_has_no_sign),
+        Broken("the noise has no sign", EIGHT, lambda x, size, rng: x + rng.geometric(float(1 - EIGHT.alpha), size) - 1),
         Broken("out of range the input is shown", CLAMPED, out_of_range_the_input_is_shown),
         Broken("the noise is halved to stay in range", CLAMPED, the_noise_is_halved_to_stay_in_range),
     ),
-    mutants=tuple(mutants()),
-)
+    mutants=(
+        mutant("the range has one step less", EIGHT, alpha=Geometric.for_epsilon(1, bound=7).alpha),
+        mutant("e is taken for 3", Geometric.for_epsilon(1, bound=1), alpha=Fraction(1, 3)),
+        Mutant("1 - alpha is rounded up to a twentieth", EIGHT, Geometric(8, 1 - COARSE),
+               lambda x, size, rng: x + rng.geometric(float(COARSE), size) - rng.geometric(float(COARSE), size)),
+        mutant("alpha is cut to tenths", CLAMPED, alpha=tenth(CLAMPED.alpha)),
+        mutant("half of the range is forgotten", CLAMPED, alpha=TruncatedGeometric.for_epsilon(1, 4).alpha),
+    ),
+)  # fmt: skip

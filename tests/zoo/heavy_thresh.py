@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Mutant, Zoo, mutant
 
 F = Fraction
 FORCED = HeavyThresh(4_000, 4, 2_000, F(6, 5), F(68, 1317), 4_000, domain=6, rows=60)
@@ -46,12 +45,8 @@ def only_yes_votes_are_randomized(x: Play, size: int, rng: np.random.Generator) 
     return views
 
 
-def the_counter_is_checked_before_it_grows(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    return _printed(REPAIRED).sample(x, size, rng)
-
-
-def _printed(m: HeavyThreshRepaired) -> HeavyThresh:
-    return HeavyThresh(**{field.name: getattr(m, field.name) for field in fields(m)})
+PRINTED = HeavyThresh(**{field.name: getattr(REPAIRED, field.name) for field in fields(REPAIRED)})
+"""Its counter is checked before it grows."""
 
 
 @st.composite
@@ -64,12 +59,6 @@ def anywhere(draw: st.DrawFn) -> HeavyThresh:
         return owner(users, epochs, rounds, epsilon, F(1, 20), users, domain, start=start, rows=rows)
     except ValueError:
         reject()
-
-
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("epsilon is twice itself", FORCED, replace(FORCED, epsilon=FORCED.epsilon * 2))
-    yield Mutant("epsilon is three times itself", FREE, replace(FREE, epsilon=FREE.epsilon * 3))
-    yield Mutant("the counter is checked before it grows", REPAIRED, _printed(REPAIRED))
 
 
 ZOO = Zoo(
@@ -87,8 +76,12 @@ ZOO = Zoo(
         Broken("every epoch has a fresh counter of reports", FREE, every_epoch_has_a_fresh_counter_of_reports),
         Broken("a user without budget sends its first word", FREE, a_user_without_budget_sends_its_first_word),
         Broken("only yes votes are randomized", REPAIRED, only_yes_votes_are_randomized),
-        Broken("the counter is checked before it grows", REPAIRED, the_counter_is_checked_before_it_grows),
+        Broken("the counter is checked before it grows", REPAIRED, PRINTED.sample),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("epsilon is twice itself", FORCED, epsilon=FORCED.epsilon * 2),
+        mutant("epsilon is three times itself", FREE, epsilon=FREE.epsilon * 3),
+        Mutant("the counter is checked before it grows", REPAIRED, PRINTED),
+    ),
     anywhere=anywhere(),
 )

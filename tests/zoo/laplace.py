@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Mutant, Zoo, broken, mutant
 
 UNIT = Laplace.for_epsilon(1.0)
 WIDE = Laplace.for_epsilon(Fraction(3, 5))
@@ -26,27 +25,26 @@ FRESH = FreshProjections.for_epsilon(1, domain=4, rows=1)
 SUMS = FreshProducts.for_epsilon(1, domain=4, rows=1)
 
 
-def the_scale_is_taken_for_the_standard_deviation(m: Any) -> Broken:
-    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = m.column(x) + rng.laplace(0, float(m.scale) / np.sqrt(2), (size, m.coordinates))
-        return found
+def wrong_noise(m: Any) -> tuple[Broken, Broken]:
+    """Of one kind for all coordinates, but not Laplace noise of the scale."""
+    scale, deviation = float(m.scale), float(m.scale) / np.sqrt(2)
+    return (
+        Broken("the scale is taken for the standard deviation", m,
+               lambda x, size, rng: m.column(x) + rng.laplace(0, deviation, (size, m.coordinates))),
+        Broken("the noise has no sign", m, lambda x, size, rng: m.column(x) + rng.exponential(scale, (size, m.coordinates))),
+    )  # fmt: skip
 
-    return Broken("the scale is taken for the standard deviation", m, sample)
 
-
-def the_noise_has_no_sign(m: Any) -> Broken:
-    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = m.column(x) + rng.exponential(float(m.scale), (size, m.coordinates))
-        return found
-
-    return Broken("the noise has no sign", m, sample)
+def zeros_get_no_noise(m: Any, numbers: int) -> Broken:
+    return Broken("zeros get no noise", m,
+                  lambda x, size, rng: m.column(x) * (1 + rng.laplace(0, float(m.scale), (size, numbers))))  # fmt: skip
 
 
 def mutants_of(m: Any, half: str, numbers: str) -> tuple[Mutant, ...]:
     return (
-        Mutant(half, m, replace(m, scale=m.scale / 2)),
-        Mutant("the scale is the standard deviation", m, replace(m, scale=m.scale * Fraction(2**0.5) / 2)),
-        Mutant(f"the scale is for 3 {numbers} of 4", m, replace(m, scale=m.scale * Fraction(3, 4))),
+        mutant(half, m, scale=m.scale / 2),
+        mutant("the scale is the standard deviation", m, scale=m.scale * Fraction(2**0.5) / 2),
+        mutant(f"the scale is for 3 {numbers} of 4", m, scale=m.scale * Fraction(3, 4)),
     )
 
 
@@ -55,43 +53,32 @@ def one_uniform_number_gives_sign_and_size(x: float, size: int, rng: np.random.G
     return x - float(UNIT.scale) * np.log(u) * np.where(u > 0.5, 1, -1)
 
 
-def one_noise_serves_all_coordinates(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return HISTOGRAM.column(x) + rng.laplace(0, float(HISTOGRAM.scale), (size, 1))
-
-
-def zeros_get_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return HISTOGRAM.column(x) * (1 + rng.laplace(0, float(HISTOGRAM.scale), (size, 1)))
-
-
 ZOO = Zoo(
     small=(Laplace(Fraction(1, 3), Fraction(-1, 7), Fraction(2, 5)), LaplaceHistogram(3, Fraction(3, 4))),
     at_one=(UNIT, HISTOGRAM),
     broken=(
-        Broken("half the scale", UNIT, Laplace(UNIT.scale / 2).sample),
+        broken("half the scale", UNIT, scale=UNIT.scale / 2),
         Broken("the scale is taken for the standard deviation", UNIT,
                lambda x, size, rng: rng.laplace(x, float(UNIT.scale) / np.sqrt(2), size)),
         Broken("the noise has no sign", UNIT, lambda x, size, rng: x + rng.exponential(float(UNIT.scale), size)),
         Broken("one uniform number gives sign and size", UNIT, one_uniform_number_gives_sign_and_size),
         # "A user changes exactly one entry."
-        Broken("the scale for one coordinate", HISTOGRAM, replace(HISTOGRAM, scale=HISTOGRAM.scale / 2).sample),
-        Broken("one noise serves all coordinates", HISTOGRAM, one_noise_serves_all_coordinates),
-        Broken("zeros get no noise", HISTOGRAM, zeros_get_no_noise),
+        broken("the scale for one coordinate", HISTOGRAM, scale=HISTOGRAM.scale / 2),
+        Broken("one noise serves all coordinates", HISTOGRAM,
+               lambda x, size, rng: HISTOGRAM.column(x) + rng.laplace(0, float(HISTOGRAM.scale), (size, 1))),
+        zeros_get_no_noise(HISTOGRAM, 1),
     ),
     mutants=(
-        Mutant("half the scale", UNIT, Laplace(UNIT.scale / 2)),
+        mutant("half the scale", UNIT, scale=UNIT.scale / 2),
         Mutant("the scale is the standard deviation", UNIT, Laplace(Fraction(2**0.5) / 2),
                lambda x, size, rng: rng.laplace(x, 2**-0.5, size)),
-        Mutant("the scale is cast to an integer", WIDE, Laplace(Fraction(1))),
+        mutant("the scale is cast to an integer", WIDE, scale=Fraction(1)),
         Mutant("inputs are rescaled to [0, 1.1]", UNIT, Laplace(Fraction(1), Fraction(0), Fraction(11, 10)),
                lambda x, size, rng: 1.1 * x + rng.laplace(size=size)),
-        Mutant("a user changes one entry only", HISTOGRAM, LaplaceHistogram(8, HISTOGRAM.scale / 2)),
-        Mutant("the norm is Euclid's", HISTOGRAM, LaplaceHistogram(8, Fraction(2**0.5))),
+        mutant("a user changes one entry only", HISTOGRAM, scale=HISTOGRAM.scale / 2),
+        mutant("the norm is Euclid's", HISTOGRAM, scale=Fraction(2**0.5)),
     ),
 )  # fmt: skip
-
-
-def zero_bits_get_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return BITS.column(x) * (1 + rng.laplace(0, float(BITS.scale), (size, BITS.coordinates)))
 
 
 bucket_heavy_hitter = Zoo(
@@ -99,10 +86,9 @@ bucket_heavy_hitter = Zoo(
            BucketHeavyHitter(1 << 30, 2, 1, Fraction(1))),
     at_one=(BITS,),
     broken=(
-        Broken("the noise is for one trial", BITS, replace(BITS, scale=BITS.scale / BITS.trials).sample),
-        the_scale_is_taken_for_the_standard_deviation(BITS),
-        the_noise_has_no_sign(BITS),
-        Broken("zeros get no noise", BITS, zero_bits_get_no_noise),
+        broken("the noise is for one trial", BITS, scale=BITS.scale / BITS.trials),
+        *wrong_noise(BITS),
+        zeros_get_no_noise(BITS, BITS.coordinates),
     ),
     mutants=mutants_of(BITS, "the noise is for one trial", "coordinates"),
     loose=(BucketHeavyHitter,),
@@ -128,20 +114,14 @@ glps_heavy_hitter = Zoo(
     at_one=(BUCKETS,),
     broken=(
         # "Each of sensitivity 1."
-        Broken("a replaced value is charged as an absent one", BUCKETS, replace(BUCKETS, scale=BUCKETS.scale / 2).sample),
-        the_scale_is_taken_for_the_standard_deviation(BUCKETS),
-        the_noise_has_no_sign(BUCKETS),
+        broken("a replaced value is charged as an absent one", BUCKETS, scale=BUCKETS.scale / 2),
+        *wrong_noise(BUCKETS),
         Broken("only the value's bucket gets noise", MORE_BUCKETS, only_the_value_s_bucket_gets_noise),
         Broken("a bucket's measurements share one noise", MORE_BUCKETS, a_bucket_s_measurements_share_one_noise),
     ),
     mutants=mutants_of(BUCKETS, "a replaced value is charged as an absent one", "measurements"),
     loose=(GlpsHeavyHitter,),
 )  # fmt: skip
-
-
-def the_signs_are_not_divided_by_the_root(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    signs: NDArray[np.float64] = np.sign(PROJECTED.columns(x))
-    return signs + rng.laplace(0, float(PROJECTED.scale), (size, PROJECTED.rows))
 
 
 def one_noise_serves_all_projections(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -161,17 +141,18 @@ jl_heavy_hitter = Zoo(
     at_one=(PROJECTED, FRESH, SUMS),
     broken=(
         # "m linear queries, each with sensitivity 1/sqrt(m)"
-        Broken("the sensitivity is an absent user's", PROJECTED, replace(PROJECTED, scale=PROJECTED.scale / 2).sample),
-        Broken("the signs are not divided by the root", PROJECTED, the_signs_are_not_divided_by_the_root),
-        the_noise_has_no_sign(PROJECTED),
-        Broken("the noise is for one projection", FRESH, replace(FRESH, scale=FRESH.scale / FRESH.domain).sample),
+        broken("the sensitivity is an absent user's", PROJECTED, scale=PROJECTED.scale / 2),
+        Broken("the signs are not divided by the root", PROJECTED,
+               lambda x, size, rng: np.sign(PROJECTED.columns(x)) + rng.laplace(0, float(PROJECTED.scale), (size, PROJECTED.rows))),
+        wrong_noise(PROJECTED)[1],
+        broken("the noise is for one projection", FRESH, scale=FRESH.scale / FRESH.domain),
         Broken("one noise serves all projections", FRESH, one_noise_serves_all_projections),
-        Broken("the noise is for one product", SUMS, replace(SUMS, scale=SUMS.scale / SUMS.domain).sample),
+        broken("the noise is for one product", SUMS, scale=SUMS.scale / SUMS.domain),
         Broken("a value's own product has no noise", SUMS, the_product_of_a_value_with_itself_has_no_noise),
     ),
     mutants=(
         *mutants_of(PROJECTED, "the sensitivity is an absent user's", "rows"),
-        Mutant("the noise is for half of the values", FRESH, replace(FRESH, scale=FRESH.scale / 2)),
+        mutant("the noise is for half of the values", FRESH, scale=FRESH.scale / 2),
     ),
     loose=(JLHeavyHitter, FreshProjections, FreshProducts),
 )  # fmt: skip

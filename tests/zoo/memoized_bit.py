@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Zoo, broken, mutant, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 LONGER = MemoizedBit(3, QUARTER, Fraction(107940829, 273870523), Fraction(165929694, 273870523))
@@ -45,17 +42,6 @@ def the_report_of_a_value_is_kept_too(x: Stream, size: int, rng: np.random.Gener
     return reports(NOISY, copies(NOISY, x, size, NOISY.f / 2, rng), coin)
 
 
-def f_is_halved_twice(x: Stream, size: int, rng: np.random.Generator) -> Views:
-    return replace(SHORT, f=SHORT.f / 2).sample(x, size, rng)
-
-
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("the permanent step is left out", SHORT, replace(SHORT, f=Fraction(0)))
-    yield Mutant("p and q are rounded to tenths", SHORT, replace(SHORT, p=tenth(SHORT.p), q=tenth(SHORT.q, up=True)))
-    yield Mutant("there is an epoch more than was counted", MemoizedBit(2, HALF, HALF, Fraction(3, 4)),
-                 MemoizedBit(3, HALF, HALF, Fraction(3, 4)))  # fmt: skip
-
-
 @st.composite
 def anywhere(draw: st.DrawFn) -> MemoizedBit:
     """Mostly one epoch, of which the proof is tight."""
@@ -76,9 +62,13 @@ ZOO = Zoo(
         Broken("the permanent step is left out", SHORT, the_permanent_step_is_left_out),
         Broken("the copy itself is reported", LONGER, the_copy_itself_is_reported),
         Broken("the report of a value is kept too", NOISY, the_report_of_a_value_is_kept_too),
-        Broken("f is halved twice", SHORT, f_is_halved_twice),
+        broken("f is halved twice", SHORT, f=SHORT.f / 2),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("the permanent step is left out", SHORT, f=Fraction(0)),
+        mutant("p and q are rounded to tenths", SHORT, p=tenth(SHORT.p), q=tenth(SHORT.q, up=True)),
+        mutant("there is an epoch more than was counted", MemoizedBit(2, HALF, HALF, Fraction(3, 4)), epochs=3),
+    ),
     loose=(MemoizedBit,),
     anywhere=anywhere(),
 )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,40 +8,23 @@ from hypothesis import strategies as st
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse
 from ldpaudit.mechanisms.shared.memoization import Memoizing, Stream
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Sample, Zoo, broken, mutant, tenth
 
 FIRST = MemoizedResponse.for_epsilon(1, k=3, epochs=3, values=1)
 ONCE = MemoizedResponse.for_epsilon(1, k=5, epochs=1)
 BITS = MemoizedDBitFlip.for_epsilon(1, k=4, d=3, epochs=2, values=1)
 BIT = MemoizedDBitFlip.for_epsilon(2, k=3, d=1, epochs=1)
+ALONE = MemoizedResponse.for_epsilon(1, k=2, epochs=1).p
+"""The probability at which one bit spends epsilon."""
 
 
-def fresh(m: Memoizing, x: Stream, size: int, rng: np.random.Generator) -> Views:
+def fresh(m: Memoizing) -> Sample:
     """A report drawn anew in each epoch."""
-    return np.concatenate([np.reshape(m.report.sample(v, size, rng), (size, -1)) for v in m.kept_stream(x)], axis=1)
 
+    def sample(x: Stream, size: int, rng: np.random.Generator) -> Views:
+        return np.concatenate([np.reshape(m.report.sample(v, size, rng), (size, -1)) for v in m.kept_stream(x)], axis=1)
 
-def every_epoch_answers_afresh(x: Stream, size: int, rng: np.random.Generator) -> Views:
-    return fresh(FIRST, x, size, rng)
-
-
-def a_new_value_gets_an_answer_of_its_own_though_the_budget_is_spent(x: Stream, size: int, rng: np.random.Generator) -> Views:
-    return replace(FIRST, values=3).sample(x, size, rng)
-
-
-def every_epoch_draws_buckets_and_bits_afresh(x: Stream, size: int, rng: np.random.Generator) -> Views:
-    return fresh(BITS, x, size, rng)
-
-
-def each_bit_spends_the_whole_epsilon(x: Stream, size: int, rng: np.random.Generator) -> Views:
-    return replace(BITS, p=FIRST.for_epsilon(1, k=2, epochs=1).p).sample(x, size, rng)
-
-
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("the answer's probability is rounded to a tenth", FIRST, replace(FIRST, p=tenth(FIRST.p, up=True)))
-    yield Mutant("e is taken for 3", ONCE, replace(ONCE, p=Fraction(3, 7)))
-    yield Mutant("each bit spends the whole epsilon", BITS, replace(BITS, p=FIRST.for_epsilon(1, k=2, epochs=1).p))
-    yield Mutant("two bits are reported", BIT, replace(BIT, d=2))
+    return sample
 
 
 @st.composite
@@ -65,12 +46,16 @@ ZOO = Zoo(
     ),
     at_one=(FIRST, BITS),
     broken=(
-        Broken("every epoch answers afresh", FIRST, every_epoch_answers_afresh),
-        Broken("a new value gets an answer of its own though the budget is spent", FIRST,
-               a_new_value_gets_an_answer_of_its_own_though_the_budget_is_spent),
-        Broken("every epoch draws buckets and bits afresh", BITS, every_epoch_draws_buckets_and_bits_afresh),
-        Broken("each bit spends the whole epsilon", BITS, each_bit_spends_the_whole_epsilon),
+        Broken("every epoch answers afresh", FIRST, fresh(FIRST)),
+        broken("a new value gets an answer of its own though the budget is spent", FIRST, values=3),
+        Broken("every epoch draws buckets and bits afresh", BITS, fresh(BITS)),
+        broken("each bit spends the whole epsilon", BITS, p=ALONE),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("the answer's probability is rounded to a tenth", FIRST, p=tenth(FIRST.p, up=True)),
+        mutant("e is taken for 3", ONCE, p=Fraction(3, 7)),
+        mutant("each bit spends the whole epsilon", BITS, p=ALONE),
+        mutant("two bits are reported", BIT, d=2),
+    ),
     anywhere=anywhere(),
 )  # fmt: skip

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
-from tests.zoo import Broken, Mutant, Zoo, tenth
+from tests.zoo import Broken, Zoo, broken, mutant, tenth
 
 MEAN = OneBitMean.for_epsilon(1.0)
 TWICE = OneBitMean.for_epsilon(2.0)
@@ -19,18 +18,6 @@ BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
 def every_collection_rounds_afresh(x: float, size: int, rng: np.random.Generator) -> Views:
     fresh = OneBitMean(KEPT.low, KEPT.high, KEPT.gamma)
     return np.sum([fresh.sample(x, size, rng) for _ in range(KEPT.reports)], axis=0, dtype=np.int64)
-
-
-def the_probability_is_rounded_to_a_tenth(x: float, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return rng.random(size) < round(float(TWICE.kept(x)), 1)
-
-
-def the_number_is_divided_by_half_its_range(x: float, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return rng.random(size) < float(MEAN.low + 2 * Fraction(x) * (MEAN.high - MEAN.low))
-
-
-def each_bit_spends_the_whole_epsilon(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    return DBitFlip(BUCKETS.k, BUCKETS.d, MEAN.high).sample(x, size, rng)
 
 
 def the_users_own_bucket_is_always_drawn(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -47,16 +34,6 @@ def a_one_is_never_flipped(x: int, size: int, rng: np.random.Generator) -> NDArr
     return views
 
 
-def mutants() -> Iterator[Mutant]:
-    mean, twice, table = OneBitMean.for_epsilon(1), OneBitMean.for_epsilon(2), DBitFlip.for_epsilon(1, k=5, d=3)
-    yield Mutant("probabilities are rounded to tenths", twice, OneBitMean(Fraction(1, 10), Fraction(9, 10)))
-    yield Mutant("the lower end is halved", mean, OneBitMean(mean.low / 2, mean.high))
-    yield Mutant("e is taken for 3", mean, OneBitMean(Fraction(1, 4), Fraction(3, 4)))
-    yield Mutant("a number's upper end leaves the range", mean, OneBitMean(mean.low, mean.high + (mean.high - mean.low) / 10))
-    yield Mutant("each bit spends the whole epsilon", table, DBitFlip(5, 3, mean.high))
-    yield Mutant("the flips are cut to tenths", table, DBitFlip(5, 3, 1 - tenth(1 - table.p)))
-
-
 ZOO = Zoo(
     small=(OneBitMean(Fraction(1, 5), Fraction(2, 3)), OneBitMean(Fraction(2, 5), Fraction(9, 10), Fraction(1, 4), 4),
            OneBitMean.for_epsilon(2, reports=3), DBitFlip(4, 2, Fraction(3, 4)), DBitFlip(3, 1, Fraction(2, 3)),
@@ -65,12 +42,21 @@ ZOO = Zoo(
             DBitFlip.for_epsilon(2.0, k=4, d=1)),
     broken=(
         Broken("every collection rounds afresh", KEPT, every_collection_rounds_afresh),
-        Broken("the probability is rounded to a tenth", TWICE, the_probability_is_rounded_to_a_tenth),
-        Broken("the number is divided by half its range", MEAN, the_number_is_divided_by_half_its_range),
-        Broken("each bit spends the whole epsilon", BUCKETS, each_bit_spends_the_whole_epsilon),
+        Broken("the probability is rounded to a tenth", TWICE,
+               lambda x, size, rng: rng.random(size) < round(float(TWICE.kept(x)), 1)),
+        Broken("the number is divided by half its range", MEAN,
+               lambda x, size, rng: rng.random(size) < float(MEAN.low + 2 * Fraction(x) * (MEAN.high - MEAN.low))),
+        broken("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
         Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
         Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("probabilities are rounded to tenths", TWICE, low=Fraction(1, 10), high=Fraction(9, 10)),
+        mutant("the lower end is halved", MEAN, low=MEAN.low / 2),
+        mutant("e is taken for 3", MEAN, low=Fraction(1, 4), high=Fraction(3, 4)),
+        mutant("a number's upper end leaves the range", MEAN, high=MEAN.high + (MEAN.high - MEAN.low) / 10),
+        mutant("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
+        mutant("the flips are cut to tenths", BUCKETS, p=1 - tenth(1 - BUCKETS.p)),
+    ),
     loose=(OneBitMean,),
-)
+)  # fmt: skip

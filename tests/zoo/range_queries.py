@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import Boxes, HadamardBoxes
-from tests.zoo import Broken, Mutant, Sample, Zoo
+from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import HadamardBoxes
+from tests.zoo import Broken, Sample, Zoo, blanket_lost, broken, mutant
 
 ALONE = RangeQueries(users=1, side=4, tau=2, rho=12)
 SHARED = HadamardRangeQueries(users=1024, side=2, tau=40, rho=2469077908)
@@ -17,13 +16,6 @@ SKETCH = CountMinRangeQueries(users=24, side=4, rows=1, buckets=200, gamma=Fract
 DELTA = 0.14799773394948315
 """The delta of two oracles with 12 blanket messages each, a quarter of which are hits, at epsilon = 1."""
 Counts = NDArray[np.int64]
-
-
-def with_less_noise(m: Boxes, **changes: int | Fraction) -> Sample:
-    def sample(x: int, size: int, rng: np.random.Generator) -> Counts:
-        return np.asarray(replace(m, **changes).sample(x, size, rng))  # type: ignore[type-var]
-
-    return sample
 
 
 def a_node_is_sent_twice(m: HadamardBoxes) -> Sample:
@@ -48,18 +40,6 @@ def all_users_toss_the_same_coins(x: int, size: int, rng: np.random.Generator) -
     return np.asarray(SKETCH.users * (rng.random((size, len(own))) < float(SKETCH.gamma)) + own)
 
 
-def a_value_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Counts:
-    return np.asarray(SKETCH.sample(x, size, rng) + np.array(SKETCH.columns(x)))
-
-
-def mutants() -> Iterator[Mutant]:
-    widths = RangeQueries(1024, 8, tau=10, rho=12)
-    yield Mutant("a quarter of each blanket is lost", widths, replace(widths, rho=9), delta=0.05)
-    yield Mutant("half of each blanket is lost", widths, replace(widths, rho=6), delta=0.05)
-    cells = CountMinRangeQueries(400, 4, 1, 2000, Fraction(1, 10))
-    yield Mutant("half of the coins are lost", cells, replace(cells, gamma=Fraction(1, 20)), delta=0.01)
-
-
 ZOO = Zoo(
     small=(
         RangeQueries(users=1, side=2, tau=1, rho=3),
@@ -72,15 +52,18 @@ ZOO = Zoo(
     ),
     at_one=(ALONE, SHARED, SKETCH),
     broken=(
-        Broken("most of each blanket is lost", ALONE, with_less_noise(ALONE, rho=2)),
+        broken("most of each blanket is lost", ALONE, rho=2),
         Broken("a node is sent twice", ALONE, a_node_is_sent_twice(ALONE)),
         Broken("a blanket message has two indices more", ALONE, a_blanket_message_has_two_indices_more),
-        Broken("most of the blanket is lost", SHARED, with_less_noise(SHARED, rho=SHARED.rho // 8)),
+        broken("most of the blanket is lost", SHARED, rho=SHARED.rho // 8),
         Broken("a node is sent twice", SHARED, a_node_is_sent_twice(SHARED)),
-        Broken("half of the coins are lost", SKETCH, with_less_noise(SKETCH, gamma=SKETCH.gamma / 2)),
+        broken("half of the coins are lost", SKETCH, gamma=SKETCH.gamma / 2),
         Broken("all users toss the same coins", SKETCH, all_users_toss_the_same_coins),
-        Broken("a value is sent twice", SKETCH, a_value_is_sent_twice),
+        Broken("a value is sent twice", SKETCH, lambda x, size, rng: SKETCH.sample(x, size, rng) + SKETCH.columns(x)),
     ),
     delta=DELTA,
-    mutants=tuple(mutants()),
+    mutants=(
+        *blanket_lost(RangeQueries(1024, 8, tau=10, rho=12), 0.05, "each blanket"),
+        mutant("half of the coins are lost", CountMinRangeQueries(400, 4, 1, 2000, Fraction(1, 10)), 0.01, gamma=Fraction(1, 20)),
+    ),
 )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Mutant, Zoo, mutant
 
 SIXTEEN = SampledAnswer.for_epsilon(1.0, questions=16)
 
@@ -26,11 +24,6 @@ def a_no_is_always_told_as_it_is(x: Answers, size: int, rng: np.random.Generator
     return views
 
 
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("a quarter of the coins is lost", SIXTEEN, replace(SIXTEEN, gamma=SIXTEEN.gamma * Fraction(3, 4)))
-    yield Mutant("epsilon is spent twice", SIXTEEN, SampledAnswer.for_epsilon(2, questions=16))
-
-
 ZOO = Zoo(
     small=(SampledAnswer(2, Fraction(1, 3)), SampledAnswer(4, Fraction(4, 5)), SampledAnswer(7, Fraction(1, 10))),
     at_one=(SIXTEEN,),
@@ -38,5 +31,8 @@ ZOO = Zoo(
         Broken("who says yes to all never lies", SIXTEEN, who_says_yes_to_all_never_lies),
         Broken("a no is always told as it is", SIXTEEN, a_no_is_always_told_as_it_is),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("a quarter of the coins is lost", SIXTEEN, gamma=SIXTEEN.gamma * Fraction(3, 4)),
+        Mutant("epsilon is spent twice", SIXTEEN, SampledAnswer.for_epsilon(2, questions=16)),
+    ),
 )

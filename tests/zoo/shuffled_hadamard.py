@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Zoo, blanket_lost
 
 TWO = ShuffledHadamard(users=1024, domain=256, tau=10, rho=2)
 DELTA = 0.17896387053979124
@@ -45,12 +42,6 @@ def a_blanket_tuple_has_an_index_more(x: int, size: int, rng: np.random.Generato
     return real(x, size, rng) + drawn(0, TWO.rho * TWO.users, size, rng, longer)
 
 
-def mutants() -> Iterator[Mutant]:
-    tuples = ShuffledHadamard(1024, 256, tau=10, rho=12)
-    yield Mutant("a quarter of the blanket is lost", tuples, replace(tuples, rho=9), delta=0.02)
-    yield Mutant("half of the blanket is lost", tuples, replace(tuples, rho=6), delta=0.02)
-
-
 ZOO = Zoo(
     # One user only, where a law is to be enumerated: of several, what the others hold matters, and a view's are fixed.
     small=(
@@ -68,5 +59,5 @@ ZOO = Zoo(
         Broken("a blanket tuple has an index more", TWO, a_blanket_tuple_has_an_index_more),
     ),
     delta=DELTA,
-    mutants=tuple(mutants()),
+    mutants=blanket_lost(ShuffledHadamard(1024, 256, tau=10, rho=12), 0.02),
 )

@@ -1,21 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Zoo, blanket_lost, broken
 from tests.zoo.range_queries import DELTA
 
 ALONE = ShuffledHeavyHitters(users=1, domain=4, tau=2, rho=12, threshold=1)
 Counts = NDArray[np.int64]
-
-
-def most_of_each_blanket_is_lost(x: int, size: int, rng: np.random.Generator) -> Counts:
-    return replace(ALONE, rho=2).sample(x, size, rng)
 
 
 def the_longest_prefixes_have_no_blanket(x: int, size: int, rng: np.random.Generator) -> Counts:
@@ -31,12 +24,6 @@ def a_prefix_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Count
     return np.asarray(ALONE.sample(x, size, rng) + again.reshape(size, -1))
 
 
-def mutants() -> Iterator[Mutant]:
-    lengths = ShuffledHeavyHitters(1024, 8, tau=10, rho=12, threshold=100)
-    yield Mutant("a quarter of each blanket is lost", lengths, replace(lengths, rho=9), delta=0.05)
-    yield Mutant("half of each blanket is lost", lengths, replace(lengths, rho=6), delta=0.05)
-
-
 ZOO = Zoo(
     small=(
         ShuffledHeavyHitters(users=1, domain=2, tau=1, rho=3, threshold=1),
@@ -45,10 +32,10 @@ ZOO = Zoo(
     ),
     at_one=(ALONE,),
     broken=(
-        Broken("most of each blanket is lost", ALONE, most_of_each_blanket_is_lost),
+        broken("most of each blanket is lost", ALONE, rho=2),
         Broken("the longest prefixes have no blanket", ALONE, the_longest_prefixes_have_no_blanket),
         Broken("a prefix is sent twice", ALONE, a_prefix_is_sent_twice),
     ),
     delta=DELTA,
-    mutants=tuple(mutants()),
+    mutants=blanket_lost(ShuffledHeavyHitters(1024, 8, tau=10, rho=12, threshold=100), 0.05, "each blanket"),
 )

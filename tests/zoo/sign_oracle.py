@@ -18,7 +18,7 @@ from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
+from tests.zoo import Broken, Mutant, Sample, Zoo, broken, fair_lie, mutant, rounded_up, two_bits
 
 MANY = 1 << 20
 SIGNS = SignOracle.for_epsilon(1.0, MANY, domain=100)
@@ -62,27 +62,15 @@ def mistakes_with_two_signs(m: Any) -> tuple[Broken, Broken]:
 
     return (
         Broken("the last question is answered without a coin", m, without_a_coin),
-        Broken("each of the two signs spends epsilon", m, replace(m, p=odds(1), q=odds(1)).sample),
-    )
-
-
-def mutants_of_one_sign(m: Any) -> tuple[Mutant, ...]:
-    return (
-        Mutant("the lie is a fair sign", m, replace(m, p=(1 + m.p) / 2)),
-        Mutant("p is rounded up to a tenth", m, replace(m, p=tenth(m.p, up=True))),
+        broken("each of the two signs spends epsilon", m, p=odds(1), q=odds(1)),
     )
 
 
 def mutants_of_questions(one: Any, split: Any) -> Iterator[Mutant]:
-    yield Mutant("the final estimate spends epsilon again", one, replace(one, p=odds(2)))
-    yield from mutants_of_one_sign(one)
-    yield Mutant("the last question spends epsilon, not its share", split, replace(split, q=odds(1)))
-    yield Mutant("both coins have two bits", split, replace(split, p=Fraction(3, 4), q=Fraction(3, 4)))
-
-
-def one_half_plus_epsilon_is_taken_for_epsilon(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    # As the talk's slides read.
-    return SignOracle.with_bias(Fraction(1, 4), MANY, QUARTER.domain).sample(x, size, rng)
+    yield mutant("the final estimate spends epsilon again", one, p=odds(2))
+    yield from (fair_lie(one), rounded_up(one))
+    yield mutant("the last question spends epsilon, not its share", split, q=odds(1))
+    yield mutant("both coins have two bits", split, p=Fraction(3, 4), q=Fraction(3, 4))
 
 
 def bits_in_place_of_signs_are_multiplied(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -97,15 +85,14 @@ ZOO = Zoo(
            SignOracle(MANY, 12, Fraction(3, 5), seed=4, index=77)),
     at_one=(SIGNS,),
     broken=(
-        Broken("1/2 + epsilon is taken for epsilon", QUARTER, one_half_plus_epsilon_is_taken_for_epsilon),
+        Broken("1/2 + epsilon is taken for epsilon", QUARTER,  # as the talk's slides read
+               SignOracle.with_bias(Fraction(1, 4), MANY, QUARTER.domain).sample),
         the_lie_is_a_fair_sign(SIGNS),
         Broken("bits in place of signs are multiplied", SIGNS, bits_in_place_of_signs_are_multiplied),
     ),
     mutants=(
-        Mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", replace(QUARTER, domain=100),
-               replace(QUARTER, domain=100, p=Fraction(5, 8))),
-        Mutant("the coin has two bits", SIGNS, replace(SIGNS, p=Fraction(3, 4))),
-        *mutants_of_one_sign(SIGNS),
+        mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", replace(QUARTER, domain=100), p=Fraction(5, 8)),
+        two_bits(SIGNS), fair_lie(SIGNS), rounded_up(SIGNS),
     ),
 )  # fmt: skip
 
@@ -122,14 +109,13 @@ hashtogram = Zoo(
            Hashtogram.for_epsilon(2.5, MANY, domain=16)),
     at_one=(TABLE,),
     broken=(
-        Broken("the coin has two bits", TABLE, replace(TABLE, p=Fraction(3, 4)).sample),
+        broken("the coin has two bits", TABLE, p=Fraction(3, 4)),
         the_lie_is_a_fair_sign(TABLE),
         Broken("the coin moves to another column", TABLE, the_coin_moves_to_another_column),
     ),
     mutants=(
-        Mutant("the coin has two bits", TABLE, replace(TABLE, p=Fraction(3, 4))),
-        *mutants_of_one_sign(TABLE),
-        Mutant("epsilon is spent on each of two transforms", TABLE, replace(TABLE, p=odds(2))),
+        two_bits(TABLE), fair_lie(TABLE), rounded_up(TABLE),
+        mutant("epsilon is spent on each of two transforms", TABLE, p=odds(2)),
     ),
 )  # fmt: skip
 
@@ -164,7 +150,7 @@ tree_histogram = Zoo(
     ),
     mutants=(
         *mutants_of_questions(TREE, SPLIT_TREE),
-        Mutant("four hash values with the probability for two", HASHED_TREE, replace(HASHED_TREE, p=TREE.p)),
+        mutant("four hash values with the probability for two", HASHED_TREE, p=TREE.p),
     ),
 )  # fmt: skip
 

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.sparse_statistical_queries import QuerySet, SparseStatisticalQueries
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Zoo, blanket_lost
 
 ONE = SparseStatisticalQueries(users=1, queries=256, k=1, changed=1, tau=4, rho=40)
 DELTA = 0.11712045553340752
@@ -26,12 +23,6 @@ def a_query_is_sent_twice(x: QuerySet, size: int, rng: np.random.Generator) -> C
     return np.asarray(ONE.sample(x, size, rng) + rng.multinomial(number, [float(p) for p in own], size))
 
 
-def mutants() -> Iterator[Mutant]:
-    queries = SparseStatisticalQueries(1024, 256, k=1, changed=1, tau=10, rho=12)
-    yield Mutant("a quarter of the blanket is lost", queries, replace(queries, rho=9), delta=0.02)
-    yield Mutant("half of the blanket is lost", queries, replace(queries, rho=6), delta=0.02)
-
-
 ZOO = Zoo(
     small=(
         SparseStatisticalQueries(users=1, queries=2, k=1, changed=1, tau=1, rho=3),
@@ -43,5 +34,5 @@ ZOO = Zoo(
         Broken("a query is sent twice", ONE, a_query_is_sent_twice),
     ),
     delta=DELTA,
-    mutants=tuple(mutants()),
+    mutants=blanket_lost(SparseStatisticalQueries(1024, 256, k=1, changed=1, tau=10, rho=12), 0.02),
 )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,20 +10,15 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from tests.zoo import Broken, Mutant, Sample, Zoo, tenth
+from tests.zoo import Broken, Mutant, Zoo, broken, mutant, rounded_up
 
 TEN = SubsetSelection.optimal(1.0, k=10)
 HUNDRED = SubsetSelection.optimal(1.0, k=100)
 
 
-def the_lie_may_contain_the_truth(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    truth = SubsetSelection(TEN.k, TEN.d, 1 - Fraction(1, 10**9)).sample(x, size, rng)
-    anything = uniform_subset(TEN.k, TEN.d, size, rng)
-    return np.where(rng.random((size, 1)) < float(TEN.p), truth, anything)
-
-
-def the_subset_is_one_short(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return SubsetSelection(TEN.k, TEN.d - 1, TEN.p).sample(x, size, rng)
+def the_lie_may_contain_the_truth(x: int, size: int, rng: np.random.Generator) -> Views:
+    honest = replace(TEN, p=1 - Fraction(1, 2**60)).sample(x, size, rng)
+    return np.where(rng.random((size, 1)) < float(TEN.p), honest, uniform_subset(TEN.k, TEN.d, size, rng))
 
 
 def the_others_are_drawn_with_replacement(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -37,31 +32,20 @@ def the_others_are_drawn_with_replacement(x: int, size: int, rng: np.random.Gene
     return views
 
 
-def mutants() -> Iterator[Mutant]:
-    ten = SubsetSelection.optimal(1, k=10)
-    yield Mutant("the subset is one short", ten, SubsetSelection(10, ten.d - 1, ten.p))
-    lucky = ten.p + (1 - ten.p) * Fraction(ten.d, 10)
-    yield Mutant("the lie may contain the truth", ten, SubsetSelection(10, ten.d, lucky), _any_subset(ten))
-    yield Mutant("p is rounded up to a tenth", ten, SubsetSelection(10, ten.d, tenth(ten.p, up=True)))
-    yield Mutant("p counts one value less", ten, SubsetSelection(10, ten.d, odds(1, Fraction(9 - ten.d, ten.d))))
-
-
-def _any_subset(m: SubsetSelection) -> Sample:
-    def sample(x: int, size: int, rng: np.random.Generator) -> Views:
-        honest = SubsetSelection(m.k, m.d, 1 - Fraction(1, 2**60)).sample(x, size, rng)
-        return np.where(rng.random((size, 1)) < float(m.p), honest, uniform_subset(m.k, m.d, size, rng))
-
-    return sample
-
-
 ZOO = Zoo(
     small=(SubsetSelection(2, 1, Fraction(3, 4)), SubsetSelection.for_epsilon(2.5, k=7, d=3),
            SubsetSelection(6, 5, Fraction(15, 16))),
     at_one=(TEN, HUNDRED),
     broken=(
         Broken("the lie may contain the truth", TEN, the_lie_may_contain_the_truth),
-        Broken("the subset is one short", TEN, the_subset_is_one_short),
+        broken("the subset is one short", TEN, d=TEN.d - 1),
         Broken("the others are drawn with replacement", TEN, the_others_are_drawn_with_replacement),
     ),
-    mutants=tuple(mutants()),
-)
+    mutants=(
+        mutant("the subset is one short", TEN, d=TEN.d - 1),
+        Mutant("the lie may contain the truth", TEN, replace(TEN, p=TEN.p + (1 - TEN.p) * Fraction(TEN.d, 10)),
+               the_lie_may_contain_the_truth),
+        rounded_up(TEN),
+        mutant("p counts one value less", TEN, p=odds(1, Fraction(9 - TEN.d, TEN.d))),
+    ),
+)  # fmt: skip

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +13,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Mutant, Zoo, mutant
 
 FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
 """Every user's first vote is yes."""
@@ -65,12 +65,6 @@ def anywhere(draw: st.DrawFn, owner: type[Thresh | ThreshRepaired]) -> Thresh | 
         reject()
 
 
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("epsilon is half again", FORCED, replace(FORCED, epsilon=FORCED.epsilon * Fraction(3, 2)))
-    yield Mutant("epsilon is a tenth more", FREE, replace(FREE, epsilon=FREE.epsilon * Fraction(11, 10)))
-    yield Mutant("epsilon is twice itself", FREE, replace(FREE, epsilon=FREE.epsilon * 2))
-
-
 ZOO = Zoo(
     small=(
         Thresh(1_000, epochs=3, rounds=500, epsilon=Fraction(3), delta=Fraction(1, 20), smallest=1_000),
@@ -89,7 +83,11 @@ ZOO = Zoo(
         Broken("one coin serves the whole transcript", FORCED, one_coin_serves_the_whole_transcript),
         Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
     ),
-    mutants=tuple(mutants()),
+    mutants=(
+        mutant("epsilon is half again", FORCED, epsilon=FORCED.epsilon * Fraction(3, 2)),
+        mutant("epsilon is a tenth more", FREE, epsilon=FREE.epsilon * Fraction(11, 10)),
+        mutant("epsilon is twice itself", FREE, epsilon=FREE.epsilon * 2),
+    ),
     anywhere=anywhere(Thresh),
 )
 
@@ -119,7 +117,7 @@ thresh_repaired = Zoo(
         Broken("only yes votes are randomized", SIX, only_yes_votes_are_randomized),
     ),
     mutants=(
-        Mutant("epsilon is half again", SIX, replace(SIX, epsilon=SIX.epsilon * Fraction(3, 2))),
+        mutant("epsilon is half again", SIX, epsilon=SIX.epsilon * Fraction(3, 2)),
         Mutant("the counter is checked before it grows", SIX, PRINTED),
     ),
     anywhere=anywhere(ThreshRepaired),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from tests.zoo import Broken, Mutant, Zoo
+from tests.zoo import Broken, Zoo, broken, mutant
 
 DELTA = 0.024835367614167186
 """At which epsilon is 1, for the first one below."""
@@ -59,10 +58,6 @@ def an_empty_round_is_repeated_five_times(x: Data, size: int, rng: np.random.Gen
         again = np.flatnonzero([not view for view in views])
         views[again] = ONE.sample(x, len(again), rng)
     return views
-
-
-def two_votes_are_enough(x: Data, size: int, rng: np.random.Generator) -> Views:
-    return replace(LOW, threshold=2).sample(x, size, rng)
 
 
 def nobody_looks_whether_the_shorter_prefix_has_grown(x: Data, size: int, rng: np.random.Generator) -> Views:
@@ -115,12 +110,6 @@ def noise_beyond_half_of_its_range_is_drawn_again(x: Data, size: int, rng: np.ra
     return numbers(votes, EVERYBODY, votes + noise >= EVERYBODY.least, noise)
 
 
-def mutants() -> Iterator[Mutant]:
-    yield Mutant("the batch is a twentieth larger", ONE, replace(ONE, batch=6_300), delta=DELTA)
-    noisier = replace(EVERYBODY, alpha=EVERYBODY.alpha * Fraction(19, 20))
-    yield Mutant("alpha is a twentieth smaller", EVERYBODY, noisier, delta=DELTA)
-
-
 ZOO = Zoo(
     small=(
         # One user less than the threshold is the worst at every epsilon.
@@ -141,28 +130,19 @@ ZOO = Zoo(
         Broken("who comes last is enrolled twice", ONE, who_comes_last_is_enrolled_twice, DELTA),
         Broken("who comes last is always in the batch", ONE, who_comes_last_is_always_in_the_batch, DELTA),
         Broken("an empty round is repeated five times", ONE, an_empty_round_is_repeated_five_times, DELTA),
-        Broken("two votes are enough", LOW, two_votes_are_enough, LOW_DELTA),
-        Broken(
-            "nobody looks whether the shorter prefix has grown",
-            TWO,
-            nobody_looks_whether_the_shorter_prefix_has_grown,
-            TWO_DELTA,
-        ),
-        Broken(
-            "noise is added to what has theta votes without it",
-            NOISY,
-            noise_is_added_to_what_has_theta_votes_without_it,
-            DELTA,
-        ),
-        Broken(
-            "a prefix without votes is recognized by its number alone",
-            NOISY,
-            a_prefix_without_votes_is_recognized_by_its_number_alone,
-            DELTA,
-        ),
+        broken("two votes are enough", LOW, LOW_DELTA, threshold=2),
+        Broken("nobody looks whether the shorter prefix has grown", TWO,
+               nobody_looks_whether_the_shorter_prefix_has_grown, TWO_DELTA),
+        Broken("noise is added to what has theta votes without it", NOISY,
+               noise_is_added_to_what_has_theta_votes_without_it, DELTA),
+        Broken("a prefix without votes is recognized by its number alone", NOISY,
+               a_prefix_without_votes_is_recognized_by_its_number_alone, DELTA),
         Broken("no noise for prefixes that most hold", EVERYBODY, nobody_adds_noise_to_prefixes_that_all_hold, DELTA),
         Broken("noise beyond half of its range is drawn again", EVERYBODY, noise_beyond_half_of_its_range_is_drawn_again, DELTA),
     ),
     delta=DELTA,
-    mutants=tuple(mutants()),
-)
+    mutants=(
+        mutant("the batch is a twentieth larger", ONE, DELTA, batch=6_300),
+        mutant("alpha is a twentieth smaller", EVERYBODY, DELTA, alpha=EVERYBODY.alpha * Fraction(19, 20)),
+    ),
+)  # fmt: skip
