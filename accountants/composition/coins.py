@@ -37,14 +37,9 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_COARSE = 64
-"""Bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long, with 32 three
-quarters of the time."""
-_CANDIDATES = 8
-"""Breakpoints among which that precision may leave the choice open: all of them are evaluated at full precision. With 2
-or 32 an epsilon of 1e4 or 1e7 runs takes the same time."""
-_MOST_STEPS = 1 << 22
-"""Total losses of three outcomes that are summed one by one, from where they are certainly rare down to their mean: ten seconds."""
+_COARSE = 64  # bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long
+_CANDIDATES = 8  # breakpoints that this precision may leave open: all of them are evaluated at full precision
+_MOST_STEPS = 1 << 22  # total losses of three outcomes that are summed one by one, down to their mean: ten seconds
 _EXACT_BITS = 1 << 16
 """Bits up to which a power of a rational is computed exactly, to decide whether delta equals the infinite-loss mass;
 beyond, balls of this many bits decide."""

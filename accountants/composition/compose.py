@@ -21,12 +21,9 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
 
-_WORK = 192
-"""Bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens. With 128 or 384
-compositions of 24 to 1e5 runs have the same width and time."""
+_WORK = 192  # bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens
 
-_LEAST_LOG = -744.0
-"""Logarithm of the least delta for which a lattice is made: next to the least float above 0, in which lower ends are compared."""
+_LEAST_LOG = -744.0  # logarithm of the least delta for which a lattice is made: next to the least float above 0
 
 
 def compose(groups: Groups, source: str) -> PrivacyProfile:

@@ -22,10 +22,8 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.plan import Guarantee
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_STEPS = 80
-"""Halvings of the interval of an order's logarithm: to the last digits of a float."""
-_NATS = 700.0
-"""Largest logarithm, to either side, of what an order exceeds 1 by."""
+_STEPS = 80  # halvings of the interval of an order's logarithm: to the last digits of a float
+_NATS = 700.0  # largest logarithm, to either side, of what an order exceeds 1 by
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, round_down
 from ldpaudit.profile import Number
 
-_PRECISION = 256
-"""Bits for budgets, which are rounded down to floats."""
+_PRECISION = 256  # bits for budgets, which are rounded down to floats
 _ORDERS = tuple(1 + Fraction(2) ** power for power in range(-6, 18))
 """Renyi orders of an odometer. Next to each other they differ by a factor of 2 in alpha - 1, so that the best of them is worse
 than the best of all by less than 7 %, for any rho from 1e-8 to 1e4 at usual deltas."""

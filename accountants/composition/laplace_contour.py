@@ -15,9 +15,7 @@ Of one group the coins alone are a composition of randomized responses, whose de
 (Kairouz, Oh, Viswanath 2015); the integral is over :math:`M^D - C^D`, which falls like 1/t**3. The trapezoidal rule has
 three errors, which are bounded and added:
 
-- *aliasing* of step h: at most :math:`(A_+ + A_-)/(e^{2\pi a/h} - 1)`, where :math:`A_\pm` bounds the integral of the
-  integrand's modulus at :math:`\sigma \pm a`; and :math:`\int dt/|z(z+1)| \le \pi/\sqrt{\sigma(\sigma+1)}` by Cauchy and
-  Schwarz. Source: Trefethen and Weideman 2014, Theorem 5.1;
+- *aliasing*, as in `numerics.trapezoid`, with :math:`\int dt/|z(z+1)| \le \pi/\sqrt{\sigma(\sigma+1)}` by Cauchy and Schwarz;
 - *gaps*: :math:`|C| = e^{-s/2} \sqrt{\sinh^2 cs + \cos^2 ts}` with :math:`c = \sigma + \tfrac12` is large only near the
   multiples of :math:`\pi/s`, the *echoes*, and :math:`|S(\sigma + it)| \le S(\sigma)`;
 - *echoes left out*: there :math:`|C| \le e^{-s/2} \cosh cs` and :math:`|S| \le e^{-s/2} \cosh(cs)/(2t)`.
@@ -35,36 +33,29 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import flint
-import numpy as np
 
 from ldpaudit.accountants.composition import laplace_far
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE
+from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
 
 Groups: TypeAlias = tuple[tuple[int, Fraction], ...]
 """(number of coordinates, step) of each group."""
 
 _TOLERANCE = 2.0**-36
-"""Relative error to aim at, of each kind of error; with 2**-44 a query of 1e5 coordinates takes five times as long."""
+"""Relative error to aim at, of each kind; with 2**-44 a query of 1e5 coordinates takes five times as long."""
 _NATS = -math.log(_TOLERANCE)
-_MARGIN = 12.0
-"""Nats added to those that the gaps fall by, for what the bound of a sum is larger than its largest term."""
-_EDGES = np.linspace(0.05, 0.95, 19)
-"""Half-widths of the strip that are tried, relative to sigma, where the pole is at 1."""
+_MARGIN = 12.0  # nats added to those that the gaps fall by, for what the bound of a sum is larger than its largest term
 _MOST_ECHOES = 128
 """Pairs of echoes that are summed, at some 30 nodes each: a fifth of a second; beyond, the result is wider."""
-_MOST_NODES = 1 << 15
-"""Nodes that are summed: a second; of one window, more are needed only where the saddle point is next to the pole at 0."""
-_NOTHING = 2.0**-40
-"""Distance from 1 that is not told apart: less than `_TOLERANCE`."""
-_SLACK = 1e-6
-"""Relative allowance for the rounding of a window's ends."""
+_MOST_NODES = 1 << 15  # nodes that are summed: a second; one window needs more only next to the pole at 0
+_NOTHING = 2.0**-40  # distance from 1 that is not told apart: less than `_TOLERANCE`
+_SLACK = 1e-6  # relative allowance for the rounding of a window's ends
 _NEARLY_ALL = 1 - 1e-5
-"""Squared sine from which on a window is half a period: those that leave no gaps are told apart by more than rounding."""
-_RANGE = (-12.0, 60.0)
-"""Logarithms of sigma between which the saddle point is searched."""
+"""Squared sine from which on a window is half a period: more than rounding tells windows without gaps apart."""
+_RANGE = (-12.0, 60.0)  # logarithms of sigma between which the saddle point is searched
 
 
 def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
@@ -160,13 +151,9 @@ class _Contour:
 
     @cached
     def _strip(self) -> tuple[float, float]:
-        """The largest step h, and the strip's half-width a, at which aliasing is negligible."""
-        here, a = self._height(self.sigma), self.sigma * _EDGES
-        grown = [max(self._height(self.sigma + e), self._height(self.sigma - e)) - here for e in a.tolist()]
         # The integral is about the integrand's height times its width, which is 1/sigma or less.
-        steps = 2 * math.pi * a / (_NATS + np.maximum(grown, 0.0) + 2 * math.log1p(self.sigma) + 4)
-        best = int(steps.argmax())
-        return float(steps[best]), float(a[best])
+        least = math.log1p(self.sigma)
+        return widest_step(self._height, self.sigma, self.sigma, lambda grown: _NATS + grown + 2 * least + 4)
 
     @cached
     def _leading(self) -> tuple[int, Fraction]:
@@ -243,7 +230,9 @@ class _Contour:
         needed = self._echoes(float(total.abs_upper()) * _TOLERANCE)
         for echo in range(1, needed + 1):
             total += self._sum(echo)
-        error = (self._aliasing() + self._gaps() + self._beyond(needed)).abs_upper()
+        sigma = self.sigma
+        aliased = aliasing(self._at_edge, sigma, *self._strip, self._moment(flint.arb(sigma)))
+        error = (aliased + self._gaps() + self._beyond(needed)).abs_upper()
         return self._unit() * (total + between(-error, error))
 
     def near(self) -> flint.arb:
@@ -270,13 +259,9 @@ class _Contour:
             most = max(1, 2 * most)
         return min(most, _MOST_ECHOES)
 
-    def _aliasing(self) -> flint.arb:
-        """Upper bound of what the trapezoidal sum differs from the integral, per `_moment`."""
-        h, a = (flint.arb(each) for each in self._strip)
-        edges = flint.arb(0)
-        for edge in (flint.arb(self.sigma) + a, flint.arb(self.sigma) - a):
-            edges += self._moment(edge) * flint.arb.pi() / (edge * (edge + 1)).sqrt()
-        return edges / self._moment(flint.arb(self.sigma)) / ((2 * flint.arb.pi() * a / h).exp() - 1)
+    def _at_edge(self, edge: flint.arb) -> flint.arb:
+        """Bound of the integral of the integrand's modulus along an edge of the strip."""
+        return self._moment(edge) * flint.arb.pi() / (edge * (edge + 1)).sqrt()
 
     def _gaps(self) -> flint.arb:
         """Upper bound of all nodes outside windows, per `_moment`: a sum of h/t**2 from the first one's end on."""

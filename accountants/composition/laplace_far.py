@@ -28,10 +28,8 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.core.working_precision import working_bits
 
-_MOST = 1 << 13
-"""Most coordinates whose probabilities are summed, one by one: some 20 milliseconds."""
-_NOT_SEEN = 2.0**-40
-"""Relative width that counts as none; less than the relative error of the integral, 2**-36."""
+_MOST = 1 << 13  # most coordinates whose probabilities are summed, one by one: some 20 milliseconds
+_NOT_SEEN = 2.0**-40  # relative width that counts as none; less than the relative error of the integral, 2**-36
 
 
 def delta(groups: tuple[tuple[int, Fraction], ...], epsilon: Fraction) -> flint.arb | None:

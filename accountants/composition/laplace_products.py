@@ -34,8 +34,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _BITS = 192
-_GRID = 1.3
-"""Shifts are rounded up to powers of this, times the largest."""
+_GRID = 1.3  # shifts are rounded up to powers of this, times the largest
 _PLACES = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 """Thresholds that are tried, in standard deviations from the best one of a normal law."""
 

@@ -54,15 +54,12 @@ from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_NEGLIGIBLE = 2.0**-64
-"""Relative size of the terms left out, eleven bits below a float; with 2**-56 or 2**-80 a query of 50 or 600
-coordinates has the same width and time."""
+_NEGLIGIBLE = 2.0**-64  # relative size of the terms left out, eleven bits below a float
 _NARROW, _NARROWED = 1e-9, 0.1
 """Relative width up to which an epsilon is called exact; and to which it is bisected where the float root is no help, which
 takes a second for each step where shifts are many scales."""
 _FIRST_WIDTH = 2.0**-48
-"""Relative distance of the first certified points from the float root. With 2**-44 an epsilon of 600 coordinates is
-known to 1e-13 instead of 7e-15, in the same time."""
+"""Relative distance of the first certified points from the float root; 2**-44 gives 1e-13 instead of 7e-15."""
 _MANY, _MOST_WORK = 640, 6000
 """Coordinates, and their number times the largest loss in nats, beyond which the integral is taken: the sum takes a hundredth of a
 second for 600 coordinates and s below 1/100, a fortieth for s = 1/20, and 7 seconds once for 2,000 and s = 1/5; the integral
@@ -71,18 +68,13 @@ _FEW, _FEW_WORK = 64, 20_000
 """The same for few coordinates: 24 of s = 15 take two milliseconds by the sum, and half a second by the integral."""
 MANY_GROUPED = 2_000
 """Coordinates beyond which groups of different steps are told apart: below, `LaplaceGroups` is slow and wide."""
-_INTEGRAL_BITS = 192
-"""Precision of the integral: its width is that of its errors. Enough for 2**128 coordinates."""
-_NEAR_INTEGRAL = 2.0**-32
-"""As `_FIRST_WIDTH`, for the integral."""
-_NEAR = 1e-4
-"""Relative distance at which a slope is estimated."""
+_INTEGRAL_BITS = 192  # of the integral, whose width is that of its errors; enough for 2**128 coordinates
+_NEAR_INTEGRAL = 2.0**-32  # as `_FIRST_WIDTH`, for the integral
+_NEAR = 1e-4  # relative distance at which a slope is estimated
 _NO_WIDTH = 0.1
-"""Nats that stand for the width where delta may be below every float: there two floats are one part in a few apart."""
-_CLEARLY = 1.0
-"""Nats by which the estimate must exceed delta at epsilon = 0 for the certified value, which takes longer, not to be looked at."""
-_FAR = -800.0
-"""Below -745, the logarithm of the smallest positive float."""
+"""Nats in place of the width where delta may be below every float: there floats are one part in a few apart."""
+_CLEARLY = 1.0  # nats that the estimate must exceed delta by at epsilon = 0 for the certified value not to be looked at
+_FAR = -800.0  # below -745, the logarithm of the smallest positive float
 
 
 class LaplaceShifts(PrivacyProfile):

@@ -26,14 +26,10 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 
-MOST_EPOCHS = 400
-"""Epochs up to which the spreads of a transcript are searched: the time grows with their fourth power, to some seconds."""
-_DIGITS = 59
-"""Binary digits of the largest cost in the search, which adds integers: exact in 64 bits."""
-_MARGIN = 1e-6
-"""By how much float costs must exceed a line before they are taken to do so; their errors are below 1e-7."""
-_FLOATS = 1 << 12
-"""Epochs up to which all spreads are held against a line, and up to which the margin was chosen."""
+MOST_EPOCHS = 400  # up to which spreads are searched: the time grows with their fourth power, to some seconds
+_DIGITS = 59  # binary digits of the largest cost in the search, which adds integers: exact in 64 bits
+_MARGIN = 1e-6  # by how much float costs must exceed a line before they are taken to do so; their errors are below 1e-7
+_FLOATS = 1 << 12  # epochs up to which all spreads are held against a line, and up to which the margin was chosen
 
 
 @dataclass(frozen=True, slots=True)

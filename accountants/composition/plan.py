@@ -46,8 +46,7 @@ from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Run, flat
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_NARROW = 0.99
-"""Ratio of two ends that one formula encloses, from which on no part of the views is looked at alone."""
+_NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _POINTS = 32
 """Of the curve of a composition, from which its mu is read: each takes up to a tenth of a second. With 256 the mu of ten Laplace
 reports is known to 3e-5."""

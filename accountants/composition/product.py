@@ -24,8 +24,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, PrivacyProfile
 
 LIMIT = 1 << 14
-"""Joint likelihood ratios up to which a pair of laws is multiplied out in rationals: a few seconds for 15,498 of them,
-with an epsilon known to 2e-16; with 2**12 they are enumerated in balls, in 0.1 s and to 2e-15."""
+"""Joint likelihood ratios up to which a pair is multiplied out in rationals, in seconds and to 2e-16; else in balls."""
 _REPORTS, _REPORT_BITS = 1024, 1 << 14
 """Most reports of a memoized bit that are counted exactly, and most bits of their probabilities: their law has as many
 atoms as reports, so that exact arithmetic handles 2**24 bits at most."""

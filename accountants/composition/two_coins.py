@@ -30,12 +30,9 @@ from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
 
-_BITS = 160
-"""Bits of the search for epsilon; P - delta cancels, and a float result needs 53 of them. With 80 or 320 an epsilon of
-200 and 100 bits has the same width and time."""
+_BITS = 160  # of the search for epsilon: P - delta cancels, and a float result needs 53 of them
 
-_STEPS = 16
-"""Newton's steps after which a search takes over."""
+_STEPS = 16  # Newton's steps after which a search takes over
 _FACTOR, _CLOSE = 1.5, 1e-3
 """First factor, and relative width, of that search."""
 

@@ -24,10 +24,8 @@ from ldpaudit.accountants.composition.filters import Odometer, Spent
 from ldpaudit.profile import Number
 
 SCHEMA = "ldpaudit.user-odometers/1"
-_MOST = 1 << 40
-"""Draws of one kind by one user: no file may say more."""
-_HEADER = 1 << 16
-"""Bytes of a checkpoint's first line, at most."""
+_MOST = 1 << 40  # draws of one kind by one user: no file may say more
+_HEADER = 1 << 16  # bytes of a checkpoint's first line, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ geometric (`log_concave`); Gauss's continued fraction for binomial tails, DLMF 8
 Chernoff's inequalities bound the terms that a sum leaves out (`binomial`, `trinomial`); Poisson summation bounds the
 aliasing of a contour integral, Trefethen and Weideman 2014, Theorem 5.1 (`positive_part`).
 
-Reading order: `balls`, `rationals`, `precision`, `cached`; the counting laws `log_concave`, `beta_integral`, `binomial`,
+Reading order: `balls`, `rationals`, `precision`, `cached`; the counting laws `log_concave`, `binomial`,
 `binomial_ranges`, `hypergeometric`, `trinomial`; how far counts stray, `deviations`, and sums of Laplace noises,
-`laplace_sum`; the expected positive part of a sum, `rare_values`, `saddle`, `fourier_tail`, `fourier_nodes`, `positive_part`,
+`laplace_sum`; the expected positive part of a sum, `rare_values`, `trapezoid`, `saddle`, `positive_part`,
 and `two_counts`; the searches, `search` (on floats) and `certified_search` (on balls).
 """

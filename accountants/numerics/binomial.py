@@ -2,7 +2,7 @@ r"""The binomial law, certified: masses, tails, and the window that holds nearly
 
 A tail is the mass at its start times a factor (`log_concave`), by the quickest of three methods: the series of ratios;
 where that needs too many terms, Gauss's continued fraction, whose convergents bracket the factor (`_fraction_factor`);
-near the mode of a wide law, the incomplete beta integral (`beta_integral`), at a cost that does not grow with n.
+near the mode of a wide law, the incomplete beta integral (`beta_factor`), at a cost that does not grow with n.
 """
 
 from __future__ import annotations
@@ -14,34 +14,25 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between
-from ldpaudit.accountants.numerics.beta_integral import beta_factor, near_the_mode
-from ldpaudit.accountants.numerics.log_concave import (
-    GUARD,
-    cancelling_bits,
-    expected_terms,
-    series_factor,
-)
+from ldpaudit.accountants.numerics.log_concave import GUARD, cancelling_bits, expected_terms, series_factor
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.errors import Unsupported
 
-_SPARE_BITS = 16
-"""Of the guard bits, those that the continued fraction may lose to rounding before it stops; with 8 or 24 neither time
-nor width of a tail changes."""
-_FRACTION_STEP = 5.0
-"""Time of one level of the continued fraction, in terms of the series. It decides between the two; with 1.5 to 20 the
-time of tails at n = 1e4 to 1e9 changes by less than a third."""
-_LARGEST_WINDOW = 1 << 22
-"""Most masses that a window may list: a window of 54 bits at p = 1/2 has this many at n = 2e11."""
+_SPARE_BITS = 16  # of the guard bits, those that the continued fraction may lose to rounding before it stops
+_FRACTION_STEP = 5.0  # time of one level of the continued fraction, in terms of the series
+_BEYOND_BITS = 16  # bits beyond the precision at which the window ends; what lies beyond is enclosed anyway
+_NEAR = 0.03  # standard deviations per bit up to which the integral is the quicker method; 0.06 takes 1.8 times as long
+_WIDE = 200  # least standard deviation for which the integral is used
+_NARROW = 0.25  # largest relative step in p or 1 - p across the window, by which the polynomial's terms fall
+_LARGEST_WINDOW = 1 << 22  # most masses of a window: one of 54 bits at p = 1/2 has this many at n = 2e11
 
 
 def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
-    r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`.
+    r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`; exactly 0 or 1 in
+    degenerate laws.
 
-    ``n``: number of coins, at least 0; ``p``: probability of heads, in [0, 1]; ``k``: any integer; ``complement``:
-    ``1 - p``, for a ball next to 1 whose complement is known better than the difference. Returns at the current
-    precision; exactly 0 or 1 where the law is degenerate or k outside ``0..n``. Raises ValueError where n < 0, or p
-    is certainly outside [0, 1].
-    """
+    ``n >= 0``, ``p`` in [0, 1], else ValueError; any integer k; ``complement``: ``1 - p``, for a ball next to 1 whose
+    complement is known better than the difference. """
     _require_coins(n, p)
     return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
 
@@ -166,12 +157,11 @@ def _convergent(n: int, p: flint.arb, k: int, depth: int, tail: flint.arb) -> fl
 
 
 def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list[flint.arb], int, flint.arb]:
-    """The masses of a binomial law in a window around its mean, the window's first k, and the probability of all else.
+    """The masses of a binomial law in a window around its mean, the window's first k, and the probability of all else,
+    at 32 bits.
 
-    ``n``: number of coins; ``p``, ``q``: probabilities of heads and of tails; ``bits``: the probability outside the
-    window is about ``2**-bits``. Returns masses of ``k, k + 1, ...``; k; and a ball around the probability outside,
-    at 32 bits. Raises Unsupported where the window would hold more than 2**22 masses.
-    """
+    ``p``, ``q``: probabilities of heads and of tails; ``bits``: the probability outside is about ``2**-bits``. Raises
+    Unsupported where the window would hold more than 2**22 masses. """
     center, sigma = int(n * float(p)), math.sqrt(n * float(p) * float(q))
     # Bernstein's tail exp(-t**2 / 2 (sigma**2 + t/3)), solved for t.
     nats = bits * math.log(2)
@@ -190,3 +180,71 @@ def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list
     with working_precision(32):
         outside = binomial_lower(n, p, low - 1, q) + binomial_upper(n, p, high + 1, q)
     return below[:0:-1] + above, low, outside
+
+
+def near_the_mode(rarer: float, sigma: float, beyond: float) -> bool:
+    """Whether `beta_factor` is the quicker method for a tail that starts `beyond` the mean, and its window lies within
+    the law.
+
+    `rarer` is the smaller of the mean numbers of heads and of tails.
+    """
+    near = sigma > _WIDE and abs(beyond) < _NEAR * working_bits() * sigma
+    return near and _reach() * sigma < _NARROW * rarer
+
+
+def _reach() -> float:
+    """Standard deviations beyond which a normal density is negligible at this precision."""
+    return math.sqrt(2 * math.log(2) * (working_bits() + 2 * _BEYOND_BITS)) + 1
+
+
+def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> flint.arb:
+    r"""P[X >= k] / P[X = k] for k above the mean, near the mode of a wide law, at a cost that does not grow with n.
+
+    A tail is an incomplete beta integral. Around x = p, in units of the law's standard deviation over n, which is about
+    `sigma` / n,
+
+    .. math:: P[X \ge k] = \frac{k\,w}{p} P[X = k] \int_0^{p/w}
+              \Bigl(1 - \frac{w u}{p}\Bigr)^{k-1} \Bigl(1 + \frac{w u}{1-p}\Bigr)^{n-k} du,
+              \qquad w = \sqrt{p(1-p)/n}
+
+    the integrand is :math:`e^{\varphi(u)}` with :math:`\varphi` concave, and nearly a normal density: :math:`\varphi`
+    is enclosed by a polynomial of low degree plus an error ball, and Arb integrates its exponential rigorously.
+
+    Source: DLMF 8.17.5 (a binomial tail is a regularized incomplete beta function).
+    """
+    reach, bits = flint.arb(_reach()), working_bits()
+    with working_precision(bits + 2 * n.bit_length()):
+        width = flint.arb(sigma / n)  # any width is valid, if it is the same number everywhere
+        left, right = width / p, width / q
+        coefficients, error = _exponent(n, k, left, right, reach)
+    backwards = [+c for c in reversed(coefficients)]
+
+    def integrand(u: flint.acb, _: bool) -> flint.acb:
+        value = flint.acb(backwards[0])
+        for c in backwards[1:]:
+            value = value * u + c
+        return value.exp()
+
+    tolerance = flint.arb(2) ** -bits
+    near = flint.acb.integral(integrand, flint.acb(0), flint.acb(reach), rel_tol=tolerance, abs_tol=tolerance / 16).real
+    near *= flint.arb(0, error).exp()
+    # phi is concave, so beyond the window it lies below its tangent.
+    slope = left * (k - 1) / (1 - left * reach) - right * (n - k) / (1 + right * reach)
+    phi = (k - 1) * (-left * reach).log1p() + (n - k) * (right * reach).log1p()
+    far = phi.exp() / slope if slope > 0 else flint.arb.pos_inf()
+    return (near + between(0, far)) * left * k
+
+
+def _exponent(n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.arb) -> tuple[list[flint.arb], flint.arb]:
+    """Taylor coefficients of phi, and a bound of the remainder for ``0 <= u <= reach``."""
+    step = left.max(right).upper() * reach
+    coefficients, power = [flint.arb(0)], 1
+    down, up = flint.arb(1), flint.arb(-1)
+    while True:
+        down, up = down * left, -up * right
+        coefficients.append((up * (n - k) - down * (k - 1)) / power)
+        power += 1
+        # Both series' terms are at most step**j / j each, k - 1 and n - k times.
+        rest = n * step**power / (power * (1 - step))
+        if rest < flint.arb(2) ** -working_bits() or power > working_bits():
+            return coefficients, rest.upper()

@@ -18,9 +18,8 @@ from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf,
 from ldpaudit.errors import Unsupported
 
 _NATS = 120.0
-"""What is left out of an expected largest deviation has about probability e**-120: far below a float's last digit."""
-_MOST_TERMS = 1 << 20
-"""Deviations that are summed one by one; a law of variance 9e4 has 7,000, in 0.1 s."""
+"""What is left out of an expected largest deviation has about probability e**-120, below a float's last digit."""
+_MOST_TERMS = 1 << 20  # deviations that are summed one by one; a law of variance 9e4 has 7,000, in 0.1 s
 _CLOSE = 1e-3
 """Within this of 0, the first terms of a series serve for the best exponent; any exponent gives a valid bound."""
 

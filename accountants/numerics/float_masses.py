@@ -25,38 +25,23 @@ from ldpaudit.accountants.numerics.normal import theta
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 
-UNIT = 2.0**-53
-"""Unit roundoff."""
-_NATS = 90.0
-"""The probability left out is at most 2 e**-90, by Bernstein's inequality."""
-_OUTSIDE = 1e-38
-"""Above 2 e**-90 = 1.7e-39, with room for the rounding of the reach."""
-_WORK = 1 << 25
-"""Products of masses up to which a sum's law is convolved term by term, in some ten milliseconds."""
-_MOST_WORK = 1 << 34
-"""Most products of masses, of some ten seconds, where transforms are not accurate enough."""
+UNIT = 2.0**-53  # unit roundoff
+_NATS = 90.0  # the probability left out is at most 2 e**-90, by Bernstein's inequality
+_OUTSIDE = 1e-38  # above 2 e**-90 = 1.7e-39, with room for the rounding of the reach
+_WORK = 1 << 25  # products of masses up to which a sum's law is convolved term by term, in some ten milliseconds
+_MOST_WORK = 1 << 34  # most products of masses, of some ten seconds, where transforms are not accurate enough
 _TILT, _REACH = 7.0, 10.5
 """Standard deviations between the tilts, and beyond which nothing is listed: a probability of 1e-25."""
-_CLEAR = 1e6
-"""How far above its error a value needs to be."""
-_LARGEST = 1 << 50
-"""Coins from which on their number is not a float."""
-_LISTED = 1 << 22
-"""Most integers of a law that is computed from a formula for each of them."""
-_IN_BALLS = 100_000
-"""Most of a law of which each is computed in balls, of some microseconds."""
-_TRIM = 1e-40
-"""Probability of either end of a law that is left out between two convolutions."""
-_SETTLE = 64
-"""Ratios beyond twice the last that is wanted, at which nothing is known of them: from there on each step divides the error."""
-_NARROW_BITS = 60
-"""Of a probability that is computed in balls."""
-_SERIES = 40
-"""Most noises whose sum's law is a series of as many terms, none of which leaves the range of floats."""
-_SEEN = 1e-250
-"""Masses below are left out, so that products of floats are of full accuracy where they are seen."""
-_EXP = 8
-"""Units by which numpy's exponential may be off, with room: it is right to 4 (its own tests allow no more)."""
+_CLEAR = 1e6  # how far above its error a value needs to be
+_LARGEST = 1 << 50  # coins from which on their number is not a float
+_LISTED = 1 << 22  # most integers of a law that is computed from a formula for each of them
+_IN_BALLS = 100_000  # most of a law of which each is computed in balls, of some microseconds
+_TRIM = 1e-40  # probability of either end of a law that is left out between two convolutions
+_SETTLE = 64  # unknown ratios beyond twice the last that is wanted: from there on each step divides the error
+_NARROW_BITS = 60  # of a probability that is computed in balls
+_SERIES = 40  # most noises whose sum's law is a series of as many terms, none of which leaves the range of floats
+_SEEN = 1e-250  # masses below are left out, so that products of floats are of full accuracy where they are seen
+_EXP = 8  # units by which numpy's exponential may be off, with room: its own tests allow 4
 
 
 @dataclass(frozen=True, eq=False)

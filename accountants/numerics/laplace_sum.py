@@ -5,9 +5,8 @@ For W a sum of m noises of scale a for each (m, a), and y > 0,
 .. math:: P[W > y] = \frac1{2\pi} \int_{-\infty}^\infty \frac{e^{-zy}}z \prod_{(m, a)} (1 - a^2 z^2)^{-m}\, dt, \qquad
           z = \sigma + it,\ 0 < \sigma < \min \tfrac1a.
 
-The trapezoidal rule has two errors, which are bounded and added. *Aliasing* of step h is at most :math:`(A_+ + A_-)/(e^{2\pi
-a/h} - 1)` (Trefethen and Weideman 2014, Theorem 5.1), where A bounds the integral of the integrand's modulus at an edge
-:math:`c` of a strip: its modulus at c times :math:`\pi (1 + ac)/(a c)`, as :math:`|1 - a^2 z^2| \ge (1 - a^2 c^2) (1 + t^2
+The trapezoidal rule has two errors, which are bounded and added. *Aliasing* is as in `trapezoid`, where A at an edge :math:`c` is
+the integrand's modulus at c times :math:`\pi (1 + ac)/(a c)`, as :math:`|1 - a^2 z^2| \ge (1 - a^2 c^2) (1 + t^2
 a^2/(1 + ac)^2)` and 1/|z| is at most 1/c. *Nodes left out* beyond T: the modulus falls at least like :math:`t^{-p}`, with p its
 logarithmic slope at T, so they are at most the modulus at T times :math:`2/p`, and 1/|z| times t is at most 1.
 """
@@ -20,23 +19,18 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import flint
-import numpy as np
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
 
 Noises: TypeAlias = tuple[tuple[int, Fraction], ...]
 """(number of noises, scale) of each kind."""
 
-_TOLERANCE = 2.0**-44
-"""Relative error to aim at."""
+_TOLERANCE = 2.0**-44  # relative error to aim at
 _NATS = -math.log(_TOLERANCE)
-_FEW = 64
-"""Noises of one scale whose tail is summed term by term, in less time than the integral takes."""
-_MOST_NODES = 1024
-"""Nodes on one side; only a few noises of several scales need more, and then the result is wider."""
-_EDGES = np.linspace(0.05, 0.95, 19)
-"""Half-widths of the strip that are tried, relative to the distance from the nearest singularity."""
+_FEW = 64  # noises of one scale whose tail is summed term by term, in less time than the integral takes
+_MOST_NODES = 1024  # nodes on one side; only a few noises of several scales need more, and then the result is wider
 
 
 def upper_tail(noises: Noises, reach: Fraction) -> flint.arb:
@@ -109,12 +103,8 @@ class _Contour:
 
     @cached
     def _strip(self) -> tuple[float, float]:
-        """The largest step h, and the strip's half-width a, at which aliasing is negligible."""
-        here, a = self._height(self.sigma), min(self.sigma, 1 - self.sigma) * _EDGES
-        grown = [max(self._height(self.sigma + e), self._height(self.sigma - e)) - here for e in a.tolist()]
-        steps = 2 * math.pi * a / (_NATS + np.maximum(grown, 0.0) + 4 - math.log(self.sigma))
-        best = int(steps.argmax())
-        return float(steps[best]), float(a[best])
+        reach = min(self.sigma, 1 - self.sigma)
+        return widest_step(self._height, self.sigma, reach, lambda grown: _NATS + grown + 4 - math.log(self.sigma))
 
     def _transform(self, z: flint.acb) -> flint.acb:
         product = flint.acb(1)
@@ -142,17 +132,13 @@ class _Contour:
             rest = 2 * abs(turned) / _slope(poles, z.imag)
             if rest < h * abs(total) * _TOLERANCE or index == _MOST_NODES:
                 break
-        error = (rest + self._aliasing()).abs_upper()
+        error = (rest + aliasing(self._at_edge, self.sigma, *self._strip, self._moment(sigma))).abs_upper()
         found = self._moment(sigma) * (h * total + between(-error, error)) / (2 * flint.arb.pi())
         return found.max(flint.arb(0)).min(flint.arb(1))
 
-    def _aliasing(self) -> flint.arb:
-        """Upper bound of what the trapezoidal sum differs from the integral, per `_moment`."""
-        h, a = (flint.arb(each) for each in self._strip)
-        edges = flint.arb(0)
-        for edge in (flint.arb(self.sigma) + a, flint.arb(self.sigma) - a):
-            edges += self._moment(edge) * flint.arb.pi() * (1 + edge) / edge
-        return edges / self._moment(flint.arb(self.sigma)) / ((2 * flint.arb.pi() * a / h).exp() - 1)
+    def _at_edge(self, edge: flint.arb) -> flint.arb:
+        """Bound of the integral of the integrand's modulus along an edge of the strip."""
+        return self._moment(edge) * flint.arb.pi() * (1 + edge) / edge
 
 
 def _slope(poles: list[tuple[int, flint.arb, flint.arb]], t: flint.arb) -> flint.arb:

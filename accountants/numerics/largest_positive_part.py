@@ -43,14 +43,11 @@ _RATIO, _FAR = 1.004, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _SMALL, _COARSE = 0.5, 16
 """Part of the largest moment up to which a law's heights are bounded on that many intervals at once."""
-_IRRELEVANT = 18.0
-"""Nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so."""
-_LIKELY = 8
-"""Laws by which the contour is chosen: those that are largest at the saddle point of the widest one."""
+_IRRELEVANT = 18.0  # nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so
+_LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200
 """Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
-_ROOM = 1e-12
-"""Relative error of probabilities, differences, sums of up to a thousand floats and their exponentials."""
+_ROOM = 1e-12  # relative error of probabilities, differences, sums of up to a thousand floats and their exponentials
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,10 +21,10 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.rationals import log
+from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.core.working_precision import working_bits, working_precision
 
-_TERMS = 1 << 12
-"""Terms of a sum up to which it is summed, in about 3 ms."""
+_TERMS = 1 << 12  # terms of a sum up to which it is summed, in about 3 ms
 
 
 def theta(variance: Fraction) -> flint.arb:
@@ -103,7 +103,4 @@ def about_epsilon(distance_squared: Fraction, delta: Fraction) -> float:
     low, high = 0.0, m * m + m
     while depth(high) > goal:
         low, high = high, 2 * high
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if depth(middle) > goal else (low, middle)
-    return high
+    return bisect(lambda epsilon: depth(epsilon) > goal, low, high, 40)

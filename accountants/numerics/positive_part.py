@@ -4,12 +4,9 @@ r"""The expected positive part of a sum of n iid values: certified, at a cost th
           \frac{M(\sigma + it)^n}{(\sigma + it)^2}\, dt, \qquad M(s) = E\, e^{s X}, \quad \sigma > 0
 
 The blanket bounds of shuffling are such expectations. With :math:`\sigma` near the saddle point the integrand is almost
-a Gaussian, so that the trapezoidal rule needs a few dozen nodes. Two errors are bounded and added:
-
-- *aliasing* of step h. The integrand is analytic for :math:`|\Im t| < \sigma`, so by Poisson summation (Trefethen and
-  Weideman 2014, theorem 5.1) the error is at most :math:`(A_+ + A_-)/(e^{2\pi a/h} - 1)`, where
-  :math:`A_\pm = M(\sigma \pm a)^n \pi/(\sigma \pm a)` bounds the integral of its modulus along either edge of a strip;
-- the *nodes left out*, `fourier_tail`: the sum takes discrete values, so its transform does not decay to 0.
+a Gaussian, so that the trapezoidal rule needs a few dozen nodes. Two errors are bounded and added, as in `trapezoid`: *aliasing*,
+with :math:`A_\pm = M(\sigma \pm a)^n \pi/(\sigma \pm a)`, as the integrand is analytic for :math:`|\Im t| < \sigma`; and the *nodes
+left out*, as the transform of a discrete law does not decay to 0.
 
 Source: the integral is the inverse Laplace transform of :math:`x_+`, whose transform is :math:`1/s^2`.
 """
@@ -17,7 +14,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, whose tran
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Self
@@ -27,21 +24,16 @@ import numpy as np
 
 from ldpaudit.accountants.numerics.balls import between
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
-from ldpaudit.accountants.numerics.fourier_tail import Pairs
 from ldpaudit.accountants.numerics.rare_values import PointMass, rarely
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.numerics.trapezoid import Pairs, aliasing, chosen_nodes
 from ldpaudit.core.working_precision import working_bits, working_precision
 
 INVISIBLE = flint.arb(2) ** -1200
-"""Below every positive float, the smallest of which is 2**-1074; an expectation below this is enclosed from 0."""
-_MOST_COMPOSITIONS = 20_000
-"""Sums with fewer multisets of values than this are enumerated, at some microseconds per multiset; with 5,000 or 80,000
-shuffle bounds at n = 200 and above take the integral all the same."""
+"""Below every positive float, the smallest of which is 2**-1074; expectations below are enclosed from 0."""
+_MOST_COMPOSITIONS = 20_000  # multisets of values that are enumerated, at some microseconds each
 
-_SHARED = 32
-"""Powers of a phase from which the others are made, besides the powers of the last one; with 8 or 128 shuffle bounds at
-n = 200 to 1e6 take the same time."""
+_SHARED = 32  # powers of a phase from which the others are made, besides the powers of the last one
 
 
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
@@ -157,7 +149,12 @@ class Contour:
         with working_precision(working_bits() + 16):
             scale = sum(self._weights, flint.arb(0))
             laws = [(v, w / scale) for (v, _), w in zip(self.atoms, self._weights, strict=True)]
-            error = _aliasing(self.atoms, scale, self.n, self.saddle, h, a) + flint.arb(left_out)
+
+            def at_edge(edge: flint.arb) -> flint.arb:
+                moment = sum((p * (edge * v).exp() for v, p in self.atoms), flint.arb(0))
+                return (moment / scale) ** self.n * flint.arb.pi() / edge
+
+            error = aliasing(at_edge, self.saddle, h, a) + flint.arb(left_out)
             total = _trapezoid(laws, self.n, self.saddle, h, nodes) + between(-error, error)
             found = self.unit * total * scale**self.n / (2 * flint.arb.pi())
         if not found.is_finite():
@@ -178,38 +175,18 @@ def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nod
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
     total = 1 / flint.arb(saddle) ** 2
-    turns = [_Turns(step, p) for step, p in moving]
+    turns = [_turns(step, p) for step, p in moving]
     for k in nodes:
-        transform = sum((turn.at(k) for turn in turns), flint.acb(still))
+        transform = sum((turn(k) for turn in turns), flint.acb(still))
         total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
     return h * total
 
 
-class _Turns:
-    """A constant times the powers of a phase: each is one product, of two powers that others share.
+def _turns(step: flint.arb, scale: flint.arb) -> Callable[[int], flint.acb]:
+    """``scale * exp(i k step)`` for any k: one product of two powers that others share.
 
     A phase multiplied from power to power would widen the rectangular balls; one product does not.
     """
-
-    def __init__(self, step: flint.arb, scale: flint.arb) -> None:
-        self._step, self._scale = step, scale
-        self._fine: dict[int, flint.acb] = {}
-        self._coarse: dict[int, flint.acb] = {}
-
-    def at(self, k: int) -> flint.acb:
-        """The constant times ``exp(i k step)``."""
-        coarse, fine = divmod(k, _SHARED)
-        if coarse not in self._coarse:
-            self._coarse[coarse] = self._scale * flint.acb(0, coarse * _SHARED * self._step).exp()
-        if fine not in self._fine:
-            self._fine[fine] = flint.acb(0, fine * self._step).exp()
-        return self._coarse[coarse] * self._fine[fine]
-
-
-def _aliasing(atoms: Sequence[PointMass], scale: flint.arb, n: int, saddle: float, h: float, a: float) -> flint.arb:
-    """Upper bound of the aliasing error, the module docstring's :math:`(A_+ + A_-)/(e^{2 pi a/h} - 1)`."""
-    edges = flint.arb(0)
-    for edge in (flint.arb(saddle) + a, flint.arb(saddle) - a):
-        moment = sum((p * (edge * v).exp() for v, p in atoms), flint.arb(0))
-        edges += (moment / scale) ** n * flint.arb.pi() / edge
-    return edges / ((2 * flint.arb.pi() * a / h).exp() - 1)
+    coarse = cache(lambda i: scale * flint.acb(0, i * _SHARED * step).exp())
+    fine = cache(lambda i: flint.acb(0, i * step).exp())
+    return lambda k: coarse(k // _SHARED) * fine(k % _SHARED)

@@ -13,9 +13,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 
-MOST_BITS = 1 << 11
-"""Bits of the last attempt by default: a value whose arithmetic cancels by more stays wide, it does not become
-wrong."""
+MOST_BITS = 1 << 11  # of the last attempt by default: a value whose arithmetic cancels by more stays wide, never wrong
 _FIRST_DECIDING, _LAST_DECIDING = 64, 1 << 12
 """Bits of the first and of the last attempt to decide a comparison. A tie is never decided, so the last attempt bounds
 the time that it takes."""

@@ -37,26 +37,20 @@ from ldpaudit.accountants.numerics.cached import cached
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_ROOM = 1e-11
-"""Relative error of sums of positive floats, some thousands of them, and of their exponentials, with room."""
-_WRONG = 1e-14
-"""Error of a value over its a, with room: six roundings."""
+_ROOM = 1e-11  # relative error of sums of positive floats, some thousands of them, and of their exponentials, with room
+_WRONG = 1e-14  # error of a value over its a, with room: six roundings
 _LEAST, _MOST = 1e-280, 1e280
 """Sizes between which floats and their fourth powers' ratios are not rounded to a few digits; else nothing is said."""
-_SLIGHT = 2.0**-40
-"""Least ``e**epsilon - 1``: times `_WRONG` it is far above the differences' errors."""
-_STEEPEST = 100.0
-"""Largest exponent for which the errors above were counted."""
-_DEVIATIONS = 8.0
-"""Standard deviations of the integrand that are cut evenly; beyond, in equal ratios."""
+_SLIGHT = 2.0**-40  # least ``e**epsilon - 1``: times `_WRONG` it is far above the differences' errors
+_STEEPEST = 100.0  # largest exponent for which the errors above were counted
+_DEVIATIONS = 8.0  # standard deviations of the integrand that are cut evenly; beyond, in equal ratios
 _COARSE, _FINE, _BEYOND = 96, 384, 192
 """Intervals. With 384 and 192 the chords add 1e-5 to the integral."""
 _STEPS, _FALLEN = 4, 16.0
 """Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
-_CELLS = 1 << 15
-"""Values that are looked at together: some milliseconds."""
+_CELLS = 1 << 15  # values that are looked at together: some milliseconds
 
 
 @dataclass(frozen=True, eq=False)

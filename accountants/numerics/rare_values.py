@@ -23,12 +23,9 @@ from ldpaudit.accountants.numerics.balls import between
 PointMass: TypeAlias = tuple[flint.arb, flint.arb]
 """(value, probability) of a discrete law."""
 
-MOST_EXPECTED = 64
-"""Copies with a rare value that may be expected: of more, the sums have too many terms."""
-MOST_SUMS = 4_000
-"""Multisets of rare values that are enumerated, at some microseconds each."""
-_HARDLY = flint.arb(2) ** -50
-"""Relative size of the rest at which no tolerance asks for more."""
+MOST_EXPECTED = 64  # copies with a rare value that may be expected: of more, the sums have too many terms
+MOST_SUMS = 4_000  # multisets of rare values that are enumerated, at some microseconds each
+_HARDLY = flint.arb(2) ** -50  # relative size of the rest at which no tolerance asks for more
 
 
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:

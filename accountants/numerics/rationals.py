@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import flint
 
-_ROOT_BITS = 128
-"""Bits of a root that is not rational, at least."""
+_ROOT_BITS = 128  # bits of a root that is not rational, at least
 
 
 def rational(value: Fraction | int) -> flint.fmpq:

@@ -13,23 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_STEPS = 80
-"""Most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it; with 20 or 160 shuffle
-bounds at n = 200 to 1e6 come out the same."""
-_SETTLED = 1e-9
-"""Relative step at which Newton's method ends; with 1e-6 or 1e-12 these bounds have the same width."""
+from ldpaudit.accountants.numerics.trapezoid import EDGES
+
+_STEPS = 80  # most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it
+_SETTLED = 1e-9  # relative step at which Newton's method ends
 _MODERATE = 300.0
-"""Exponents up to which K is taken from expm1, right to 1e-16 of its terms, of which n copies are summed; exp of more
-than 709 overflows."""
-_EDGES = np.linspace(0.05, 0.95, 19)
-"""Half-widths of the strip that are tried, relative to the saddle point, where 1/s**2 is infinite at 1."""
-_NODES = 96
-"""Nodes on one side in a float estimate of the integral; with 32 or 384 shuffle bounds at n = 200 to 1e6 come out the
-same."""
-_BROAD = 0.8
-"""Their distance, in standard deviations of the integrand; with 0.4 or 1.2 these bounds come out the same."""
+"""Exponents up to which K is taken from expm1, right to 1e-16 of its terms; exp of more than 709 overflows."""
+_NODES = 96  # nodes on one side in a float estimate of the integral
+_BROAD = 0.8  # their distance, in standard deviations of the integrand
 _DISTANT = 0.3
-"""Largest distance of the nodes, relative to the saddle point, for the pole of the integrand is that far away."""
+"""Largest distance of the nodes, relative to the saddle point: the pole of the integrand is that far away."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +80,9 @@ class Tilt:
     def step(self, s: float, nats: float) -> tuple[float, float]:
         """The largest step h, and the strip's half-width a, for which aliasing is about e**-nats of the integral."""
         sigma = math.sqrt(self.n * max(self.mean_and_variance(s)[1], 1e-300))
-        edges = s * _EDGES
+        edges = s * EDGES
         ends = self.cumulants(np.concatenate(([s], s + edges, s - edges)))
-        grown = self.n * (ends[1:] - ends[0]) - np.log1p(np.concatenate((_EDGES, -_EDGES)))
+        grown = self.n * (ends[1:] - ends[0]) - np.log1p(np.concatenate((EDGES, -EDGES)))
         most = np.maximum(grown.reshape(2, -1).max(axis=0), 0.0)
         steps = 2 * math.pi * edges / (nats + most + max(math.log(s * sigma), 0.0) + 4)
         best = int(steps.argmax())

@@ -16,25 +16,20 @@ from ldpaudit.profile import Number
 _CAP = 1e4
 """Largest modulus of a logarithm: a cost may be 0 or infinite, and Brent's method needs finite values. The logarithms
 of two positive floats differ by less than 1500."""
-_NEAR = 1.1
-"""Factor of the first step where a start was not within the width; with 1.01 or 2 the time of counter queries is the
-same."""
-_GROWTH = 8
-"""Factor from one step to the next, away from the start; with 2 or 32 enumerated compositions, Laplace vectors and two
-kinds of bits take the same time."""
+_NEAR = 1.1  # factor of the first step where a start was not within the width
+_GROWTH = 8  # factor from one step to the next, away from the start
 
 
 def crossing(
     cost: Callable[[float], float], goal: Number, start: float, factor: float, width: float
 ) -> tuple[float, float]:
-    """Two floats within a relative `width`: the decreasing cost exceeds the goal at the first, and not at the second.
+    """Two floats within a relative `width`, unless the cost is flat: it exceeds the goal at the first, and not at the
+    second.
 
     Brent's method on the logarithm of the cost, then steps both ways until the two floats bracket the crossing.
 
     ``cost``: decreasing function of a positive float; it exceeds the goal near 0, and is at most the goal far out;
-    ``goal``: the value at the crossing; ``start``, ``factor``: first float to evaluate, and the factor above 1 of the
-    first step from there; ``width``: relative. Returns farther apart than `width` only where the cost is flat.
-    """
+    ``start``, ``factor``: first float to evaluate, and the factor above 1 of the first step from there. """
     from scipy.optimize import brentq  # here: it takes a while to import
 
     def excess(place: float) -> float:
@@ -99,12 +94,11 @@ def halved(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def last_before(holds: Callable[[float], bool], end: float, nearest: float, width: float) -> float:
-    """A point below `end` at which a predicate holds, about the last one; 0 where none is found.
+    """A point below `end`, above 0, at which a predicate holds, about the last one; 0 where none is found.
 
-    ``holds``: it fails next to the end. Far below the end it may fail again, so the search steps away from the end,
-    and then halves; ``end``: above 0; ``nearest``, ``width``: distance of the first step from the end, and of the
-    last two points from each other; relative.
-    """
+    Next to the end it fails, and far below it may fail again: so the search steps away from the end, and then halves.
+    ``nearest``, ``width``: relative distance of the first step from the end, and of the last two points from each
+    other. """
     gap = end * nearest
     while gap < end and not holds(end - gap):
         gap *= 2
@@ -117,9 +111,9 @@ def last_before(holds: Callable[[float], bool], end: float, nearest: float, widt
     return low
 
 
-def bisect(low_side: Callable[[float], bool], low: float, high: float) -> float:
-    """The upper end after 60 halvings between a point on the low side and one that is not: a float estimate."""
-    for _ in range(60):
+def bisect(low_side: Callable[[float], bool], low: float, high: float, halvings: int = 60) -> float:
+    """The upper end after some halvings between a point on the low side and one that is not: a float estimate."""
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if low_side(middle) else (low, middle)
     return high

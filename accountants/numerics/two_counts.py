@@ -26,14 +26,11 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, c
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf
 from ldpaudit.core.working_precision import working_precision
 
-_LEFT_OUT = 2.0**-44
-"""Share of the sum that may be left out above the last term, and below the first: a relative width of 6e-14 each, below
-the 1e-12 that `expectation` promises."""
+_LEFT_OUT = 2.0**-44  # share of the sum left out above the last term, and below the first: `expectation` promises 1e-12
 _REACHES = (8, 16, 32, 64)
 """Standard deviations below the largest term at which the sum may start: the first that leaves out at most that share.
 8 do where delta is not tiny, as exp(-8**2 / 2) is 1e-14; each further one doubles the time."""
-_PRECISION = 128
-"""Bits. The recurrences lose about the logarithm of the number of terms, 17 bits for 1e5 of them, and 44 are needed."""
+_PRECISION = 128  # bits; the recurrences lose about 17 for 1e5 terms, and 44 are needed
 
 
 @dataclass(frozen=True, slots=True)

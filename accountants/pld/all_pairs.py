@@ -24,19 +24,14 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _MOST_LISTED = 1 << 16
-"""Likelihood ratios, over one pair of each kind, that are all computed in rationals: 0.2 s. Such a profile composes."""
+"""Likelihood ratios, over one pair of each kind, that are computed in rationals, in 0.2 s; these compose."""
 _SLACK = 2.0**-40
-"""Relative error that probabilities, e**epsilon and each of their differences are granted; floats are wrong by 2**-50."""
-_LEAST, _LARGEST = 1e-290, 600.0
-"""Probabilities and epsilons within which products of floats keep their digits."""
-_LONGEST = 1 << 1000
-"""A ratio that floats hold, and whose logarithm exceeds the largest epsilon."""
-_BLOCK = 1 << 17
-"""Probabilities that are compared at a time: what fits into a processor's cache."""
-_TRIED = 64
-"""Pairs that are tried first, those whose chords are highest: the best of them shows which others can be left out."""
-_FEW = 1 / 8
-"""Share of all pairs; where more are left, all are asked about, and the chords get shorter."""
+"""Relative error that probabilities, e**epsilon and their differences are granted; floats are wrong by 2**-50."""
+_LEAST, _LARGEST = 1e-290, 600.0  # probabilities and epsilons within which products of floats keep their digits
+_LONGEST = 1 << 1000  # a ratio that floats hold, and whose logarithm exceeds the largest epsilon
+_BLOCK = 1 << 17  # probabilities that are compared at a time: what fits into a processor's cache
+_TRIED = 64  # pairs that are tried first, of the highest chords: the best of them shows which others can be left out
+_FEW = 1 / 8  # share of all pairs; where more are left, all are asked about, and the chords get shorter
 _APART = 1e-4
 """Nats between two epsilons of a chord, at least. A place on it is then wrong by less than 2e-9, a fifth of its square."""
 

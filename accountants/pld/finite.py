@@ -27,12 +27,9 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-PRECISION = 128
-"""Bits of the first attempt, doubled until the enclosure is two neighbouring floats; 53 plus what usual masses
-cancel."""
+PRECISION = 128  # bits of the first attempt: 53, and what usual masses cancel
 _MAX_PRECISION = 1 << 16
-"""Bits of the last attempt. Masses are rationals whose numbers may have thousands of bits, and their differences may
-cancel as many."""
+"""Bits of the last attempt: rationals may have thousands of bits, and their differences cancel as many."""
 
 
 def log_fraction(value: Fraction, source: str, rigour: Rigour = Rigour.EXACT) -> Enclosure:

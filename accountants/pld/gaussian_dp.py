@@ -24,13 +24,11 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import PrivacyProfile, bracket
 
-_SIDES = (1 - 2.0**-10, 1.0, 1 + 2.0**-10)
-"""Parts of an event's epsilon at which delta is asked for, for a lower end."""
+_SIDES = (1 - 2.0**-10, 1.0, 1 + 2.0**-10)  # parts of an event's epsilon at which delta is asked for, for a lower end
 _EVENTS, _SPREAD = 3, 8
 """Events next to which delta is asked for, for a lower end: those that need the largest mu, and some over the whole curve, because
 where delta may be far below what the upper end allows the former show nothing."""
-_ROUGH_BITS = 96
-"""At which most events are seen not to be the worst."""
+_ROUGH_BITS = 96  # at which most events are seen not to be the worst
 
 
 def gdp(profile: PrivacyProfile, pair: ExactPLD | None = None) -> Enclosure:

@@ -31,14 +31,9 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.lattice import LatticePLD, as_mass
 
 _WIDTH = 4.5
-"""w, in units of the square root of V. With 2.25 an epsilon of 250 runs is known to 1.0e-5 instead of 6.5e-6; with 6.4
-to 6.0e-6, while one of 43 runs gets a third wider."""
-_GROWTH = 3.0
-"""The first B, in the same unit. With 1.5 this epsilon is known to 1.0e-5 instead of 6.5e-6; with 6 it has the same
-width, and one of 600 guarantees is known to 1.8e-6 instead of 4e-7."""
-_ITERATIONS = 8
-"""Most growing intervals of step 3; with 2 this epsilon is known to 9.9e-6 instead of 6.5e-6, with 4 or 16 it has the
-same width."""
+"""W, in units of the square root of V; with 2.25 an epsilon of 250 runs is known to 1.0e-5 instead of 6.5e-6."""
+_GROWTH = 3.0  # the first B, in the same unit; with 1.5 that epsilon is known to 1.0e-5
+_ITERATIONS = 8  # most growing intervals of step 3; with 2 that epsilon is known to 9.9e-6, with 4 or 16 as with 8
 
 
 @dataclass(frozen=True)

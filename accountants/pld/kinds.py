@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 Pairs: TypeAlias = NDArray[np.int64]
 """Shape ``(pairs, 2)``: positions of two laws."""
 
-_CHUNK = 1 << 21
-"""Entries that are sorted at a time: 16 MiB."""
+_CHUNK = 1 << 21  # entries that are sorted at a time: 16 MiB
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Odd multipliers of a hash of 64 bits. Source: Steele, Lea, Flood 2014, SplitMix."""
 

@@ -26,21 +26,14 @@ from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.core.working_precision import working_precision
 
-BITS = 88
-"""Binary digits of a mass. With 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5, in 14 % less time;
-with 120 the width is the same."""
-_WEIGHT_BITS = 128
-"""Binary digits of the two weights of a discretized mass; with 96 or 192 compositions of 24 to 1e5 runs have the same
-width."""
-_LIGHT_BITS = 62
-"""Tilted masses below 2**-62 are added to `outside` and need no lattice points; with 2**-55 or 2**-75 these
-compositions have the same width and time."""
+BITS = 88  # binary digits of a mass; with 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5
+_WEIGHT_BITS = 128  # binary digits of the two weights of a discretized mass
+_LIGHT_BITS = 62  # tilted masses below 2**-62 are added to `outside` and need no lattice points
 _TRIM = 1 << (BITS - 54)
-"""Mass, 2**-54, that is dropped at each end of a product and counted as outside. With 2**-62 an epsilon of 1e5 weak
-runs is known to 3e-4 instead of 2e-5, because lattices are longer and therefore coarser."""
+"""Mass, 2**-54, that is dropped at each end of a product and counted as outside; 2**-62 makes lattices coarser."""
 
 _HOPELESS = 16 * BITS
-"""Bits of the mass outside, in units, from which nothing is known any more: every further squaring would double them."""
+"""Bits of the mass outside, in units, from which nothing is known: every further squaring would double them."""
 
 _LONGEST = 1 << 22
 """Most points of one law's lattice: a second. Where the likeliest losses of all are known to no digit, none is light enough to

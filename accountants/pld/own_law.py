@@ -14,8 +14,7 @@ from ldpaudit.errors import ImplementationError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Law, Mechanism, all_views
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
-_MOST_RATIOS = 1 << 19
-"""Likelihood ratios, over all pairs of inputs, that are computed in rationals: some seconds."""
+_MOST_RATIOS = 1 << 19  # likelihood ratios, over all pairs of inputs, that are computed in rationals: some seconds
 
 Table: TypeAlias = dict[Any, dict[Any, Fraction]]
 """For each input, the probability of each view; the same views for all."""

@@ -31,22 +31,15 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import PrivacyProfile
 
-_EVENTS = 4
-"""Events of a dominating pair next to which delta is asked for, for a lower end."""
-_LAST_BITS = 1 << 14
-"""Of the last attempt: a divergence of order next to 1 of two laws that are nearly the same cancels by that much."""
-_WIDTH = 2.0**-40
-"""Relative width that is enough: well below the 1e-9 that is promised."""
+_EVENTS = 4  # events of a dominating pair next to which delta is asked for, for a lower end
+_LAST_BITS = 1 << 14  # of the last attempt: orders next to 1 of two laws that are nearly the same cancel by that much
+_WIDTH = 2.0**-40  # relative width that is enough: well below the 1e-9 that is promised
 _FIRST = 2.0**-34
-"""Excess over 1 of the first order: below it, a divergence changes by less than its own share of 1e-10 or so."""
-_CLOSE = 2.0**-31
-"""Relative width to which rho is searched."""
-_ORDERS = 400
-"""Most orders of that search beside the powers of two."""
-_LAST = 2.0**60
-"""Excess over 1 of the last order that is asked about."""
-_POWERS = range(-10, 11)
-"""Powers of two that are asked about where losses have no bound."""
+"""Excess over 1 of the first order: below, a divergence changes by less than its own share of 1e-10 or so."""
+_CLOSE = 2.0**-31  # relative width to which rho is searched
+_ORDERS = 400  # most orders of that search beside the powers of two
+_LAST = 2.0**60  # excess over 1 of the last order that is asked about
+_POWERS = range(-10, 11)  # powers of two that are asked about where losses have no bound
 _PURE = "any map of this epsilon at delta = 0"
 
 

@@ -15,12 +15,10 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-EXACT = 1e-9
-"""Relative width up to which an enclosure is called exact: the slack to which claims are read."""
+EXACT = 1e-9  # relative width up to which an enclosure is called exact: the slack to which claims are read
 _NEAR = 0.01
 """First step away from an estimate, relative to it; estimates are within some percent where delta is not extreme."""
-_LARGEST = 1e4
-"""Nats. A larger epsilon is reported as infinite: e**1e4 exceeds the ratio of any two positive floats."""
+_LARGEST = 1e4  # nats; a larger epsilon is reported as infinite: e**1e4 exceeds the ratio of any two positive floats
 
 
 class SearchedProfile(PrivacyProfile):

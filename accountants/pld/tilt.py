@@ -13,15 +13,9 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.accountants.pld.distribution import Groups
 
-_SPARE = 8.0
-"""Bits, beside those of the tails, below which a loss of one run does not widen the lattice; with 2 or 32 compositions
-of 24 to 1e5 runs have the same width."""
-_FAR = 60.0
-"""Nats by which the largest loss may outweigh the next under the largest tilt, e**60 > 2**86: no more can be seen in
-masses of 88 bits. With 20 or 200 these compositions have the same width."""
-_CLOSE = 1e-6
-"""Losses closer than this part of the widest range of a law count as one for the largest tilt; with 1e-5 or 1e-8 these
-compositions have the same width."""
+_SPARE = 8.0  # bits, beside those of the tails, below which a loss of one run does not widen the lattice
+_FAR = 60.0  # nats by which the largest loss may outweigh the next: masses of 88 bits show no more than e**60
+_CLOSE = 1e-6  # losses closer than this part of the widest range of a law count as one for the largest tilt
 
 
 @dataclass(frozen=True)

@@ -20,22 +20,18 @@ from ldpaudit.accountants.pld.tilt import Moments, lattice_step
 from ldpaudit.errors import Unsupported
 
 LATTICE_POINTS = 1 << 16
-"""Points of the lattice of a discretized total. With 2**14 an epsilon of 600 guarantees is known to 2e-5 instead of
-4e-7 in 0.4 of the time, with 2**18 to 1.3e-9 in three times the time."""
+"""Of a discretized total; 2**14, 2**16, 2**18 know an epsilon of 600 guarantees to 2e-5, 4e-7, 1.3e-9."""
 POWER_POINTS = 1 << 15
-"""Most points of a law that is squared repeatedly. With 2**13 an epsilon of 1e5 weak runs is known to 7e-4 instead of
-2e-5 in a third of the time, with 2**17 to 2e-6 in four times the time."""
+"""Of a law that is squared; 2**13, 2**15, 2**17 know an epsilon of 1e5 weak runs to 7e-4, 2e-5, 2e-6."""
 _MANY_BITS, _LEAST_POINTS = 24, 1 << 9
 """Bits of a number of runs that is squared with all those points, and the least that is left of them for any number: without
 this 1e9 runs of Laplace noise take 8 s instead of 4 s, and 1e21 runs ever longer."""
 EXACT_POINTS = 1 << 17
-"""Most points of a total whose losses are all multiples of one loss; these give EXACT results, and the last convolution
-takes 0.06 s."""
+"""Most points of a total whose losses are multiples of one: these are EXACT, and convolved in 0.06 s."""
 _MOST_MULTIPLE = 1 << 12
 """Largest quotient in Euclid's algorithm on losses: 16 runs of a law with losses of 4096 steps and their opposites
 already have `EXACT_POINTS` total losses."""
-_KEPT = 4
-"""Lattices kept in memory: a search for one epsilon uses one tilt; with 1 or 16 a single query takes the same time."""
+_KEPT = 4  # lattices kept in memory: a search for one epsilon uses one tilt
 
 
 @dataclass(frozen=True)

@@ -28,18 +28,15 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile
 
-PRECISION = 256
-"""Bits: the complement of a delta of 1e-32 keeps as many digits as a float has."""
+PRECISION = 256  # bits: the complement of a delta of 1e-32 keeps as many digits as a float has
 _WIDEST = 64.0
 """Nats, beyond which no slope is asked about: there a false-positive or a false-negative rate is below 1e-27."""
 _STEPS = (0.1, 1e-2, 1e-3, 1e-5, 1e-7)
-"""Distances of the slopes that are asked about around the best, in nats: from enclosures that are wide to exact ones."""
+"""Distances of the slopes asked about around the best, in nats, for enclosures that are wide to exact ones."""
 _TRIES, _FEW_TRIES = 16, 9
-"""Slopes that the search for the best one asks about, at most; and those near one that an estimate has found."""
-_CLOSE = 1e-6
-"""Where the search ends, in nats."""
-_NEAR = 0.05
-"""How far from an estimate's best slope, in nats."""
+"""Most slopes that the search for the best one asks about; and those near one that an estimate has found."""
+_CLOSE = 1e-6  # where the search ends, in nats
+_NEAR = 0.05  # how far from an estimate's best slope, in nats
 
 
 @dataclass(frozen=True, slots=True)

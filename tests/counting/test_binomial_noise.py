@@ -21,7 +21,7 @@ from ldpaudit.accountants.counting.smoothness import (
     smooth_noise_guarantee,
     smoothness_of_binomial,
 )
-from ldpaudit.accountants.numerics import beta_integral, binomial
+from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.enclosure import Rigour
@@ -177,7 +177,7 @@ def test_tails_near_the_mode_agree_with_the_continued_fraction(precision: int, n
             low, high = (k, p) if k > n * p else (n - k + 1, 1 - p)
             fraction = binomial.binomial_pmf(n, high, low) * binomial._binomial_factor(n, high, 1 - high, low)
             other = fraction if k > n * p else 1 - fraction
-            assert sigma < 200 or beta_integral.near_the_mode(n * float(p), sigma, k - n * float(p))
+            assert sigma < 200 or binomial.near_the_mode(n * float(p), sigma, k - n * float(p))
             assert wide.overlaps(other)
             assert wide.rel_accuracy_bits() > precision - 8
 

@@ -16,9 +16,8 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
-from ldpaudit.accountants.numerics.fourier_nodes import chosen_nodes
-from ldpaudit.accountants.numerics.fourier_tail import Pairs, tail
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
+from ldpaudit.accountants.numerics.trapezoid import Pairs, chosen_nodes, tail
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.binary import worst
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse

@@ -1,14 +1,19 @@
-r"""Upper bound of the nodes that a trapezoidal sum leaves out (`positive_part`).
+r"""The trapezoidal rule along a vertical line: the widest step, aliasing, the nodes to evaluate, and those left out.
 
-The characteristic function of a discrete law returns to modulus almost 1 infinitely often, so it needs a bound that
-holds everywhere. For every reference value r and gaps :math:`\Delta_b = |w_b - w_r|`,
+*Aliasing* of step h of an integrand that is analytic in a strip of half-width a is at most :math:`(A_+ + A_-)/(e^{2\pi
+a/h} - 1)`, where A bounds the integral of its modulus along either edge. Source: Trefethen and Weideman 2014, Theorem
+5.1.
+
+*Nodes left out.* The characteristic function of a discrete law returns to modulus almost 1 infinitely often, so it
+needs a bound that holds everywhere. For every reference value r and gaps :math:`\Delta_b = |w_b - w_r|`,
 
 .. math:: |\varphi(t)|^2 = 1 - 2 \sum_{a<b} \pi_a \pi_b \bigl(1 - \cos t(w_a - w_b)\bigr)
           \quad\Rightarrow\quad |\varphi(t)|^n \le \prod_{b \ne r} e^{-\kappa_b (1 - \cos t \Delta_b)}, \qquad
           \kappa_b = n \pi_r \pi_b
 
 One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound
-the height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells.
+the height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells. Within a window, nodes
+near the peaks are evaluated; beyond it the peaks' cells are bounded as a whole.
 
 Floats are safe here: the result is an upper bound of an error, and the slacks below exceed every rounding.
 """
@@ -16,40 +21,56 @@ Floats are safe here: the result is an upper bound of an error, and the slacks b
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import i0e
 
-SLACK = 1e-6
-"""Relative rounding allowance; the inputs are right to 1e-11, because tilted weights are exponentials of some hundreds
-at most. With 1e-5 or 1e-7 shuffle bounds at n = 200 to 1e6 come out the same."""
-_PHASE_SLACK = 2.0**-48
-"""Rounding allowance of a phase, relative to itself or to the node. Values are at most 1, so gaps are right to 2**-52,
-and phases to a few units of it."""
-_SINES = 1e-14
-"""Radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi."""
-_RINGS = (4.0, 16.0, 60.0)
-"""Nats by which the characteristic function has fallen at the outer ends of a peak's rings. With twice as many rings
-shuffle bounds at n = 200 take 1.5 times as long, without the first one the time is the same; the width does not
-change."""
+EDGES = np.linspace(0.05, 0.95, 19)
+"""Half-widths of the strip that are tried, relative to the distance from the nearest singularity."""
+SLACK = 1e-6  # relative rounding allowance; tilted weights are exponentials of some hundreds at most, right to 1e-11
+_PHASE_SLACK = 2.0**-48  # rounding allowance of a phase, relative to itself or to the node; gaps are right to 2**-52
+_SINES = 1e-14  # radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi
+_RINGS = (4.0, 16.0, 60.0)  # nats by which the function has fallen at the outer ends of a peak's rings
 _CELLS = (1 << 10, 1 << 17)
-"""Cells that get their own bound: at first, and at most, where the remaining cells make up the bound. With 2**12 at
-first a shuffle bound at n = 1e3 takes 1.4 times as long; with 2**19 at most one at n = 1e5 takes 1.6 times as long. The
-width is the same."""
-_WORTHWHILE = 0.8
-"""More cells must leave at most this share of the bound; with 0.95 shuffle bounds at n = 200 and 1e3 take twice as long
-or more, with 0.4 one at n = 1e5 takes two thirds of the time, and the width does not change."""
+"""Cells that get their own bound, at first and at most; 2**12 or 2**19 take 1.4 and 1.6 times as long for the same width."""
+_WORTHWHILE = 0.8  # more cells must leave at most this share of the bound; with 0.95 bounds take twice as long or more
 _SECOND = 1 << 13
-"""Cells at most when a gap is tried with more of them, before all that seem to be wanted; with 2**11 or 2**17 shuffle
-bounds at n = 300 and 500 take twice as long, and the width does not change."""
-_ATTEMPTS = 3
-"""Gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider in two thirds of the time, with 6 nothing
-changes."""
-_ENOUGH = 25.0
-"""Nats by which a peak is lower than the highest possible one if its rings are not bounded again; with 12 or 50 shuffle
-bounds at n = 200 to 1e6 come out the same."""
+"""Most cells when a gap is first tried with more; 2**11 or 2**17 double the time of shuffle bounds at n = 300."""
+_ATTEMPTS = 3  # gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider, with 6 nothing changes
+_ENOUGH = 25.0  # nats by which a peak is lower than the highest possible one if its rings are not bounded again
+_WINDOWS = (1 << 7, 1 << 10, 1 << 13)
+"""Windows that are tried, as their last nodes; without the last two a shuffle bound with 200 users is 4 % wider."""
+_FEWEST_NODES = 128  # nodes that may be evaluated however many values there are
+_MOST_TERMS = 4096  # nodes times values that are evaluated at most, some microseconds each
+_NOT_NEEDED = 80.0  # nats by which the transform has fallen at a node that may be left out at every tolerance
+_WIDER_PAYS = 0.7  # a wider window must leave at most this share of the error
+
+
+def widest_step(
+    height: Callable[[float], float], sigma: float, reach: float, nats: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> tuple[float, float]:
+    """The largest step h, and the strip's half-width a, at which aliasing is negligible.
+
+    ``height``: logarithm of the integrand on the real line; ``sigma``: where the line crosses it; ``reach``: distance
+    of the nearest singularity; ``nats``: what the height grows by at the edges, to the nats that aliasing must lose.
+    """
+    here, a = height(sigma), reach * EDGES
+    grown = [max(height(sigma + e), height(sigma - e)) - here for e in a.tolist()]
+    steps = 2 * math.pi * a / nats(np.maximum(grown, 0.0))
+    best = int(steps.argmax())
+    return float(steps[best]), float(a[best])
+
+
+def aliasing(
+    at_edge: Callable[[flint.arb], flint.arb], sigma: float, h: float, a: float, scale: flint.arb | None = None
+) -> flint.arb:
+    """Upper bound of what the trapezoidal sum differs from the integral, in units of the scale; `at_edge` is the A of an edge."""
+    edges = at_edge(flint.arb(sigma) + a) + at_edge(flint.arb(sigma) - a)
+    return (edges if scale is None else edges / scale) / ((2 * flint.arb.pi() * a / h).exp() - 1)
 
 
 @dataclass(frozen=True)
@@ -180,3 +201,33 @@ def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBo
     beyond = (full + valley) / half**2 / (2 * (2 * float(j[-1]) - 1))
     slack = 2 * (1 + SLACK)
     return TailBound(slack * (total + beyond), slack * beyond, chosen, cells)
+
+
+def chosen_nodes(pairs: Pairs, h: float, saddle: float, allowed: float) -> tuple[list[int], float]:
+    """Nodes to evaluate, and an upper bound of the sum over all others, of both signs.
+
+    ``pairs``: of the tilted law; ``h``, ``saddle``: step, and real part of every node; ``allowed``: a bound of this
+    size is small enough. Returns indices of nodes, from 1 up, and the bound.
+    """
+    window, least = 0, np.inf
+    for wider in _WINDOWS:
+        found = glance(pairs, h, wider + 1, allowed / 2)
+        if found.promise <= _WIDER_PAYS * least:
+            window, least = wider, found.promise
+        if least <= allowed / 4:
+            break
+    beyond = tail(pairs, h, window + 1, allowed)
+    nodes, missed = _visible(pairs, h, saddle, window, max(allowed / 4, beyond / 64))
+    return nodes, beyond + missed
+
+
+def _visible(pairs: Pairs, h: float, saddle: float, window: int, allowed: float) -> tuple[list[int], float]:
+    """Nodes within the window to evaluate, and a bound of the sum over the window's other nodes."""
+    k = np.arange(1, window + 1)
+    t = np.asarray(k * h, dtype=np.float64)
+    shares = 2 * h * np.exp(-pairs.falls(t, _NOT_NEEDED)) / (saddle**2 + t**2) * (1 + SLACK)
+    smallest = np.argsort(shares)
+    held = np.cumsum(shares[smallest])
+    most = max(_FEWEST_NODES, _MOST_TERMS // (len(pairs.gaps) + 1))
+    left = max(int(np.searchsorted(held, allowed, side="right")), window - most)
+    return np.sort(k[smallest[left:]]).tolist(), float(held[left - 1]) * (1 + SLACK) if left else 0.0
