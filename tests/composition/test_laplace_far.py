@@ -18,7 +18,7 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 
 F = Fraction
 PATIENCE = 8.0
-"""Seconds that a query may take here: each takes a second or three, and took more than ten, or hours."""
+"""Seconds of a processor that a query may take here: each takes a second or three, and took more than ten, or hours."""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_enclosure_without_nodes_contains_the_closed_form(epsilon: Fraction, 
 
 
 def test_tiny_noise_takes_no_longer_than_large_noise() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for scale in (F(1, 10**6), F(1, 10**12), F(1, 100)):
         products = account(FreshProducts(100, 2, scale, 100))
         found = products.epsilon(1e-6)
@@ -78,16 +78,16 @@ def test_tiny_noise_takes_no_longer_than_large_noise() -> None:
     rows = account(JLHeavyHitter(100, 20_000, F(1, 10**6), 100))
     assert 0 < rows.epsilon(1e-6).low <= rows.epsilon(1e-6).high
     assert rows.delta(1.0).low > 1 - 2.0**-30
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
 
 
 def test_the_least_positive_delta_is_found_in_seconds() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     profile = account(GlpsHeavyHitter(2**62, 9, 100, 2**20, F(10**4)))
     found = profile.epsilon(5e-324)
     assert profile.delta(found.high).high <= 5e-324
     assert 0.42 < found.low < found.high < 0.6
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
 
 
 def test_a_poisson_number_exceeds_coins_as_often_as_listed() -> None:
