@@ -86,7 +86,7 @@ def failure(m: ShuffledSelection, error: Fraction) -> Enclosure:
     .. math:: (B - 1)\, P\bigl[\mathrm{Bin}(2N, \tfrac12) \ge N + \lfloor \alpha n \rfloor + 1\bigr]
 
     For each question against the best one the probability is exact: the difference of two counts' coins is
-    Bin(2N, 1/2) - N. Not tight, for it sums over the questions. Source: derived. Proof: proofs/shuffled_selection.py.
+    Bin(2N, 1/2) - N. Not tight, for it sums over the questions. Source: derived.
 
     ``m``: any; ``error``: alpha, in (0, 1): a share of the users. Returns INTERVAL.
     """

@@ -86,6 +86,36 @@ class Theorem(Lemma):
         for symbol, value in self._recovered.items():
             self.equal(self._in_symbols(value), symbol, f"{symbol} is recovered")
 
+    def coin(self, fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE) -> tuple[Expr, Expr]:
+        """`parametrize` by the odds of the field p, at least 1/2, beside other fields: p in symbols, and its odds in fields."""
+        (excess,), p = self.nonnegative("excess"), self.parameter("p")
+        truth = (1 + excess) / (2 + excess)
+        self.parametrize({"p": truth, **fields}, {excess: p / (1 - p) - 1, **recover})
+        return truth, p / (1 - p)
+
+    def response(
+        self, size: str = "k", fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE
+    ) -> tuple[Expr, Expr, Expr, Expr]:
+        """`parametrize` by p(k-1)/(1-p), at least 1; k may have another name. The number of answers, p, a lie's share, ratio."""
+        excess, more = self.nonnegative("excess", "more")
+        count, k, p = 2 + more, self.parameter(size), self.parameter("p")
+        truth, ratio = (1 + excess) / (excess + count), p * (k - 1) / (1 - p)
+        self.parametrize({size: count, "p": truth, **fields}, {excess: ratio - 1, more: k - 2, **recover})
+        return count, truth, 1 / (excess + count), ratio
+
+    def ends(
+        self, low: str, high: str, by_ones: bool, fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE
+    ) -> tuple[Expr, Expr]:
+        """`parametrize` fields low < high of sum at most 1 if `by_ones`, else at least 1, beside others; the two in symbols."""
+        (gap,), (more,) = self.positive("gap"), self.nonnegative("more")
+        ones, zeros = (1, 1 + more) if by_ones else (1 + more, 1)
+        least, most = ones / (ones + gap + zeros), (ones + gap) / (ones + gap + zeros)
+        a, b = self.parameter(low), self.parameter(high)
+        back = {gap: b / a - 1, more: (1 - b) / a - 1} if by_ones else {gap: (1 - a) / (1 - b) - 1, more: a / (1 - b) - 1}
+        self.parametrize({low: least, high: most, **fields}, {**recover, **back})
+        self.at_most(*((least + most, 1) if by_ones else (1, least + most)), "the regime")
+        return least, most
+
     def _in_symbols(self, value: Any) -> Expr:
         fields = {self.parameter(name): symbols for name, symbols in self._fields.items()}
         return sympy.sympify(value).subs(fields, simultaneous=True)

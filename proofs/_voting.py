@@ -1,4 +1,4 @@
-"""What the theorems about THRESH, HEAVYTHRESH and their repaired forms share: the counters of votes and estimates that end them."""
+"""What the theorems about THRESH, HEAVYTHRESH and their repaired forms share: votes, and the counters that end them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,42 @@ from sympy import Expr
 from ldpaudit.proofs._kernel import Theorem
 
 RELATION = "user-level"
+
+
+def votes(t: Theorem) -> tuple[Expr, Expr]:
+    """The cost of the votes in which two streams differ; the coin of estimates in symbols, and in fields."""
+    vote_excess, estimate_excess, shared, own, idle, sent = t.nonnegative(
+        "vote_excess", "estimate_excess", "shared", "own", "idle", "sent"
+    )
+    p, q = ((1 + excess) / (2 + excess) for excess in (vote_excess, estimate_excess))
+    differing = 2 * own - idle
+    names = ("vote_coin", "estimate_coin", "votes", "common", "differing_votes", "estimates")
+    p_field, q_field, cast, common, differing_votes, estimates = map(t.parameter, names)
+    t.parametrize(
+        dict(zip(names, (p, q, shared + own, shared, differing, sent), strict=True)),
+        {
+            vote_excess: p_field / (1 - p_field) - 1,
+            estimate_excess: q_field / (1 - q_field) - 1,
+            shared: common,
+            own: cast - common,
+            idle: 2 * (cast - common) - differing_votes,
+            sent: estimates,
+        },
+    )
+    t.at_most(differing, 2 * (shared + own) - 2 * shared, "each stream's votes, without those that both cast at once")
+    vote_costs(t, p)
+    return q, q_field
+
+
+def vote_costs(t: Theorem, p: Expr) -> None:
+    """A vote is a bit, published as it is with probability p, or else flipped."""
+    p_field = t.parameter("vote_coin")
+    t.costs(
+        p_field / (1 - p_field),
+        {"yes against no, and yes is published": (p, 1 - p), "no is published": (1 - p, p)},
+        {"the same vote, and it is published": (p, p), "the other is published": (1 - p, 1 - p)},
+        times=t.parameter("differing_votes"),
+    )
 
 
 def counters(t: Theorem, twice: str, over: int, more: dict[str, Expr]) -> tuple[Expr, ...]:

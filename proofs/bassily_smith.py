@@ -1,8 +1,10 @@
-"""Theorem: the Bassily-Smith randomizer is epsilon-LDP exactly for epsilon >= log(p/(1-p)), and its estimates are unbiased.
+"""Theorem: the Bassily-Smith randomizer is epsilon-LDP exactly for epsilon >= log(p/(1-p)).
 
 A report is a row, uniform whatever the input, and a sign. In a row in which the input's column has the entry u in [-1, 1],
 the sign is 1 with probability (1 + u (2p-1))/2: as if a sign of mean u were told with probability p, and else its opposite. A
-user who is absent has a column of zeros, and costs less against one who is there: log(1/(2(1-p))).
+user who is absent has a column of zeros, and costs less against one who is there: log(1/(2(1-p))). A report z
+is c root(w) s in its row and 0 elsewhere, c = 1/(2p - 1), so that its mean is the input, and on a word its variance in the
+word's direction is c^2 - 1.
 """
 
 from __future__ import annotations
@@ -12,21 +14,19 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _estimate(), _apart()
+    return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _apart()
 
 
 def _privacy(mechanism: str) -> Theorem:
     t = Theorem(mechanism=mechanism, sentence=f"the Bassily-Smith randomizer ({mechanism})")
     t.assume("the row is uniform and independent of the input, so a report costs what its sign costs, given the row")
     t.assume("the entries of an input's column are from -1 to 1: 2 m - 1 and 2 m' - 1 for two inputs")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
+    p, odds = t.coin()
     mean, other = t.share("mean", "other")
     plus, plus_other = (p * m + (1 - p) * (1 - m) for m in (mean, other))
     t.equal(plus, (1 + (2 * mean - 1) * (2 * p - 1)) / 2, "a sign of mean u, told with probability p")
     t.costs(
-        p_field / (1 - p_field),
+        odds,
         {"s = 1 in a row of u, and of u' for x'": (plus, plus_other), "s = -1 there": (1 - plus, 1 - plus_other)},
         at={mean: 1, other: 0},
     )
@@ -38,31 +38,17 @@ def _privacy(mechanism: str) -> Theorem:
 def _absence() -> Theorem:
     t = Theorem(mechanism="RowSign", sentence="the Bassily-Smith randomizer of a user who may be absent", relation="add-remove")
     t.assume("the row is uniform and independent of the input; where the user is absent the sign is fair")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
+    p, _ = t.coin()
     (mean,) = t.share("mean")
     plus = p * mean + (1 - p) * (1 - mean)
     t.at_most(2 * p, 1 / (2 * (1 - p)), "to be there and told the truth is less telling than to be there and not")
     t.costs(
-        1 / (2 * (1 - p_field)),
+        1 / (2 * (1 - t.parameter("p"))),
         {"s = 1, the user is there": (plus, (1 - plus) / 2 + plus / 2), "s = -1": (1 - plus, (1 - plus) / 2 + plus / 2)},
         {"s = 1, the user is not": ((1 - plus) / 2 + plus / 2, plus), "s = -1": ((1 - plus) / 2 + plus / 2, 1 - plus)},
         at={mean: 1},
     )
     t.attained("by an absent user against one whose entry is 1 or -1, at the other sign")
-    return t
-
-
-def _estimate() -> Lemma:
-    said = "a report z of the Bassily-Smith randomizer has the mean x, and on a word a variance of c^2 - 1 in its direction"
-    t = Lemma(sentence=said)
-    t.assume("z is c root(w) s in row j and 0 elsewhere; c = 1/(2p - 1); a word's column is 1/root(w) or -1/root(w) in each row")
-    (bias,), (mean,) = t.positive("bias"), t.share("mean")
-    p = (1 + bias) / 2
-    plus = p * mean + (1 - p) * (1 - mean)
-    t.equal((plus - (1 - plus)) / bias, 2 * mean - 1, "a row is drawn once in w times; it then says w x_j = root(w) u_j")
-    t.equal(1 / bias**2 * (plus + (1 - plus)) - 1, 1 / bias**2 - 1, "the product with the word's column is c or -c, of mean 1")
     return t
 
 

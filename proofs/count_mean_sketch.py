@@ -40,7 +40,5 @@ def _coefficient() -> Theorem:
 
 def _kept(t: Theorem) -> tuple[Expr, Expr]:
     t.assume("the hash function is drawn independently of the value, so that the laws are those given the function")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
-    return p_field / (1 - p_field), p
+    p, odds = t.coin()
+    return odds, p

@@ -16,7 +16,7 @@ from ldpaudit.proofs._kernel import Lemma, Theorem
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _one_of_many(), _own_draw(), _other_draw(), _equal_draws(), _never_more(), _accepted(), _refused()
+    return _one_of_many(), _own_draw(), _other_draw(), _never_more(), _accepted(), _refused()
 
 
 def _one_of_many() -> Theorem:
@@ -76,28 +76,6 @@ def _other_draw() -> Lemma:
     t.equal(chance, (1 - p) * at_zero + p * at_one, "linear in p, between its values at 0 and at 1")
     t.at_most(at_one, at_zero, "its value at 1 and at 0")
     return t
-
-
-def _equal_draws() -> Lemma:
-    t = Lemma(sentence="beside draws accepted with probability q, a position has (own (1 - (1-q)^T)/q + (1-own) (1-q)^(T-1))/T")
-    (lies,) = t.positive("lies")
-    q = 1 / (1 + lies)
-    for slots in range(2, 7):
-        several = sum((_binomial(slots - 1, n) * q**n * (1 - q) ** (slots - 1 - n) / (1 + n) for n in range(slots)), 0 * q)
-        t.equal(several, (1 - (1 - q) ** slots) / (slots * q), f"E[1/(1+S)] of {slots - 1} draws")
-    (ratio,), (silent,) = t.positive("ratio"), t.share("silent")
-    own = ratio * q
-    t.equal(
-        own * (1 - (1 - q) * silent) / q + (1 - own) * silent, silent + (1 - silent) * ratio, "T times it, own = ratio times q"
-    )
-    return t
-
-
-def _binomial(n: int, k: int) -> int:
-    found = 1
-    for i in range(k):
-        found = found * (n - i) // (i + 1)
-    return found
 
 
 def _never_more() -> Lemma:

@@ -15,14 +15,11 @@ def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="HadamardResponse", sentence="Hadamard response")
     t.assume("rows 1 to k of the K x K Hadamard matrix, K > k, are orthogonal to each other and to row 0, all +1")
-    (excess,), (half,) = t.nonnegative("excess"), t.positive("half")
-    r, p_field = 1 + excess, t.parameter("p")
-    p = r / (1 + r)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
+    (p, odds), (half,) = t.coin(), t.positive("half")
     plus, minus, both = p / half, (1 - p) / half, half / 2
     t.equal(half * plus + half * minus, 1, "the law sums to 1: a row orthogonal to row 0 is +1 in half of the columns")
     t.equal(2 * both, 2 * (half - both), "rows x and x' are orthogonal: they differ as often as they agree")
-    t.costs(p_field / (1 - p_field), {
+    t.costs(odds, {
         "row x is +1 at y, row x' is -1": (half - both, plus, minus),
         "row x is -1 at y, row x' is +1": (half - both, minus, plus),
         "both rows are +1 at y": (both, plus, plus),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from sympy import Rational
 
 from ldpaudit.proofs._kernel import Theorem
-from ldpaudit.proofs._voting import RELATION, counters, repaired
+from ldpaudit.proofs._voting import RELATION, counters, repaired, votes
 
 _TWICE = "may cast, less those forced"
 
@@ -30,31 +30,7 @@ def _transcript(mechanism: str) -> Theorem:
     t = Theorem(mechanism=mechanism, sentence="HEAVYTHRESH", relation=RELATION)
     t.assume("given the updates so far, a user's votes, rows and signs are independent, and their laws depend on the stream alone")
     t.assume("the counters are checked on every path, so the numbers of votes and reports hold for every adversary")
-    vote_excess, sign_excess, shared, own, idle, sent = t.nonnegative(
-        "vote_excess", "sign_excess", "shared", "own", "idle", "sent"
-    )
-    p, q = ((1 + excess) / (2 + excess) for excess in (vote_excess, sign_excess))
-    differing = 2 * own - idle
-    names = ("vote_coin", "estimate_coin", "votes", "common", "differing_votes", "estimates")
-    p_field, q_field, votes, common, differing_votes, estimates = map(t.parameter, names)
-    t.parametrize(
-        dict(zip(names, (p, q, shared + own, shared, differing, sent), strict=True)),
-        {
-            vote_excess: p_field / (1 - p_field) - 1,
-            sign_excess: q_field / (1 - q_field) - 1,
-            shared: common,
-            own: votes - common,
-            idle: 2 * (votes - common) - differing_votes,
-            sent: estimates,
-        },
-    )
-    t.at_most(differing, 2 * (shared + own) - 2 * shared, "each stream's votes, without those that both cast at once")
-    t.costs(
-        p_field / (1 - p_field),
-        {"yes against no, and yes is published": (p, 1 - p), "no is published": (1 - p, p)},
-        {"the same vote, and it is published": (p, p), "the other is published": (1 - p, 1 - p)},
-        times=differing_votes,
-    )
+    q, q_field = votes(t)
     mean, other = t.share("mean", "other")
     plus, plus_other = (q * m + (1 - q) * (1 - m) for m in (mean, other))
     t.equal(plus, (1 + (2 * mean - 1) * (2 * q - 1)) / 2, "a sign of mean 2 x - 1, told with probability q")
@@ -62,7 +38,7 @@ def _transcript(mechanism: str) -> Theorem:
     t.costs(
         q_field / (1 - q_field),
         {"a sign of one mean against another is 1": (plus, plus_other), "it is -1": (1 - plus, 1 - plus_other)},
-        times=estimates,
+        times=t.parameter("estimates"),
         at={mean: 1, other: 0},
     )
     t.attained("in every vote that differs, and by signs of rows that differ", "where as many votes and reports differ")
@@ -72,8 +48,8 @@ def _transcript(mechanism: str) -> Theorem:
 def _overshoot() -> Theorem:
     t = Theorem(mechanism="HeavyThresh", sentence="HEAVYTHRESH with positive noise levels", relation=RELATION)
     (forced,) = t.share("forced")
-    _, a, b, votes, estimates = counters(t, _TWICE, 1, {"common": forced})
+    _, a, b, cast, estimates = counters(t, _TWICE, 1, {"common": forced})
     epsilon, a_field, b_field, common = map(t.parameter, ("epsilon", "a", "b", "common"))
     total = epsilon * 3 / 4 + 2 * (1 - common) * a_field + b_field
-    t.sums(total, _transcript("HeavyThresh"), [(2 * (votes - forced), a), (estimates, b)])
+    t.sums(total, _transcript("HeavyThresh"), [(2 * (cast - forced), a), (estimates, b)])
     return t

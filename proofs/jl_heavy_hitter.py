@@ -38,12 +38,6 @@ def _reading(mechanism: str, relation: str, entries: int) -> Theorem:
         fields["domain"], recovered[values] = 2 + values, t.parameter("domain") - 2
         copies = t.parameter("domain")
     t.parametrize(fields, recovered)
-    t.loses(
-        entries * t.parameter("entry") / t.parameter("scale"),
-        b,
-        0,
-        entries * entry * apart,
-        times=copies * t.parameter("rows"),
-        at={apart: 1},
-    )
+    each = entries * t.parameter("entry") / t.parameter("scale")
+    t.loses(each, b, 0, entries * entry * apart, times=copies * t.parameter("rows"), at={apart: 1})
     return t

@@ -14,12 +14,7 @@ def prove() -> tuple[Theorem, ...]:
     t = Theorem(mechanism="LocalHashing", sentence="local hashing")
     t.assume("the function h is drawn independently of the value, so that the laws are those given h")
     t.assume("some h hashes x and x' apart: (a x + b, a x' + b) mod the prime takes every pair of residues, (0, 1) too")
-    excess, more = t.nonnegative("excess", "more")
-    g, r = 2 + more, 1 + excess
-    p, q = r / (r + g - 1), 1 / (r + g - 1)
-    g_field, p_field = t.parameter("g"), t.parameter("p")
-    ratio = p_field * (g_field - 1) / (1 - p_field)
-    t.parametrize({"g": g, "p": p}, {excess: ratio - 1, more: g_field - 2})
+    g, p, q, ratio = t.response("g")
     t.costs(
         ratio,
         {"y = h(x) != h(x')": (p, q), "y = h(x') != h(x)": (q, p), "y is neither": (g - 2, q, q)},

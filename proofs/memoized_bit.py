@@ -28,7 +28,7 @@ def _one_epoch(by_ones: bool) -> Theorem:
     t.assume("the copy of a value's bit is kept wrong with probability f/2")
     (noise,) = t.nonnegative("noise")
     f, f_field = noise / (1 + noise), t.parameter("f")
-    p, q = _reports(t, by_ones, {"f": f, "epochs": 1}, {noise: f_field / (1 - f_field)})
+    p, q = t.ends("p", "q", by_ones, {"f": f, "epochs": 1}, {noise: f_field / (1 - f_field)})
     p_field, q_field = t.parameter("p"), t.parameter("q")
     zero, one = _shown(f, p, q)
     t.costs(_odds(by_ones, *_shown(f_field, p_field, q_field)), _cells(one, zero), _cells(zero, one))
@@ -41,27 +41,11 @@ def _many_epochs(by_ones: bool) -> Theorem:
     t.assume("given all earlier reports, a report depends on the kept copy of the value held alone")
     (more,) = t.nonnegative("epochs_beyond_the_first")
     epochs = t.parameter("epochs")
-    p, q = _reports(t, by_ones, {"epochs": 1 + more}, {more: epochs - 1})
+    p, q = t.ends("p", "q", by_ones, {"epochs": 1 + more}, {more: epochs - 1})
     first, second = (t.share(f"kept_{each}")[0] for each in ("here", "there"))
     here, there = (p + kept * (q - p) for kept in (first, second))
     t.costs(_odds(by_ones, t.parameter("p"), t.parameter("q")), _cells(here, there), _cells(there, here), times=epochs)
     return t
-
-
-def _reports(t: Theorem, by_ones: bool, fields: dict[str, Expr], recover: dict[Expr, Expr]) -> tuple[Expr, Expr]:
-    """p and q, in the regime."""
-    (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
-    ones, zeros = (1, 1 + more) if by_ones else (1 + more, 1)
-    p, q = ones / (ones + gap + zeros), (ones + gap) / (ones + gap + zeros)
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    if by_ones:
-        recover |= {gap: q_field / p_field - 1, more: (1 - q_field) / p_field - 1}
-    else:
-        recover |= {gap: (1 - p_field) / (1 - q_field) - 1, more: p_field / (1 - q_field) - 1}
-    t.parametrize({"p": p, "q": q, **fields}, recover)
-    lesser, larger = (p + q, 1) if by_ones else (1, p + q)
-    t.at_most(lesser, larger, "the regime")
-    return p, q
 
 
 def _shown(f: Expr, p: Expr, q: Expr) -> tuple[Expr, Expr]:

@@ -47,11 +47,7 @@ def _answers() -> Theorem:
 
 def _respond(t: Theorem, fields: dict[str, Expr], recover: dict[Expr, Expr], times: Expr) -> None:
     """The cost of answers of k-ary randomized response."""
-    truth, others = t.nonnegative("truth", "others")
-    k, odds = 2 + others, 1 + truth
-    p, lie = odds / (odds + k - 1), 1 / (odds + k - 1)
-    ratio = t.parameter("p") * (t.parameter("k") - 1) / (1 - t.parameter("p"))
-    t.parametrize({"k": k, "p": p, **fields}, {truth: ratio - 1, others: t.parameter("k") - 2, **recover})
+    k, p, lie, ratio = t.response("k", fields, recover)
     t.costs(ratio, {"y = x": (p, lie), "y = x'": (lie, p), "y is neither": (k - 2, lie, lie)}, times=times)
     t.attained("by streams whose values differ in every epoch, at a row of truths")
 
@@ -59,10 +55,10 @@ def _respond(t: Theorem, fields: dict[str, Expr], recover: dict[Expr, Expr], tim
 def _one_bit(relation: str) -> Theorem:
     t = _theorem("MemoizedDBitFlip", "one kept report of one bit", relation)
     t.assume("all epochs show the report of the first value; one bucket is drawn, that of x, of x', or another")
-    p = _true(t, {"values": 1, "d": 1}, {})
+    p, odds = t.coin({"values": 1, "d": 1})
     (rest,) = t.nonnegative("other_buckets")
     k = 2 + rest
-    t.costs(_odds(t), {
+    t.costs(odds, {
         "the bucket of x, a true bit": (p / k, (1 - p) / k), "of x, a lie": ((1 - p) / k, p / k),
         "of x', a true bit": (p / k, (1 - p) / k), "of x', a lie": ((1 - p) / k, p / k),
         "another, a true bit": (rest, p / k, p / k), "another, a lie": (rest, (1 - p) / k, (1 - p) / k),
@@ -104,17 +100,5 @@ def _of_streams(regime: str, assumed: str, counted: str, sizes: Callable[[Expr, 
 
 def _tell(t: Theorem, fields: dict[str, Expr], recover: dict[Expr, Expr], times: Expr | int) -> None:
     """The cost of bits that tell, where their buckets are drawn."""
-    p = _true(t, fields, recover)
-    t.costs(_odds(t), {"true on x": (p, 1 - p), "a lie on x": (1 - p, p)}, {"the bucket is not drawn": (1, 1)}, times=times)
-
-
-def _true(t: Theorem, fields: dict[str, Expr], recover: dict[Expr, Expr]) -> Expr:
-    """Probability of a true bit."""
-    (excess,) = t.positive("excess")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p, **fields}, {excess: _odds(t) - 1, **recover})
-    return p
-
-
-def _odds(t: Theorem) -> Expr:
-    return t.parameter("p") / (1 - t.parameter("p"))
+    p, odds = t.coin(fields, recover)
+    t.costs(odds, {"true on x": (p, 1 - p), "a lie on x": (1 - p, p)}, {"the bucket is not drawn": (1, 1)}, times=times)

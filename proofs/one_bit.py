@@ -16,6 +16,7 @@ from ldpaudit.proofs._kernel import Theorem
 
 _REGIMES = {True: "low + high <= 1", False: "low + high >= 1"}
 """By which of the two answers the bit is told: a 1 or a 0."""
+_DRAWN = "which bits are drawn does not depend on the value, and all but bits x and x' are the same on both inputs"
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -28,7 +29,7 @@ def _one_report(by_ones: bool) -> Theorem:
     t = Theorem(mechanism="OneBitMean", sentence=f"one report of 1BitMean, where {_REGIMES[by_ones]},")
     (noise,) = t.nonnegative("noise")
     gamma, gamma_field = noise / (1 + 2 * noise), t.parameter("gamma")
-    kept = _kept(t, by_ones, {"gamma": gamma, "reports": 1}, {noise: gamma_field / (1 - 2 * gamma_field)})
+    kept = t.ends("low", "high", by_ones, {"gamma": gamma, "reports": 1}, {noise: gamma_field / (1 - 2 * gamma_field)})
     low, high = (gamma + (1 - 2 * gamma) * end for end in kept)
     fields = (gamma_field + (1 - 2 * gamma_field) * t.parameter(end) for end in ("low", "high"))
     _conclude(t, by_ones, (low, high), tuple(fields))
@@ -39,7 +40,7 @@ def _one_report(by_ones: bool) -> Theorem:
 def _any_reports(by_ones: bool) -> Theorem:
     t = Theorem(mechanism="OneBitMean", sentence=f"any number of reports of 1BitMean, where {_REGIMES[by_ones]},")
     t.assume("given the kept bit, the reports do not depend on the value, so that they cost no more than the bit")
-    _conclude(t, by_ones, _kept(t, by_ones, {}, {}), (t.parameter("low"), t.parameter("high")))
+    _conclude(t, by_ones, t.ends("low", "high", by_ones), (t.parameter("low"), t.parameter("high")))
     return t
 
 
@@ -50,22 +51,6 @@ def _conclude(t: Theorem, by_ones: bool, ends: tuple[Expr, Expr], fields: tuple[
     cost = high / low if by_ones else (1 - low) / (1 - high)
     t.costs(cost, {"the bit is 1": (other, x), "the bit is 0": (1 - other, 1 - x)},
             {"the bit is 1, the inputs exchanged": (x, other), "it is 0": (1 - x, 1 - other)}, at=at)  # fmt: skip
-
-
-def _kept(t: Theorem, by_ones: bool, fields: dict[str, Expr], recover: dict[Expr, Expr]) -> tuple[Expr, Expr]:
-    """P[the kept bit is 1] on the inputs 0 and 1."""
-    (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
-    ones, zeros = (1, 1 + more) if by_ones else (1 + more, 1)
-    low, high = ones / (ones + gap + zeros), (ones + gap) / (ones + gap + zeros)
-    low_field, high_field = t.parameter("low"), t.parameter("high")
-    if by_ones:
-        recover |= {gap: high_field / low_field - 1, more: (1 - high_field) / low_field - 1}
-    else:
-        recover |= {gap: (1 - low_field) / (1 - high_field) - 1, more: low_field / (1 - high_field) - 1}
-    t.parametrize({"low": low, "high": high, **fields}, recover)
-    lesser, larger = (low + high, 1) if by_ones else (1, low + high)
-    t.at_most(lesser, larger, "the regime")
-    return low, high
 
 
 def _between(t: Theorem, low: Expr, high: Expr) -> tuple[Expr, Expr, dict[Expr, int]]:
@@ -80,11 +65,12 @@ def _between(t: Theorem, low: Expr, high: Expr) -> tuple[Expr, Expr, dict[Expr, 
 
 def _one_drawn_bit() -> Theorem:
     t = Theorem(mechanism="DBitFlip", sentence="dBitFlip with d = 1")
-    p = _truth(t, {"d": 1}, {})
+    t.assume(_DRAWN)
+    p, odds = t.coin({"d": 1})
     q = 1 - p
     (others,) = t.nonnegative("others")
     k = 2 + others
-    t.costs(_odds(t), {
+    t.costs(odds, {
         "bit x is drawn, and true on x": (p / k, q / k),
         "bit x is drawn, and a lie on x": (q / k, p / k),
         "bit x' is drawn, and true on x": (p / k, q / k),
@@ -99,20 +85,9 @@ def _one_drawn_bit() -> Theorem:
 def _two_drawn_bits() -> Theorem:
     t = Theorem(mechanism="DBitFlip", sentence="dBitFlip with d >= 2")
     (more,) = t.nonnegative("more")
-    p = _truth(t, {"d": 2 + more}, {more: t.parameter("d") - 2})
+    t.assume(_DRAWN)
+    p, odds = t.coin({"d": 2 + more}, {more: t.parameter("d") - 2})
     drawn = {"bit x (or x') is drawn, and true on x": (p, 1 - p), "it is drawn, and a lie on x": (1 - p, p)}
-    t.costs(_odds(t), drawn, {"bit x (or x') is not drawn": (1, 1)}, times=2)
+    t.costs(odds, drawn, {"bit x (or x') is not drawn": (1, 1)}, times=2)
     t.attained("where bits x and x' are drawn, both true on x")
     return t
-
-
-def _odds(t: Theorem) -> Expr:
-    return t.parameter("p") / (1 - t.parameter("p"))
-
-
-def _truth(t: Theorem, more_fields: dict[str, Expr], more_symbols: dict[Expr, Expr]) -> Expr:
-    t.assume("which bits are drawn does not depend on the value, and all but bits x and x' are the same on both inputs")
-    (excess,) = t.positive("excess")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p, **more_fields}, {excess: _odds(t) - 1, **more_symbols})
-    return p

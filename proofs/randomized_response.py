@@ -14,12 +14,7 @@ from ldpaudit.proofs._kernel import Theorem
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response")
-    excess, more = t.nonnegative("excess", "more")
-    k, r = 2 + more, 1 + excess
-    p, q = r / (r + k - 1), 1 / (r + k - 1)
-    k_field, p_field = t.parameter("k"), t.parameter("p")
-    ratio = p_field * (k_field - 1) / (1 - p_field)
-    t.parametrize({"k": k, "p": p}, {excess: ratio - 1, more: k_field - 2})
+    k, p, q, ratio = t.response()
     t.costs(ratio, {"y = x": (p, q), "y = x', the other input": (q, p), "y is neither": (k - 2, q, q)})
     t.attained("at y = x")
     return (t,)

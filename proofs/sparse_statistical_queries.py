@@ -1,19 +1,19 @@
-"""Theorems on sparse statistical queries in the shuffled model: what replacing a user changes, and the error of an answer.
+"""Theorem on sparse statistical queries in the shuffled model: what replacing a user changes.
+
+An answer is off by at most the sampling error (Hoeffding 1963) and the oracle's error over n, at most half of the tolerance each.
 
 What D replaced elements cost is proved in proofs/range_queries.py, one by one, and in proofs/shuffled_hadamard.py, together. No
-epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
+epsilon is enough at delta = 0, so this is no bound there: the accountant says which (epsilon, delta) hold.
 """
 
 from __future__ import annotations
 
 from ldpaudit.proofs._kernel import Lemma
 
-HOEFFDING = "P[|mean of n bits - its expectation| > t] <= 2 exp(-2 n t^2); Hoeffding 1963, Theorem 2"
-
 
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _replaced(), _error()
+    return (_replaced(),)
 
 
 def _replaced() -> Lemma:
@@ -26,14 +26,4 @@ def _replaced() -> Lemma:
     t.at_most(filled, wider, "what fills up the larger set fills up the smaller one as well")
     t.equal(k - common - filled, larger - common, "of k elements the common ones and those stay, the others are replaced")
     t.at_most(larger - common, k, "which are at most k, as Corollary B.1 counts")
-    return t
-
-
-def _error() -> Lemma:
-    t = Lemma(sentence="an answer is off by at most the sampling error and the oracle's error over n")
-    t.admit("the share of the users of whom a query is true is near its probability", HOEFFDING)
-    tolerance, less, lower, beyond = t.nonnegative("tolerance", "less", "lower", "beyond")
-    sampling, noise = tolerance / (2 * (1 + less)), tolerance / (2 * (1 + lower))
-    t.at_most(sampling + noise, tolerance, "at most half of the tolerance each: at most the tolerance, whatever their signs")
-    t.at_most(beyond * 0, beyond, "and an answer beyond 0 or 1, where no probability is, is off by less where it is cut off")
     return t

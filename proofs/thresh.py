@@ -18,7 +18,7 @@ from __future__ import annotations
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
-from ldpaudit.proofs._voting import RELATION, counters, repaired
+from ldpaudit.proofs._voting import RELATION, counters, repaired, vote_costs, votes
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -40,16 +40,6 @@ def _of_transcripts(mechanism: str, sentence: str) -> Theorem:
     return t
 
 
-def _votes_cost(t: Theorem, p: Expr, times: Expr) -> None:
-    p_field = t.parameter("vote_coin")
-    t.costs(
-        p_field / (1 - p_field),
-        {"yes against no, and yes is published": (p, 1 - p), "no is published": (1 - p, p)},
-        {"the same vote, and it is published": (p, p), "the other is published": (1 - p, 1 - p)},
-        times=times,
-    )
-
-
 def _estimates_cost(t: Theorem, q: Expr, mean: Expr, other: Expr) -> None:
     q_field = t.parameter("estimate_coin")
     one, one_other = (_one(q, m) for m in (mean, other))
@@ -68,28 +58,8 @@ def _one(q: Expr, mean: Expr) -> Expr:
 
 def _transcript() -> Theorem:
     t = _of_transcripts("Thresh", "THRESH")
-    vote_excess, estimate_excess, shared, own, idle, sent = t.nonnegative(
-        "vote_excess", "estimate_excess", "shared", "own", "idle", "sent"
-    )
-    r, s = 1 + vote_excess, 1 + estimate_excess
-    p, q = r / (1 + r), s / (1 + s)
-    differing = 2 * own - idle
-    names = ("vote_coin", "estimate_coin", "votes", "common", "differing_votes", "estimates")
-    p_field, q_field, votes, common, differing_votes, estimates = map(t.parameter, names)
-    t.parametrize(
-        dict(zip(names, (p, q, shared + own, shared, differing, sent), strict=True)),
-        {
-            vote_excess: p_field / (1 - p_field) - 1,
-            estimate_excess: q_field / (1 - q_field) - 1,
-            shared: common,
-            own: votes - common,
-            idle: 2 * (votes - common) - differing_votes,
-            sent: estimates,
-        },
-    )
-    t.at_most(differing, 2 * (shared + own) - 2 * shared, "each stream's votes, without those that both cast at once")
-    _votes_cost(t, p, differing_votes)
-    mean, other = t.share("mean", "other")
+    q, _ = votes(t)
+    (mean, other), s = t.share("mean", "other"), q / (1 - q)
     t.equal(_one(q, mean), (1 + mean * (s - 1)) / (s + 1), "as printed, with s = e**b: a bit of that mean, randomized with q")
     _estimates_cost(t, q, mean, other)
     t.attained(
@@ -105,17 +75,17 @@ def _repaired_transcript() -> Theorem:
     r, s = 1 + vote_excess, 1 + estimate_excess
     p, q = r / (1 + r), s / (1 + s)
     names = ("vote_coin", "estimate_coin", "differing_votes", "estimates")
-    p_field, q_field, votes, estimates = map(t.parameter, names)
+    p_field, q_field, differing_votes, estimates = map(t.parameter, names)
     t.parametrize(
         dict(zip(names, (p, q, differing, sent), strict=True)),
         {
             vote_excess: p_field / (1 - p_field) - 1,
             estimate_excess: q_field / (1 - q_field) - 1,
-            differing: votes,
+            differing: differing_votes,
             sent: estimates,
         },
     )
-    _votes_cost(t, p, votes)
+    vote_costs(t, p)
     mean, other = t.share("mean", "other")
     t.at_most(1 - q, _one(q, mean), "1 is published at least as often as at mean 0, which is also what a spent user publishes")
     _estimates_cost(t, q, mean, other)
@@ -124,7 +94,7 @@ def _repaired_transcript() -> Theorem:
 
 def _overshoot(transcript: Theorem) -> Theorem:
     t = Theorem(mechanism="Thresh", sentence="THRESH with positive noise levels", relation=RELATION)
-    _, a, b, votes, estimates = counters(t, "may cast", 1, {})
+    _, a, b, cast, estimates = counters(t, "may cast", 1, {})
     epsilon, a_field, b_field = map(t.parameter, ("epsilon", "a", "b"))
-    t.sums(epsilon * 3 / 4 + 2 * a_field + b_field, transcript, [(2 * votes, a), (estimates, b)])
+    t.sums(epsilon * 3 / 4 + 2 * a_field + b_field, transcript, [(2 * cast, a), (estimates, b)])
     return t

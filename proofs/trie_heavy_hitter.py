@@ -26,8 +26,8 @@ ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 def prove() -> tuple[Lemma, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     own = _leaving(), _votes(), _worst_holders(), _rare(), _rare_and_one_more()
-    noisy = _no_noise_is_enough(ADD_REMOVE), _no_noise_is_enough(REPLACE_ONE), _noise(), _two_numbers(), _drawn()
-    return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), _missing_vote(), *noisy
+    noisy = _no_noise_is_enough(ADD_REMOVE), _no_noise_is_enough(REPLACE_ONE), _noise(), _drawn()
+    return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), *noisy
 
 
 def _nothing(relation: str) -> Theorem:
@@ -125,17 +125,6 @@ def _others() -> Lemma:
     return t
 
 
-def _missing_vote() -> Lemma:
-    t = Lemma(sentence="with its votes TrieHH tells q of delta a round at every epsilon", relation=ADD_REMOVE)
-    t.assume("all others hold one word, so that its prefixes have m votes, and the user another: then m - 1 if the user is drawn")
-    t.assume("rounds are drawn afresh, and who is never drawn leaves no trace")
-    (m, out), (before,) = t.positive("m", "out"), t.nonnegative("before")
-    q, seen = m / (m + out), 1 / (1 + before)
-    t.equal(1 - (1 - seen) * (1 - q), seen + (1 - seen) * q, "seen in this round or in one before: 1 - (1-q)^L")
-    t.equal(q - 0, m / (m + out), "in one round, and without him never")
-    return t
-
-
 def _no_noise_is_enough(relation: str) -> Theorem:
     sentence = "TrieHH with noisy votes and a threshold above its batch and its noise"
     t = Theorem(mechanism="NoisyTrieHeavyHitter", sentence=sentence, relation=relation)
@@ -163,18 +152,6 @@ def _noise() -> Lemma:
     up, never = most * (1 + rising - far), most * far  # -k+1, ..., 0 are 1/alpha times as likely as one less; -k alone has no less
     t.equal(up + alpha * up + never, 1, "all other noises are alpha times as likely as one less: alpha times those")
     t.equal(up, (1 - never) / (1 + alpha), "the dominating pair of every (log(1/alpha), C alpha^k) guarantee")
-    return t
-
-
-def _two_numbers() -> Lemma:
-    t = Lemma(sentence="a user who is drawn moves two numbers by one", relation=ADD_REMOVE)
-    t.assume("the batch is fixed: where the user is drawn another user is not, whose vote is missing")
-    t.assume("a number below k + 1 is never released, so that nobody needs to list the prefixes without votes")
-    (before,), (excess,) = t.nonnegative("before"), t.positive("excess")
-    delta, alpha = 1 / (1 + before), 1 / (1 + excess)
-    up = (1 - delta) / (1 + alpha)
-    t.equal(1 - (1 - delta) ** 2, 2 * delta - delta**2, "two independent noises: either leaves its range")
-    t.equal(up**2, (alpha * up) ** 2 / alpha**2, "the largest finite ratio is 1/alpha twice: e^(2 epsilon0)")
     return t
 
 

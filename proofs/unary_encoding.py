@@ -9,16 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import Expr
-
 from ldpaudit.proofs._kernel import Theorem
-
-_PRESENCE = "a user's presence in unary encoding"
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _replace_one(), _presence_by_ones(), _presence_by_zeros()
+    return _replace_one(), _presence(by_ones=True), _presence(by_ones=False)
 
 
 def _replace_one() -> Theorem:
@@ -34,34 +30,14 @@ def _replace_one() -> Theorem:
     return t
 
 
-def _presence_by_ones() -> Theorem:
-    t = Theorem(mechanism="UnaryEncoding", sentence=f"{_PRESENCE}, where p + q <= 1,", relation="add-remove")
-    (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
-    rest = 1 + more
-    q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
+def _presence(*, by_ones: bool) -> Theorem:
+    sentence = f"a user's presence in unary encoding, where p + q {'<=' if by_ones else '>='} 1,"
+    t = Theorem(mechanism="UnaryEncoding", sentence=sentence, relation="add-remove")
+    q, p = t.ends("q", "p", by_ones)
     p_field, q_field = t.parameter("p"), t.parameter("q")
-    t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, more: (1 - p_field) / q_field - 1})
-    t.at_most(p + q, 1, "the regime")
-    return _one_bit(t, p, q, p_field / q_field)
-
-
-def _presence_by_zeros() -> Theorem:
-    t = Theorem(mechanism="UnaryEncoding", sentence=f"{_PRESENCE}, where p + q >= 1,", relation="add-remove")
-    (gap,), (more,) = t.positive("gap"), t.nonnegative("more")
-    ones = 1 + more  # now q : p - q : 1 - p is ones : gap : 1
-    q, p = ones / (ones + gap + 1), (ones + gap) / (ones + gap + 1)
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    t.parametrize(
-        {"p": p, "q": q}, {gap: (1 - q_field) / (1 - p_field) - 1, more: q_field / (1 - p_field) - 1}
-    )
-    t.at_most(1, p + q, "the regime")
-    return _one_bit(t, p, q, (1 - q_field) / (1 - p_field))
-
-
-def _one_bit(t: Theorem, p: Expr, q: Expr, ratio: Expr) -> Theorem:
     t.assume("an absent user reports the all-zero vector: bits are independent, and all but bit x have the same law")
     t.costs(
-        ratio,
+        p_field / q_field if by_ones else (1 - q_field) / (1 - p_field),
         {"bit x is 1, and the user is there": (p, q), "bit x is 0, and the user is there": (1 - p, 1 - q)},
         {"bit x is 1, and the user is not": (q, p), "bit x is 0, and the user is not": (1 - q, 1 - p)},
     )

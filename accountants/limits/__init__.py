@@ -3,12 +3,12 @@
 Each function's docstring is the theorem. What it returns encloses the bound: no protocol does better than its lower end, or
 where the bound is one on a success probability, than its upper end.
 
-Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012) with `posterior` and `windows` (its
-Bayesian computations). The others are those of Ghazi, Golowich, Kumar, Pagh, Velingker 2019, with constants: `shuffle` (what
-a shuffled guarantee says of the local one) with `local_view`; counting many values: `small_sample`, `intermediate`,
-`large_sample`, `central`, with `domain` (their settings), `accurate` (the bound behind `intermediate` and `large_sample`),
-`information` (of a message), `overlap` (of the laws of an accurate protocol's messages) and `hard_prior` (the data);
-`selection` (choosing one of many questions). `_SHARED` names the files that hold no calculator.
+Reading order: `hsu` (counting one value in the local model, Hsu, Khanna, Roth 2012) with `posterior` (its Bayesian
+computations). The others are those of Ghazi, Golowich, Kumar, Pagh, Velingker 2019, with constants: `shuffle` (what
+a shuffled guarantee says of the local one) and `information` (of a message); counting many values: `small_sample`,
+`intermediate`, `large_sample`, `central`, with `domain` (their settings) and `accurate` (the bound behind `intermediate` and
+`large_sample`, the data that it uses, and the laws of an accurate protocol's messages); `selection` (choosing one of many
+questions). `_SHARED` names the files that hold no calculator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_SHARED = ("accurate", "domain", "hard_prior", "information", "local_view", "overlap", "posterior", "windows")
+_SHARED = ("accurate", "domain", "information", "posterior")
 """Files of what calculators share."""
 
 

@@ -30,15 +30,7 @@ def error(users: int, values: int, epsilon: Number, delta: Number = 0, beta: Num
 
     Source: Hardt, Talwar 2010, for delta = 0; the term with delta by group privacy.
 
-    Parameters
-    ----------
-    users, values, epsilon, delta, beta
-        As for `intermediate.error`.
-
-    Returns
-    -------
-    Enclosure
-        The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
+    Parameters and value as for `intermediate.error`.
     """
     s = Setting.of(users, values, epsilon, delta, beta, 0)
     with working_precision(_BITS):
@@ -60,17 +52,7 @@ def laplace_error(values: int, epsilon: Number) -> Enclosure:
 
     Exact: the modulus of each noise is exponential. What is reached, beside what `error` rules out.
 
-    Parameters
-    ----------
-    values : int
-        B, at least 1.
-    epsilon : number
-        Above 0.
-
-    Returns
-    -------
-    Enclosure
-        In users. EXACT.
+    ``values``: B, at least 1; ``epsilon``: above 0. Returns in users. EXACT.
     """
     if not (values >= 1 and epsilon > 0):
         found = f"values={brief(values)} and epsilon={brief(epsilon)}"

@@ -18,35 +18,20 @@ _LARGEST_EPSILON = 100
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Users who hold one of B values each, and what a protocol promises them.
+    """Users who hold one of B values each, and what a protocol promises them."""
 
-    Parameters
-    ----------
-    users, values : int
-        n and B.
-    epsilon, delta : Fraction
-        The guarantee.
-    beta : Fraction
-        Probability with which the error may be exceeded.
-    shuffled : int
-        1 for the single-message shuffled model, 0 for the local one.
-    """
-
-    users: int
+    users: int  # n and B
     values: int
-    epsilon: Fraction
+    epsilon: Fraction  # the guarantee
     delta: Fraction
-    beta: Fraction
-    shuffled: int
+    beta: Fraction  # probability with which the error may be exceeded
+    shuffled: int  # 1 for the single-message shuffled model, 0 for the local one
 
     @classmethod
     def of(cls, users: int, values: int, epsilon: Number, delta: Number, beta: Number, shuffled: int) -> Self:
         """From numbers of any type.
 
-        Raises
-        ------
-        ValueError
-            Where one lies outside its domain.
+        Raises ValueError where one lies outside its domain.
         """
         inside = 1 <= users <= _MOST_USERS and values >= 2 and shuffled in (0, 1)
         if not (inside and 0 <= epsilon <= _LARGEST_EPSILON and 0 <= delta < 1 and 0 <= beta < Fraction(1, 2)):

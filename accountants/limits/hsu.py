@@ -24,8 +24,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.limits.posterior import best_windows, response, risks
-from ldpaudit.accountants.limits.windows import best_windows_of_many
+from ldpaudit.accountants.limits.posterior import best_windows, best_windows_of_many, response, risks
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -77,21 +76,9 @@ def heavy_hitter_failure(users: int, error: Number, epsilon: Number, delta: Numb
     because r bits or fewer are revealed, and telling r of them makes it easier; of none, and of two standard deviations
     more than usual, the better is taken. Source: Hsu, Khanna, Roth 2012, Theorem 3.3, for Omega(1) at alpha = Omega(sqrt n).
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1; time and memory are linear in it, a second at 10**5.
-    error : number
-        alpha, at least 0, in users.
-    epsilon : number
-        In nats, at least 0.
-    delta : number
-        In [0, 1).
-
-    Returns
-    -------
-    Enclosure
-        Of beta(alpha), a probability. EXACT for delta = 0, else INTERVAL.
+    ``users``: n, at least 1, and time and memory are linear in it, a second at 10**5; ``error``: alpha, at least 0, in users;
+    ``epsilon``: in nats, at least 0; ``delta``: in [0, 1). Returns beta(alpha), a probability. EXACT for delta = 0, else
+    INTERVAL.
     """
     _require(users, error, epsilon, delta)
     _require_few("heavy_hitter_failure", users)
@@ -129,17 +116,7 @@ def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number 
     The largest integer :math:`\alpha_0` that is certified to have :math:`\beta(\alpha) > \beta` for all :math:`\alpha <
     \alpha_0`; 0 where there is none.
 
-    Parameters
-    ----------
-    users, epsilon, delta
-        As for `heavy_hitter_failure`.
-    beta : number
-        In [0, 1).
-
-    Returns
-    -------
-    int
-        In users.
+    ``beta``: in [0, 1); others as for `heavy_hitter_failure`. Returns in users.
     """
     _require(users, 0, epsilon, delta)
     _require_few("heavy_hitter_error", users)
@@ -169,17 +146,9 @@ def frequency_failure(users: int, error: Number, epsilon: Number, delta: Number 
     :math:`\beta` of n - R users over the number :math:`R \sim Bin(n, \delta)` of revealed bits, which an estimate adds. Source: as
     for `heavy_hitter_failure`.
 
-    Parameters
-    ----------
-    users : int
-        n. Up to 1500 users are enumerated, in quadratic time; beyond, the bound is known to about 1/n (`windows`).
-    error, epsilon, delta : number
-        As for `heavy_hitter_failure`.
-
-    Returns
-    -------
-    Enclosure
-        Of beta(alpha), a probability. EXACT for delta = 0 and up to 1500 users, else INTERVAL.
+    ``users``: n; up to 1500 users are enumerated, in quadratic time; beyond, the bound is known to about 1/n (`posterior`);
+    others as for `heavy_hitter_failure`. Returns beta(alpha), a probability. EXACT for delta = 0 and up to 1500 users, else
+    INTERVAL.
     """
     _require(users, error, epsilon, delta)
     window, source = math.floor(2 * Fraction(error)) + 1, "Bayes risk of a uniform prior"
@@ -223,15 +192,7 @@ def berry_esseen_failure(users: int, error: Number, epsilon: Number, delta: Numb
     Berry-Esseen no interval of length 2 alpha holds it with more than this. Source: Hsu, Khanna, Roth 2012, proof of
     Theorem 3.3; the constant is Shevtsova's (2010), admitted.
 
-    Parameters
-    ----------
-    users, error, epsilon, delta
-        As for `heavy_hitter_failure`; any number of users.
-
-    Returns
-    -------
-    Enclosure
-        Of the bound; 0 where it says nothing. INTERVAL.
+    Parameters as for `heavy_hitter_failure`; any number of users. Returns the bound; 0 where it says nothing. INTERVAL.
     """
     _require(users, error, epsilon, delta)
     revealed = {0} if delta == 0 else {math.ceil(users * delta + x * math.sqrt(users * delta)) for x in (2, 3, 4, 6, 10, 20)}
@@ -260,15 +221,8 @@ def le_cam_failure(users: int, error: Number, epsilon: Number, delta: Number = 0
     :math:`\sqrt{1 - BC^{2n}}` with :math:`BC = \delta \sqrt{1 - 4 \eta^2} + (1-\delta) \sqrt{1 - 4 \eta^2 t^2}`.
     Source: Le Cam 1973; not in the paper.
 
-    Parameters
-    ----------
-    users, error, epsilon, delta
-        As for `heavy_hitter_failure`; any number of users.
-
-    Returns
-    -------
-    Enclosure
-        Of the bound at the best bias found; 0 where it says nothing. INTERVAL.
+    Parameters as for `heavy_hitter_failure`; any number of users. Returns the bound at the best bias found; 0 where it says
+    nothing. INTERVAL.
     """
     from scipy.optimize import minimize_scalar  # here: it takes a while to import
 

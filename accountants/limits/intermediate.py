@@ -27,25 +27,9 @@ def error(
     randomizer (in the paper they do; public coins may choose which). Source: as for this file; the local guarantee is sharper
     than their Lemma 3.5.
 
-    Parameters
-    ----------
-    users : int
-        n, from 1 to 2**40.
-    values : int
-        B, from 2.
-    epsilon : number
-        In nats, from 0 to 100.
-    delta : number
-        In [0, 1).
-    beta : number
-        In [0, 1/2).
-    shuffled : int
-        1 for the single-message shuffled model, 0 for the local one.
-
-    Returns
-    -------
-    Enclosure
-        The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
+    ``users``: n, from 1 to 2**40; ``values``: B, from 2; ``epsilon``: in nats, from 0 to 100; ``delta``: in [0, 1); ``beta``:
+    in [0, 1/2); ``shuffled``: 1 for the single-message shuffled model, 0 for the local one. Returns the error in users; 0 where
+    nothing is excluded, which its source then says. INTERVAL.
     """
     s = Setting.of(users, values, epsilon, delta, beta, shuffled)
     return answer(largest(s, s.users, told(s)), "Fano's inequality, many users", s.delta)

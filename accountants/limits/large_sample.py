@@ -26,15 +26,7 @@ def error(
 
     For delta > 0 it is of one randomizer for all users, as that is.
 
-    Parameters
-    ----------
-    users, values, epsilon, delta, beta, shuffled
-        As for `intermediate.error`.
-
-    Returns
-    -------
-    Enclosure
-        The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
+    Parameters and value as for `intermediate.error`.
     """
     s = Setting.of(users, values, epsilon, delta, beta, shuffled)
     tells = told(s)
@@ -55,19 +47,7 @@ def error_of_active(
 ) -> Enclosure:
     """Limit of `intermediate` where only the active users' values are unknown.
 
-    Parameters
-    ----------
-    users : int
-        n, as for `intermediate.error`.
-    active : int
-        From 1 to n.
-    values, epsilon, delta, beta, shuffled
-        As for `intermediate.error`.
-
-    Returns
-    -------
-    Enclosure
-        As `error`.
+    ``active``: from 1 to n; other parameters and value as for `intermediate.error`.
     """
     s = _with_active(users, active, values, epsilon, delta, beta, shuffled)
     return answer(largest(s, active, told(s)), "Fano's inequality, some users active", s.delta)

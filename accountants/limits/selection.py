@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.limits.local_view import LocalView, corners, curve_information
+from ldpaudit.accountants.limits.information import LocalView, corners, curve_information
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -51,23 +51,9 @@ def selection_users(candidates: int, named: Number, epsilon: Number, delta: Numb
     (epsilon, delta)-private protocol is :math:`(\varepsilon + \ln n, \delta)`-LDP (Cheu, Smith, Ullman, Zeber, Zhilyaev
     2019); protocols of several messages escape.
 
-    Parameters
-    ----------
-    candidates : int
-        B, at least 2.
-    named : number
-        p in (0, 1); half of a selector's success, see `selection_success`.
-    epsilon : number
-        In nats, at least 0.
-    delta : number
-        In [0, 1).
-    shuffled : int
-        1 for the single-message shuffled model, 0 for the local one.
-
-    Returns
-    -------
-    int
-        The least n that is not excluded; fewer users do not suffice.
+    ``candidates``: B, at least 2; ``named``: p in (0, 1), half of a selector's success, see `selection_success`; ``epsilon``:
+    in nats, at least 0; ``delta``: in [0, 1); ``shuffled``: 1 for the single-message shuffled model, 0 for the local one.
+    Returns the least n that is not excluded; fewer users do not suffice.
     """
     _require(candidates, epsilon, delta, shuffled)
     _require_named("selection_users", named)
@@ -88,21 +74,8 @@ def sharpened_users(candidates: int, named: Number, epsilon: Number, delta: Numb
     messages in any event is as private as the protocol (`shuffle.information`). Vacuous, 1, where :math:`p \log_2(2B) \le 1`.
     Source: as for this file; the local guarantee is sharper than their Lemma 3.5.
 
-    Parameters
-    ----------
-    candidates : int
-        B, from 2 to 2**20.
-    named : number
-        As for `selection_users`.
-    epsilon : number
-        In nats, from 0 to 100.
-    delta : number
-        In (0, 1).
-
-    Returns
-    -------
-    int
-        The least n that is not excluded, at most 2**40; fewer users do not suffice.
+    ``candidates``: B, from 2 to 2**20; ``epsilon``: in nats, from 0 to 100; ``delta``: in (0, 1); ``named``: as for
+    `selection_users`. Returns the least n that is not excluded, at most 2**40; fewer users do not suffice.
     """
     _require(candidates, epsilon, delta, 1)
     _require_named("sharpened_users", named)
@@ -147,19 +120,8 @@ def selection_success(
     because where V = 1 all users say yes to J, and any other question is within :math:`\alpha n` of that only with the
     probability on the right. It bounds the success on the worst data set, which is at most the mean success.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    candidates, epsilon, delta, shuffled
-        As for `selection_users`.
-    error : number
-        alpha, in [0, 1/2): how far from the best, as a share of the users.
-
-    Returns
-    -------
-    Enclosure
-        From 0 to the bound. INTERVAL.
+    ``users``: n, at least 1; ``error``: alpha, in [0, 1/2): how far from the best, as a share of the users; others as for
+    `selection_users`. Returns from 0 to the bound. INTERVAL.
     """
     _require(candidates, epsilon, delta, shuffled)
     if users < 1:

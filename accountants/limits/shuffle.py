@@ -1,7 +1,7 @@
 r"""What a shuffled guarantee says of the local one: a single message of an (epsilon, delta)-private shuffled protocol of n users.
 
 Cheu, Smith, Ullman, Zeber, Zhilyaev 2019 show that it is :math:`(\varepsilon + \ln n, \delta)`-LDP. The number of messages in
-an event, whose law is known whatever the protocol, says more: see `local_view`. All limits of the single-message shuffled model
+an event, whose law is known whatever the protocol, says more: see `information`. All limits of the single-message shuffled model
 rest on this.
 """
 
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants.limits import information as told
 from ldpaudit.accountants.limits.domain import Setting
-from ldpaudit.accountants.limits.local_view import LocalView, exp_local_epsilon, points
+from ldpaudit.accountants.limits.information import LocalView, exp_local_epsilon, points
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.core.number import brief
@@ -31,21 +31,8 @@ def local_probability(users: int, chance: Number, epsilon: Number, delta: Number
     with the hockey-stick divergence D. At most, and below, :math:`e^\varepsilon (1 - (1-p)^n) + \delta`. Source: the printed
     bound is that of Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, Theorem 6.2; this one is not in the paper.
 
-    Parameters
-    ----------
-    users : int
-        n, from 1 to 2**40.
-    chance : number
-        p, in (0, 1).
-    epsilon : number
-        In nats, from 0 to 100.
-    delta : number
-        In (0, 1).
-
-    Returns
-    -------
-    Enclosure
-        A probability. INTERVAL.
+    ``users``: n, from 1 to 2**40; ``chance``: p, in (0, 1); ``epsilon``: in nats, from 0 to 100; ``delta``: in (0, 1). Returns
+    a probability. INTERVAL.
     """
     view, p = _view(users, epsilon, delta), Fraction(chance)
     if not 0 < p < 1:
@@ -60,17 +47,8 @@ def local_epsilon(users: int, epsilon: Number, delta: Number, local_delta: Numbe
 
     At most :math:`\varepsilon + \ln n`, and far less where a larger delta' is allowed. Source: as for `local_probability`.
 
-    Parameters
-    ----------
-    users, epsilon, delta
-        As for `local_probability`.
-    local_delta : number
-        delta', from delta to below 1.
-
-    Returns
-    -------
-    Enclosure
-        In nats, of the supremum. INTERVAL.
+    ``local_delta``: delta', from delta to below 1; others as for `local_probability`. Returns in nats, of the supremum.
+    INTERVAL.
     """
     view, allowed = _view(users, epsilon, delta), Fraction(local_delta)
     if not view.delta <= allowed < 1:
@@ -89,15 +67,7 @@ def local_epsilon_as_printed(users: int, epsilon: Number) -> Enclosure:
 
     Source: Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, Theorem 6.2; Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 3.5.
 
-    Parameters
-    ----------
-    users, epsilon
-        As for `local_probability`.
-
-    Returns
-    -------
-    Enclosure
-        In nats. EXACT.
+    Parameters as for `local_probability`. Returns in nats. EXACT.
     """
     s = Setting.of(users, 2, epsilon, 0, 0, 1)
     return narrow(lambda: ball(s.epsilon) + ball(Fraction(users)).log(), "epsilon + ln n")
@@ -106,19 +76,9 @@ def local_epsilon_as_printed(users: int, epsilon: Number) -> Enclosure:
 def information(users: int, values: int, epsilon: Number, delta: Number) -> Enclosure:
     """Bits that one message of a shuffled protocol tells of a uniform one of B values.
 
-    Source: `local_view.curve_information`; it is never above Lemma 3.8's with the printed local guarantee.
+    Source: `information.curve_information`; it is never above Lemma 3.8's with the printed local guarantee.
 
-    Parameters
-    ----------
-    users, epsilon, delta
-        As for `local_probability`.
-    values : int
-        B, at least 2.
-
-    Returns
-    -------
-    Enclosure
-        From 0 to the bound. INTERVAL.
+    ``values``: B, at least 2; others as for `local_probability`. Returns from 0 to the bound. INTERVAL.
     """
     s = Setting.of(users, values, epsilon, delta, 0, 1)
     with working_precision(_BITS):

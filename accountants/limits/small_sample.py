@@ -40,15 +40,7 @@ def error(
     with the sharpest bound of I known here: in the local model, for delta = 0 the largest information of any
     epsilon-LDP message; in the shuffled one, that of an event's probabilities under a single-message guarantee.
 
-    Parameters
-    ----------
-    users, values, epsilon, delta, beta, shuffled
-        As for `intermediate.error`.
-
-    Returns
-    -------
-    Enclosure
-        The error in users; 0 where nothing is excluded, which its source then says. INTERVAL.
+    Parameters and value as for `intermediate.error`.
     """
     return _answer(Setting.of(users, values, epsilon, delta, beta, shuffled), information.sharpened)
 

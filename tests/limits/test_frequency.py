@@ -13,10 +13,8 @@ import pytest
 from scipy.stats import binom
 
 from ldpaudit.accountants.limits import calculators, central, intermediate, large_sample, small_sample
-from ldpaudit.accountants.limits.accurate import Guarantee, _of_accurate
-from ldpaudit.accountants.limits.hard_prior import weight
+from ldpaudit.accountants.limits.accurate import Guarantee, _largest_term, _of_accurate, largest_shared, weight
 from ldpaudit.accountants.limits.information import largest_of_private
-from ldpaudit.accountants.limits.overlap import _largest_term, largest_shared
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Rigour
 from ldpaudit.profile import Number

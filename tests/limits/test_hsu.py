@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from ldpaudit.accountants.limits import hsu
-from ldpaudit.accountants.limits.posterior import best_windows, response
-from ldpaudit.accountants.limits.windows import best_windows_of_many
+from ldpaudit.accountants.limits.posterior import best_windows, best_windows_of_many, response
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 

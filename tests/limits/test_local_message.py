@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from ldpaudit.accountants.limits.local_view import LocalView
+from ldpaudit.accountants.limits.information import LocalView
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 

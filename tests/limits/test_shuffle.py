@@ -11,7 +11,7 @@ import pytest
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.limits import shuffle
-from ldpaudit.accountants.limits.local_view import LocalView, corners, points
+from ldpaudit.accountants.limits.information import LocalView, corners, points
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 

@@ -295,11 +295,10 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:
-    replaced, present, *lemmas = proved(prove)
+    replaced, present = proved(prove)
     m = BucketHeavyHitter(64, 6, 2, Fraction(7, 3))
     assert replaced.at(m) == present.at(m) == [(Fraction(12), Fraction(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")
-    assert all(lemma.at(m) is None and lemma.steps for lemma in lemmas)
 
 
 @pytest.mark.parametrize(

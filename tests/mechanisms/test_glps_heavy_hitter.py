@@ -371,12 +371,11 @@ def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
 
 
 def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present, *lemmas = proved(prove)
+    replaced, present = proved(prove)
     m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
     assert replaced.at(m) == [(F(42), F(3, 7), True)]
     assert present.at(m) == [(F(21), F(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")
-    assert all(lemma.at(m) is None and lemma.steps for lemma in lemmas)
 
 
 @pytest.mark.parametrize(
