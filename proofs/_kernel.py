@@ -113,7 +113,8 @@ class Theorem(Lemma):
         a, b = self.parameter(low), self.parameter(high)
         back = {gap: b / a - 1, more: (1 - b) / a - 1} if by_ones else {gap: (1 - a) / (1 - b) - 1, more: a / (1 - b) - 1}
         self.parametrize({low: least, high: most, **fields}, {**recover, **back})
-        self.at_most(*((least + most, 1) if by_ones else (1, least + most)), "the regime")
+        lesser, larger = (least + most, 1) if by_ones else (1, least + most)
+        self.at_most(lesser, larger, "the regime")
         return least, most
 
     def _in_symbols(self, value: Any) -> Expr:
