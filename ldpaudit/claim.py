@@ -18,15 +18,9 @@ SLACK = Fraction(1, 10**9)
 class Hypothesis:
     """A condition of the theorem behind a claim.
 
-    Parameters
-    ----------
-    sentence : str
-        What is required.
-    holds : bool or None
-        Whether it is met at these parameters; None where that can be neither seen nor derived.
-    stated : bool
-        False for a condition that the theorem needs and does not state: where it is not met, the theorem may fail, and the
-        failure is the theorem's.
+    ``sentence``: what is required; ``holds``: whether it is met at these parameters; None where that can be neither
+    seen nor derived; ``stated``: False for a condition that the theorem needs and does not state: where it is not met,
+    the theorem may fail, and the failure is the theorem's.
     """
 
     sentence: str

@@ -70,11 +70,8 @@ class CryptographicGenerator(np.random.Generator):
 
     Many integers below one number, and many uniform reals, are cut from blocks at once; all else is numpy's own, number by number.
 
-    Parameters
-    ----------
-    blocks : iterator of bytes
-        Endless, of a multiple of 8 bytes each, uniform and unforeseeable: none is used twice. Made by C alone, as by
-        ``map(os.urandom, itertools.repeat(4096))``.
+    ``blocks``: endless, of a multiple of 8 bytes each, uniform and unforeseeable: none is used twice. Made by C alone,
+    as by ``map(os.urandom, itertools.repeat(4096))``.
 
     Examples
     --------
@@ -136,12 +133,7 @@ def _shape(size: Any) -> tuple[int, ...]:
 class Seeded:
     """Coins of a simulation: whoever knows the seed knows them all.
 
-    Parameters
-    ----------
-    seed : int
-        At least 0.
-    place : tuple of int
-        Of a stream among those of the seed.
+    ``seed``: at least 0; ``place``: of a stream among those of the seed.
     """
 
     seed: int
@@ -160,15 +152,7 @@ class Seeded:
 class Secret:
     """Coins that nobody foresees, and that can be drawn again by whoever has the key.
 
-    Parameters
-    ----------
-    key : bytes
-        32 bytes, never shown.
-
-    Raises
-    ------
-    ValueError
-        For a key of another length.
+    ``key``: 32 bytes, never shown. Raises ValueError for a key of another length.
     """
 
     key: bytes = field(repr=False)

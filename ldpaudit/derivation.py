@@ -54,21 +54,8 @@ class Derivation:
 def derive(plan: Plan, relation: str) -> Derivation:
     """Check the proofs that bear on a plan, and put them together.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is deployed.
-    relation : str
-        The kind of neighbours, such as ``replace-one``.
-
-    Returns
-    -------
-    Derivation
-
-    Raises
-    ------
-    Unsupported
-        Where no theorem covers a node at its parameters, or a proof fails.
+    ``plan``: what is deployed; ``relation``: the kind of neighbours, such as ``replace-one``. Raises Unsupported where
+    no theorem covers a node at its parameters, or a proof fails.
     """
     terms, used = _terms(plan, relation)
     alone = isinstance(plan, Run) and used[0].tight == ""

@@ -80,18 +80,7 @@ def _fraction_float(value: Fraction, up: bool) -> float:
 
 
 def round_down(value: arb | Fraction | float) -> float:
-    """Largest float at or below every point of `value`.
-
-    Parameters
-    ----------
-    value : flint.arb, Fraction, int or float
-        A ball stands for all its points; a float is the dyadic rational that it is.
-
-    Returns
-    -------
-    float
-        May be an infinity.
-    """
+    """Largest float at or below every point of a ball, a rational or a float; it may be infinite."""
     return _directed(value, up=False)
 
 

@@ -17,12 +17,8 @@ MOST_SHOWN = 1000
 def shown(value: object, most: int) -> str:
     """The first characters of a value as Python writes it; only its type, where it cannot be written.
 
-    Parameters
-    ----------
-    value : object
-        Other people's: its own `__repr__` may raise, or need that of a million parts.
-    most : int
-        Characters; of parts inside each other, far fewer are looked at than it may have.
+    ``value``: other people's: its own `__repr__` may raise, or need that of a million parts; ``most``: characters; of
+    parts inside each other, far fewer are looked at than it may have.
     """
     try:
         return f"{_SHORT.repr(value) if isinstance(value, _PARTED) else repr(value):.{most}}"
@@ -37,16 +33,8 @@ class LdpauditError(Exception):
 class DeploymentError(LdpauditError):
     """A file of the user's does not say what a deployment file must say.
 
-    Parameters
-    ----------
-    message : str
-        What was required and what was found.
-    file : str
-        Where it was read.
-    line : int or None
-        1-based line, where it is known.
-    key : str
-        Dotted key, such as ``mechanism.p``.
+    ``message``: what was required and what was found; ``file``: where it was read; ``line``: 1-based line, where it is
+    known; ``key``: dotted key, such as ``mechanism.p``.
     """
 
     def __init__(self, message: str, file: str, line: int | None = None, key: str = "") -> None:
@@ -74,10 +62,7 @@ class Unsupported(LdpauditError):  # noqa: N818 - it is a value that certificate
 class Stopped(BaseException):
     """This process was asked to end: nobody's fault, and nothing that audited code may be blamed for, or catch.
 
-    Parameters
-    ----------
-    number : int
-        The signal.
+    ``number``: the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -88,12 +73,7 @@ class Stopped(BaseException):
 class ImplementationError(LdpauditError):
     """The audited code raised, hung, or returned what it never may.
 
-    Parameters
-    ----------
-    message : str
-        What happened.
-    inputs : object
-        The input on which it happened, where it was one.
+    ``message``: what happened; ``inputs``: the input on which it happened, where it was one.
     """
 
     def __init__(self, message: str, *inputs: object) -> None:
@@ -108,12 +88,7 @@ class Contradiction(LdpauditError):  # noqa: N818 - an internal error: two testi
 class ProofError(LdpauditError):
     """A step of a theorem of ours does not check.
 
-    Parameters
-    ----------
-    step : str
-        The step's reason, as the proof states it.
-    remainder : object
-        What was left over.
+    ``step``: the step's reason, as the proof states it; ``remainder``: what was left over.
     """
 
     def __init__(self, step: str, remainder: object) -> None:

@@ -57,14 +57,8 @@ class Form(StrEnum):
 class Look:
     """What a sequential audit saw at one of its looks.
 
-    Parameters
-    ----------
-    trials : int
-        Views drawn by then, in all.
-    measured, guesses, right : int
-        As `Evidence` says them, then.
-    epsilon_lower : float
-        The bound of the any-time test, in nats.
+    ``trials``: views drawn by then, in all; ``measured``, ``guesses``, ``right``: as `Evidence` says them, then;
+    ``epsilon_lower``: the bound of the any-time test, in nats.
     """
 
     trials: int
@@ -81,16 +75,10 @@ class Trajectory:
     The test holds at every stopping time: with the audit's confidence all of these bounds are true together, and with them
     that of its evidence. They may fall: the views that came between were worse than those before.
 
-    Parameters
-    ----------
-    level : float
-        Share of the failure probability that all of them may spend together.
-    directions : int
-        How many of the inputs are ever guessed, where delta is above 0: what the test allows delta for.
-    tuning : tuple of float
-        What the test bets on, fixed before the counted views. The counts and this give the bounds.
-    looks : tuple of Look
-        In their order; the last one is where the audit ended.
+    ``level``: share of the failure probability that all of them may spend together; ``directions``: how many of the
+    inputs are ever guessed, where delta is above 0: what the test allows delta for; ``tuning``: what the test bets on,
+    fixed before the counted views. The counts and this give the bounds; ``looks``: in their order; the last one is
+    where the audit ended.
     """
 
     level: float

@@ -31,10 +31,7 @@ LIBRARIES = ("polars", "pandas")
 class Table:
     """Rows of plain values under the same names.
 
-    Parameters
-    ----------
-    rows : tuple of dict
-        Text, numbers, truth values, and None where there is nothing.
+    ``rows``: text, numbers, truth values, and None where there is nothing.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -46,35 +43,17 @@ class Table:
         return len(self.rows)
 
     def to_polars(self) -> Any:
-        """A ``polars.DataFrame``.
-
-        Raises
-        ------
-        LdpauditError
-            Where polars is missing.
-        """
+        """A ``polars.DataFrame``. Raises LdpauditError where polars is missing."""
         _require("polars")
         return import_module("polars").DataFrame(list(map(dict, self.rows)), infer_schema_length=None)
 
     def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame``.
-
-        Raises
-        ------
-        LdpauditError
-            Where pandas is missing.
-        """
+        """A ``pandas.DataFrame``. Raises LdpauditError where pandas is missing."""
         _require("pandas")
         return import_module("pandas").DataFrame(list(map(dict, self.rows)))
 
     def frame(self) -> Any:
-        """A frame of polars, or of pandas where that alone is installed.
-
-        Raises
-        ------
-        LdpauditError
-            Where neither is.
-        """
+        """A frame of polars, or of pandas where that alone is installed. Raises LdpauditError where neither is."""
         for name, made in zip(LIBRARIES, (self.to_polars, self.to_pandas), strict=True):
             if find_spec(name) is not None:
                 return made()

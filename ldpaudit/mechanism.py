@@ -39,14 +39,8 @@ SHORT = 64
 class Law:
     """A distribution on finitely many views, given by structure: its table is only built where it is small.
 
-    Parameters
-    ----------
-    probability : callable
-        View to its probability, a Fraction.
-    views : callable
-        No argument to an iterable of all views, each once; `Rows`, or a range, where there are too many to be listed.
-    size : int
-        How many views there are.
+    ``probability``: view to its probability, a Fraction; ``views``: no argument to an iterable of all views, each once;
+    `Rows`, or a range, where there are too many to be listed; ``size``: how many views there are.
     """
 
     probability: Callable[[View], Fraction]
@@ -56,12 +50,8 @@ class Law:
     def items(self) -> Iterator[tuple[View, Fraction]]:
         """Views with their probabilities.
 
-        Raises
-        ------
-        Unsupported
-            Where there are more than 65,536 views.
-        ImplementationError
-            At the view after the last one that `size` allows: there may be no end of them.
+        Raises Unsupported where there are more than 65,536 views; ImplementationError at the view after the last one
+        that `size` allows: there may be no end of them.
         """
         if self.size > ENUMERABLE:
             raise Unsupported(f"a law on {self.size} views", f"only laws on at most {ENUMERABLE} views are enumerated")
@@ -78,14 +68,8 @@ class Law:
 class Rows:
     """Views that are rows of whole numbers, each in the range of its column; of these all, or those that `where` keeps.
 
-    Parameters
-    ----------
-    columns : tuple of range
-        None is empty.
-    where : callable or None
-        A matrix of such rows to which of them are views, shape ``(rows,)``.
-    listed : callable or None
-        No argument to all views, where `where` leaves out some.
+    ``columns``: None is empty; ``where``: a matrix of such rows to which of them are views, shape ``(rows,)``;
+    ``listed``: no argument to all views, where `where` leaves out some.
     """
 
     columns: tuple[range, ...]
@@ -113,10 +97,7 @@ class Rows:
 def all_views(laws: Iterable[Mapping[View, Fraction]]) -> list[View]:
     """The views that any of these laws has, each once.
 
-    Raises
-    ------
-    ValueError
-        Where Python takes two of them for equal that people tell apart: 1 and True, 0.0 and -0.0.
+    Raises ValueError where Python takes two of them for equal that people tell apart: 1 and True, 0.0 and -0.0.
     """
     known: dict[View, View] = {}
     for y in (y for law in laws for y in law):

@@ -44,13 +44,7 @@ class Plan:
 
 
 def as_plan(target: Plan | Mechanism) -> Plan:
-    """The plan itself, or the plan that runs the mechanism once.
-
-    Raises
-    ------
-    TypeError
-        For anything else.
-    """
+    """The plan itself, or the plan that runs the mechanism once. Raises TypeError for anything else."""
     match target:
         case Plan():
             return target
@@ -409,19 +403,11 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
     the plan, each on an input of its own; the reports of all other users are the same on both sides. A `Guarantee` may be of a
     map of all users' data, and what holds of any such map is group privacy: one user after the other is replaced.
 
-    Parameters
-    ----------
-    plan : Plan
-        What one user runs.
-    neighbours : Neighbours or None
-        Any relation; all but a group are returned as they are. By default the usual one of all parts, which they need to share;
-        at user level, where one part is, a part's input is replaced with the user's stream.
-
-    Raises
-    ------
-    Unsupported
-        For a group, where one view holds several users' data, or depends on more than one user's; and where nothing follows from
-        a guarantee for so large a group. Without a relation, where the parts have different usual ones.
+    ``plan``: what one user runs; ``neighbours``: any relation; all but a group are returned as they are. By default the
+    usual one of all parts, which they need to share; at user level, where one part is, a part's input is replaced with
+    the user's stream. Raises Unsupported for a group, where one view holds several users' data, or depends on more than
+    one user's; and where nothing follows from a guarantee for so large a group. Without a relation, where the parts
+    have different usual ones.
     """
     if neighbours is None:
         return plan, _usual(plan)
@@ -501,15 +487,8 @@ def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
 def names_users(plan: Shuffle | Subsample) -> bool:
     """Whether the views name the users who send them: then neither a shuffler nor a secret sample hides anybody.
 
-    Parameters
-    ----------
-    plan : Shuffle or Subsample
-        Where one mechanism's view names its user, all that the user sends is known for this user's.
-
-    Raises
-    ------
-    Unsupported
-        Where there are more users than names.
+    ``plan``: where one mechanism's view names its user, all that the user sends is known for this user's. Raises
+    Unsupported where there are more users than names.
     """
     named = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run) and leaf.mechanism.names_user]
     for m in named:

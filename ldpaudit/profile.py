@@ -34,15 +34,8 @@ _UNSEEN_NATS = 1e-15
 class DataSet:
     """What several users hold, as far as a shuffler lets it be seen: values, and how many users hold each.
 
-    Parameters
-    ----------
-    counts : tuple of (value, int)
-        Each value once, each count at least 1.
-
-    Raises
-    ------
-    ValueError
-        Where a count is below 1 or a value stands twice.
+    ``counts``: each value once, each count at least 1. Raises ValueError where a count is below 1 or a value stands
+    twice.
 
     Examples
     --------

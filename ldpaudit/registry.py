@@ -36,13 +36,7 @@ class ParameterError(ValueError):
 
 
 def find(kind: str, variant: str = "") -> type[Mechanism]:
-    """The class of a stem and variant.
-
-    Raises
-    ------
-    ParameterError
-        Where there is none.
-    """
+    """The class of a stem and variant. Raises ParameterError where there is none."""
     if kind not in mechanisms.names():
         # The one that was probably meant, or all, of which there are dozens.
         meant = or_rather(kind, mechanisms.names())
@@ -62,10 +56,7 @@ def _one_of(known: Collection[str], given: object, shown: Callable[[str], str] =
 def build(kind: str, variant: str, parameters: Mapping[str, Any], files: Opener = File.read) -> Mechanism:
     """The mechanism of a stem, by whichever constructor takes these parameters; `files` opens those that they name.
 
-    Raises
-    ------
-    ParameterError
-        Where none does, or a value lies outside its domain.
+    Raises ParameterError where none does, or a value lies outside its domain.
     """
     return construct(find(kind, variant), parameters, files)
 
@@ -90,10 +81,7 @@ def _makes(owner: type, method: Callable[..., Any]) -> bool:
 def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = File.read) -> T:
     """An instance, by the constructor whose parameters these are; `files` opens those that they name.
 
-    Raises
-    ------
-    ParameterError
-        Where no constructor takes exactly these, or a value lies outside its domain.
+    Raises ParameterError where no constructor takes exactly these, or a value lies outside its domain.
     """
     _, make, given = _fitting(owner, parameters)
     values = {key: _value(key, value, parameters_of(make)[key], files) for key, value in given.items()}
@@ -104,13 +92,7 @@ def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = Fil
 
 
 def aimed(owner: type[Mechanism], parameters: Mapping[str, Any]) -> tuple[str, Fraction] | None:
-    """The constructor and the epsilon that it computes the parameters from; None where the parameters are stated.
-
-    Raises
-    ------
-    ParameterError
-        As `construct`.
-    """
+    """The constructor and the epsilon that it computes the parameters from; None where the parameters are stated."""
     way, make, given = _fitting(owner, parameters)
     if way not in owner.calibrated or "epsilon" not in given:
         return None
@@ -141,10 +123,7 @@ def _fitting(owner: type[T], parameters: Mapping[str, Any]) -> tuple[str, Callab
 def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
     """The function's value at named parameters.
 
-    Raises
-    ------
-    ParameterError
-        Where these are not its parameters, or a value lies outside its domain.
+    Raises ParameterError where these are not its parameters, or a value lies outside its domain.
     """
     wanted = parameters_of(function)
     if not _required(wanted) <= set(parameters) <= set(wanted):

@@ -54,10 +54,7 @@ Sampler = Callable[[Any, int, np.random.Generator], Views]
 def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
     """``(x, size, rng) -> views`` from a mechanism, from a callable of that form, or from ``x -> report``.
 
-    Raises
-    ------
-    TypeError
-        Where it is none of these.
+    Raises TypeError where it is none of these.
     """
     if isinstance(implementation, Mechanism):
         sample = implementation.sample
@@ -72,10 +69,7 @@ def as_sampler(implementation: Mechanism | Callable[..., Any]) -> Sampler:
 def resolve(name: str) -> Callable[..., Any]:
     """The callable that ``module:attribute`` names.
 
-    Raises
-    ------
-    ImplementationError
-        Where it cannot be imported, or is not callable.
+    Raises ImplementationError where it cannot be imported, or is not callable.
     """
     found: Callable[..., Any] = _imported(name)
     if not callable(found):
@@ -87,10 +81,7 @@ def resolve_audited(name: str) -> Callable[..., Any] | Plan | Mechanism:
     """What ``module:attribute`` names, where it can be audited: a callable, an object with a method that is one, or a plan or
     mechanism of ours.
 
-    Raises
-    ------
-    ImplementationError
-        Where it cannot be imported, or is none of these.
+    Raises ImplementationError where it cannot be imported, or is none of these.
     """
     found: Callable[..., Any] | Plan | Mechanism = _imported(name)
     if isinstance(found, Plan | Mechanism):
@@ -106,10 +97,7 @@ def resolve_system(name: str, called: bool = False) -> Any:
 
     ``called``: a function will do, too.
 
-    Raises
-    ------
-    ImplementationError
-        Where it cannot be imported, or has no such method.
+    Raises ImplementationError where it cannot be imported, or has no such method.
     """
     found = _imported(name)
     if isinstance(found, type) or not (callable(getattr(found, "run", None)) or (called and callable(found))):
@@ -158,10 +146,7 @@ def positional(function: Callable[..., Any]) -> int:
 def call(function: Callable[[Any], Any], x: Any) -> Any:
     """One report, as it is when it is returned.
 
-    Raises
-    ------
-    ImplementationError
-        Where the callable raises, or returns None or what cannot be copied.
+    Raises ImplementationError where the callable raises, or returns None or what cannot be copied.
     """
     return as_it_is_now(_returned(function, x), x)
 
@@ -183,10 +168,7 @@ def _returned(function: Callable[[Any], Any], x: Any) -> Any:
 def as_it_is_now(report: Any, x: Any) -> Any:
     """A copy: code may return one object again and again, and change what earlier reports say.
 
-    Raises
-    ------
-    ImplementationError
-        Where it cannot be copied, and where an array has a mask, which nobody would look at.
+    Raises ImplementationError where it cannot be copied, and where an array has a mask, which nobody would look at.
     """
     try:
         return _copied(report, x)
@@ -238,13 +220,7 @@ def one_by_one(function: Callable[..., Any]) -> bool:
 
 
 def in_order(function: Callable[..., Any], xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
-    """One report after the other, on the inputs at these places; put together for each input.
-
-    Raises
-    ------
-    ImplementationError
-        See `call`.
-    """
+    """One report after the other, on the inputs at these places; put together for each input. Raises as `call`."""
     if (own := getattr(function, "in_order", None)) is not None:
         made: list[list[Any]] = own(xs, order)
         return made
@@ -257,10 +233,7 @@ def in_order(function: Callable[..., Any], xs: Sequence[Any], order: Sequence[in
 def stack(reports: list[Any], x: Any) -> Views:
     """Reports as one array, the first axis counting reports.
 
-    Raises
-    ------
-    ImplementationError
-        Where they do not all have one shape.
+    Raises ImplementationError where they do not all have one shape.
     """
     try:
         return np.asarray(reports)
@@ -271,11 +244,8 @@ def stack(reports: list[Any], x: Any) -> Views:
 def probe(function: Callable[[Any], Any], x: Any, patience: float = PATIENCE, *, times: int = 1) -> Any:
     """One report, or an error where none comes in time; `START` times as long where it is the first of all.
 
-    Raises
-    ------
-    ImplementationError
-        Where the callable raises, returns None or what is too large, or does not return within `patience` seconds,
-        or `times` as many.
+    Raises ImplementationError where the callable raises, returns None or what is too large, or does not return within
+    `patience` seconds, or `times` as many.
     """
     reports: list[Any] = []
     raised: list[BaseException] = []

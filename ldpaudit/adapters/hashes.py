@@ -17,10 +17,7 @@ SEED = (1 << 32) - 1
 def xxh32(g: int) -> Callable[[Any, Any], bool]:
     """The support of a report ``(value, seed)`` whose hash is ``xxh32(str(input), seed) % g``: multi-freq-ldpy's, and Wang's.
 
-    Parameters
-    ----------
-    g : int
-        How many values the hash functions have: 2, or ``round(exp(epsilon)) + 1`` of optimal local hashing.
+    ``g``: how many values the hash functions have: 2, or ``round(exp(epsilon)) + 1`` of optimal local hashing.
     """
     return partial(_supports, g, lambda x: x)
 
@@ -28,10 +25,7 @@ def xxh32(g: int) -> Callable[[Any, Any], bool]:
 def support_of(client: Any) -> Callable[[Any, Any], bool] | None:
     """The support of an object that says itself how it hashes: a client of pure-ldp's local hashing; None of any other.
 
-    Parameters
-    ----------
-    client : object
-        The client, or its method `privatise`.
+    ``client``: the client, or its method `privatise`.
     """
     client = getattr(client, "__self__", client)
     if type(client).__module__.startswith("pure_ldp.") and type(client).__name__ in ("LHClient", "FastLHClient"):

@@ -30,15 +30,7 @@ class Log:
     In an order of its own: what was recorded in an order that says something, such as sorted, would be learned from one kind
     of reports and measured on another.
 
-    Parameters
-    ----------
-    reports : dict
-        Input to its reports.
-
-    Raises
-    ------
-    ValueError
-        Where there are fewer than two inputs.
+    ``reports``: input to its reports. Raises ValueError where there are fewer than two inputs.
     """
 
     seeded = False
@@ -74,17 +66,8 @@ class Log:
     def trials_on(self, inputs: Sequence[Any], users: int = 1) -> int:
         """Trials, on whichever two of these inputs, that fair coins can make without running out.
 
-        Parameters
-        ----------
-        inputs : sequence
-            Of the log's.
-        users : int
-            2: each trial takes a report on the first of the inputs too.
-
-        Raises
-        ------
-        ImplementationError
-            Where the log holds no reports on an input.
+        With two users, each trial takes a report on the first of the inputs too. Raises
+        ImplementationError where the log holds no reports on an input.
         """
         fewer = min(len(self.reports[self._held(x)]) for x in inputs)
         return max(0, int(2 * (fewer - SPREAD * math.sqrt(fewer)) / (1 if users == 1 else 3)))
@@ -114,18 +97,9 @@ class Log:
 def read_log(path: str | Path, input_column: str = "input", report_column: str = "report") -> Log:
     """A log from CSV, or from Parquet (extra 'logs').
 
-    Parameters
-    ----------
-    path : str or Path
-        With a header; values that are JSON are read as such.
-    input_column, report_column : str
-        Names of the two columns.
-
-    Raises
-    ------
-    DeploymentError
-        Where it cannot be read, a column is missing, a line has fewer or more values than there are columns, or an input is
-        no value of JSON.
+    ``path``: with a header; values that are JSON are read as such; ``input_column``, ``report_column``: names of the
+    two columns. Raises DeploymentError where it cannot be read, a column is missing, a line has fewer or more values
+    than there are columns, or an input is no value of JSON.
     """
     file = Path(path)
     binary = rows.form(file, (rows.CSV, rows.PARQUET)) == rows.PARQUET

@@ -23,12 +23,8 @@ Read = Callable[[Any, float | None], tuple[float, float]]
 def claim_of_measure(target: Any, distance: Any, delta: float | None) -> tuple[float, float] | None:
     """(epsilon, delta) from ``map``, or None where what it returns is no such claim; see `objects.claimed_epsilon`.
 
-    Raises
-    ------
-    Unsupported
-        Where the output measure is none of `MEASURES`, or there is an output metric instead.
-    ValueError
-        Where the measure needs a delta, and has none or one that is too small.
+    Raises Unsupported where the output measure is none of `MEASURES`, or there is an output metric instead; ValueError
+    where the measure needs a delta, and has none or one that is too small.
     """
     if delta is not None and not 0 < delta < 1:
         raise ValueError(f"a claim needs 0 < delta < 1, got {delta}")
@@ -59,17 +55,7 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
 
     An upper bound at each order, and loose by the grid of orders. Source: Canonne, Kamath, Steinke 2020, proposition 12.
 
-    Parameters
-    ----------
-    rho : float
-        At least 0.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        In nats, at least 0.
+    ``rho``: at least 0; ``delta``: in (0, 1). The answer is in nats, and at least 0.
     """
     found = min(rho * a - math.log(a * delta) / (a - 1) + math.log1p(-1 / a) for a in ORDERS)
     return max(found + SLACK * (1 + abs(found)), 0.0)

@@ -14,15 +14,8 @@ METHODS = ("privatise", "privatize", "randomise", "randomize")
 def as_callable(target: Any) -> Callable[..., Any]:
     """``x -> report`` from an object with one of `METHODS`, or from whatever is callable.
 
-    Parameters
-    ----------
-    target : object
-        A function, an OpenDP measurement, a client of pure-ldp, a mechanism of diffprivlib, ...
-
-    Raises
-    ------
-    TypeError
-        Where it offers neither.
+    ``target``: a function, an OpenDP measurement, a client of pure-ldp, a mechanism of diffprivlib. Raises TypeError where it
+    offers neither.
     """
     if isinstance(target, type) and (named := [name for name in METHODS if hasattr(target, name)]):
         raise TypeError(f"an audit needs an object with {named[0]}, got the class {target.__name__}")
@@ -40,28 +33,11 @@ def as_callable(target: Any) -> Callable[..., Any]:
 def claimed_epsilon(target: Any, distance: Any = 1, delta: float | None = None) -> tuple[float, float] | None:
     """What the object itself claims: (epsilon, delta), or None where it says nothing.
 
-    Parameters
-    ----------
-    target : object
-        With ``map`` as OpenDP's measurements have it, which is read by its ``output_measure``; or with attributes
-        ``epsilon`` and ``delta``.
-    distance : object
-        The input distance that ``map`` is asked about.
-    delta : float or None
-        In (0, 1): at which a measure that holds at every delta is read, as Gaussian noise's is. Another measure's claim is
-        read with the delta that it has.
-
-    Returns
-    -------
-    pair of float or None
-        In nats.
-
-    Raises
-    ------
-    Unsupported
-        Where ``map`` is in terms of a measure that is not known.
-    ValueError
-        Where the measure needs a delta, and has none or one that is too small.
+    ``target``: with ``map`` as OpenDP's measurements have it, which is read by its ``output_measure``; or with
+    attributes ``epsilon`` and ``delta``; ``distance``: the input distance that ``map`` is asked about; ``delta``: in
+    (0, 1): at which a measure that holds at every delta is read, as Gaussian noise's is. Another measure's claim is
+    read with the delta that it has. In nats. Raises Unsupported where ``map`` is in terms of a measure that is
+    not known; ValueError where the measure needs a delta, and has none or one that is too small.
     """
     if callable(getattr(target, "map", None)):
         return claim_of_measure(target, distance, delta)

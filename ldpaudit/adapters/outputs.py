@@ -25,19 +25,9 @@ WEAKER = "outputs only, a weaker audit than of the messages: "
 class Outputs:
     """What a system returns on either of two data sets that differ in one user; `ldpaudit.audit` takes it as any callable.
 
-    Parameters
-    ----------
-    system : object
-        With a method ``run(data, rng)``: a mechanism, shuffled plan or sum of ldpaudit's, or code of yours.
-    pair : pair of DataSet
-        One user's input is replaced, or one user is there in the first only.
-
-    Raises
-    ------
-    TypeError
-        Where the system has no `run`.
-    ValueError
-        Where the two data sets do not differ in one user.
+    ``system``: with a method ``run(data, rng)``: a mechanism, shuffled plan or sum of ldpaudit's, or code of yours;
+    ``pair``: one user's input is replaced, or one user is there in the first only. Raises TypeError where the system
+    has no `run`; ValueError where the two data sets do not differ in one user.
 
     Examples
     --------

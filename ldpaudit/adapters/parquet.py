@@ -15,23 +15,14 @@ UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
-    """All rows, by the names of columns.
-
-    Raises
-    ------
-    DeploymentError
-        Where polars is missing, or the file cannot be read.
-    """
+    """All rows, by the names of columns. Raises DeploymentError where polars is missing, or the file cannot be read."""
     return _read(file, lambda polars: polars.read_parquet(file).to_dicts())  # type: ignore[no-any-return]
 
 
 def column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
     """The values of the column that is chosen by the names of all.
 
-    Raises
-    ------
-    DeploymentError
-        As for `rows`; and where a value is missing.
+    Raises DeploymentError as for `rows`; and where a value is missing.
     """
 
     def read(polars: Any) -> Any:
@@ -46,21 +37,9 @@ def column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
 def counted(file: Path, choose: Callable[[list[str], str], str], column: str, users: str) -> tuple[list[Any], list[Any]]:
     """Values, and how many users hold each; nothing but the wanted columns is read.
 
-    Parameters
-    ----------
-    file : Path
-        Read lazily.
-    choose : callable
-        The name of a column, of the names of all and the wanted one, where `column` may be empty.
-    column : str
-        Of values.
-    users : str
-        Of numbers of users; if empty, a row is a user, and equal values are joined, in rising order.
-
-    Raises
-    ------
-    DeploymentError
-        As for `rows`; and where a value or number is missing.
+    ``file``: read lazily; ``choose``: the name of a column, of the names of all and the wanted one, where `column` may
+    be empty; ``column``: of values; ``users``: of numbers of users; if empty, a row is a user, and equal values are
+    joined, in rising order. Raises DeploymentError as for `rows`; and where a value or number is missing.
     """
 
     def read(polars: Any) -> Any:

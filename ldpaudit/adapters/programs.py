@@ -43,17 +43,9 @@ _NEEDS = "needs one JSON value a line for each question"
 class Program:
     """``program(x, size, rng)`` asks the running program `size` times and returns its reports.
 
-    Parameters
-    ----------
-    command : str or sequence of str
-        The program and its arguments; it is started at the first report and ended by `close`.
-    patience : float
-        Seconds that an answer may take; the first one, before which the program starts, `START` times as long.
-    longest : int
-        Bytes that an answer may take.
+    ``command``: the program and its arguments; it is started at the first report and ended by `close`; ``patience``: seconds that
+    an answer may take, the first one `START` times as long; ``longest``: bytes that an answer may take.
 
-    Notes
-    -----
     The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports. A line more than
     was asked for would shift all answers after it: it is an error wherever it is found, and `finish`, which the end of a
     ``with`` block calls, looks for it once more.
@@ -85,13 +77,7 @@ class Program:
         return self.in_order([x], [0] * size)[0]
 
     def in_order(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
-        """One report after the other, on the inputs at these places; put together for each input.
-
-        Raises
-        ------
-        ImplementationError
-            See `__call__`.
-        """
+        """One report after the other, on the inputs at these places; put together for each input; raises as `__call__`."""
         with self._one:
             try:
                 return self._asked(xs, order)
@@ -145,10 +131,7 @@ class Program:
     def finish(self) -> None:
         """End the questions, wait a moment for the program to end, and end it.
 
-        Raises
-        ------
-        ImplementationError
-            Where it said more than it was asked for.
+        Raises ImplementationError where it said more than it was asked for.
         """
         with self._one:
             if self._talk is None:

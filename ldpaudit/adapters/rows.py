@@ -22,13 +22,7 @@ FORMS = (CSV, PARQUET, TEXT)
 
 
 def form(file: Path, known: Sequence[str] = FORMS) -> str:
-    """The format of a file, by the end of its name.
-
-    Raises
-    ------
-    DeploymentError
-        Where it is none of the known ones.
-    """
+    """The format of a file, by the end of its name. Raises DeploymentError where it is none of the known ones."""
     found = file.suffix.lower() or TEXT
     if found not in known:
         raise DeploymentError(f"needs a file that ends in {' or '.join(known)}, got {file.suffix or 'no ending'}", str(file))
@@ -38,10 +32,7 @@ def form(file: Path, known: Sequence[str] = FORMS) -> str:
 def values(file: Path, column: str = "") -> Iterable[Any]:
     """One value for each record of a file, whatever its format; that of the first column where no other is named.
 
-    Raises
-    ------
-    DeploymentError, OSError
-        As for `lines`, `columns` and `parquet.column`, and where a column of text is named.
+    Raises DeploymentError, OSError as for `lines`, `columns` and `parquet.column`, and where a column of text is named.
     """
     match form(file):
         case ".csv":
@@ -56,12 +47,7 @@ def values(file: Path, column: str = "") -> Iterable[Any]:
 def lines(file: Path) -> Iterator[str]:
     """The values of a text file, one a line.
 
-    Raises
-    ------
-    DeploymentError
-        Where a line has none, or is no text; with its number.
-    OSError
-        Where the file cannot be read.
+    Raises DeploymentError where a line has none, or is no text; with its number; OSError where the file cannot be read.
     """
     for number, line in enumerate(_decoded(file), 1):
         value = line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
@@ -74,12 +60,8 @@ def lines(file: Path) -> Iterator[str]:
 def table(file: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the numbers of the lines on which they end: first the header, then all others, of its length.
 
-    Raises
-    ------
-    DeploymentError
-        Where a row is shorter or longer, or a name stands twice in the header, or it is no CSV; with the number of the line.
-    OSError
-        Where the file cannot be read.
+    Raises DeploymentError where a row is shorter or longer, or a name stands twice in the header, or it is no CSV; with
+    the number of the line; OSError where the file cannot be read.
     """
     # Lines end where RFC 4180 says; csv itself refuses carriage returns that are neither quoted nor at a line's end.
     rows = csv.reader(_decoded(file), strict=True)
@@ -101,10 +83,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
 def columns(file: Path, *wanted: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Some columns of a CSV file, with lines, row by row; the first column where a name is empty.
 
-    Raises
-    ------
-    DeploymentError, OSError
-        As for `table`, and where there is no such column.
+    Raises DeploymentError, OSError as for `table`, and where there is no such column.
     """
     rows = table(file)
     _, names = next(rows, (1, list[str]()))
@@ -117,13 +96,7 @@ def columns(file: Path, *wanted: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def chosen(names: Sequence[str], column: str) -> str:
-    """The column of this name, or the first one where it is empty.
-
-    Raises
-    ------
-    ValueError
-        Where there is none.
-    """
+    """The column of this name, or the first one where it is empty. Raises ValueError where there is none."""
     if not names or (column and column not in names):
         raise ValueError(f"needs a column {column or 'of values'!r}, got {shown(', '.join(names)) or 'none'}")
     return column or names[0]

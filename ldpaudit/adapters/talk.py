@@ -28,12 +28,7 @@ POLLED = os.name == "posix"
 class Talk:
     """What is said to a program and what it says, without a thread: asking never waits for the program to read.
 
-    Parameters
-    ----------
-    process : subprocess.Popen
-        With unbuffered pipes for its input and its output.
-    longest : int
-        Bytes that one line may take.
+    ``process``: with unbuffered pipes for its input and its output; ``longest``: bytes that one line may take.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], longest: int) -> None:
@@ -61,12 +56,8 @@ class Talk:
     def line(self, patience: float) -> bytes | None:
         """The next line, or None where there will be none.
 
-        Raises
-        ------
-        TimeoutError
-            Where the program runs, and none comes within so many seconds.
-        OverflowError
-            Where the line, or the answers to one block of questions, take more memory than they may.
+        Raises TimeoutError where the program runs, and none comes within so many seconds; OverflowError where the line,
+        or the answers to one block of questions, take more memory than they may.
         """
         if not self._lines and not self._wait(patience):
             return None

@@ -35,13 +35,7 @@ SCHEMA: Literal["ldpaudit.certificate/1"] = "ldpaudit.certificate/1"
 
 
 def day(text: str) -> str:
-    """A date written as 2026-01-31, or no text at all.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-    """
+    """A date written as 2026-01-31, or no text at all. Raises ValueError for anything else."""
     with suppress(ValueError):
         if not text or str(date.fromisoformat(text)) == text:
             return text

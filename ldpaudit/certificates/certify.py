@@ -268,20 +268,8 @@ def verify(certificate: Certificate) -> list[str]:
     The deployment is parsed again, its plans accounted and proved again, everything in the evidence that the counts do not
     decide is derived again, and every claim judged again. Nothing that the deployment names is imported.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        As `Certificate.load` reads it.
-
-    Returns
-    -------
-    list of str
-        One sentence for each difference; empty where the certificate stands.
-
-    Raises
-    ------
-    DeploymentError
-        Where the certificate embeds no deployment file.
+    ``certificate``: as `Certificate.load` reads it. Returns one sentence for each difference; empty where the
+    certificate stands. Raises DeploymentError where the certificate embeds no deployment file.
     """
     whole = verification.deployment_of(certificate)
     if found := verification.of_the_whole(certificate, whole):
@@ -313,22 +301,10 @@ def _differences(certificate: Certificate, whole: Deployment, claim: Claim, writ
 def resample(certificate: Certificate) -> list[str]:
     """Draw a certificate's samples again: where the evidence differs, in sentences. Runs the code that it names.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        As `Certificate.load` reads it.
-
-    Returns
-    -------
-    list of str
-        One sentence for each difference between the recorded evidence and that of fresh samples; empty where they agree.
-
-    Raises
-    ------
-    Unsupported
-        Where the code draws from a source of its own: nobody can draw its samples again.
-    ImplementationError
-        Where the code cannot be imported, raises, hangs or returns what it never may.
+    ``certificate``: as `Certificate.load` reads it. Returns one sentence for each difference between the recorded
+    evidence and that of fresh samples; empty where they agree. Raises Unsupported where the code draws from a source of
+    its own: nobody can draw its samples again; ImplementationError where the code cannot be imported, raises, hangs or
+    returns what it never may.
     """
     whole = verification.deployment_of(certificate)
     code = _implementation(whole)

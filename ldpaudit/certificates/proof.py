@@ -62,27 +62,9 @@ def program() -> bytes:
 def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: Fraction, known: Enclosure) -> Proof:
     """A proof of a claim, or of what refutes it; without an epsilon of the certified answer, or of a little more.
 
-    Parameters
-    ----------
-    plan, neighbours
-        What is claimed to be private, for whom.
-    epsilon : Fraction or None
-        The claimed one, in nats.
-    delta : Fraction
-        In [0, 1).
-    known : Enclosure
-        What the accountants say of epsilon.
-
-    Returns
-    -------
-    Proof
-
-    Raises
-    ------
-    Unsupported
-        Where no word says what the plan is, or no rule reaches the number.
-    Contradiction
-        Where a law is not that of the word that stands for it.
+    ``plan``, ``neighbours``: what is claimed to be private, for whom; ``epsilon``: the claimed one, in nats; ``delta``:
+    in [0, 1); ``known``: what the accountants say of epsilon. Raises Unsupported where no word says what the plan is,
+    or no rule reaches the number; Contradiction where a law is not that of the word that stands for it.
     """
     kind = "replace-one" if neighbours.kind == "group" else neighbours.kind
     if kind not in ("replace-one", "add-remove"):

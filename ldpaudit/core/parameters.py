@@ -37,16 +37,9 @@ NONE = "none"
 class Parameter:
     """A parameter of a constructor, in words.
 
-    Parameters
-    ----------
-    name : str
-        The key in a deployment file, and the word of a command.
-    type : str
-        ``integer``, ``integers`` or ``number``; ``other`` for what no file can say.
-    meaning : str
-        The docstring's words, on one line.
-    default : str or None
-        As an expression; None where it has to be given.
+    ``name``: the key in a deployment file, and the word of a command; ``type``: ``integer``, ``integers`` or
+    ``number``; ``other`` for what no file can say; ``meaning``: the docstring's words, on one line; ``default``: as an
+    expression; None where it has to be given.
     """
 
     name: str

@@ -15,10 +15,7 @@ WINDOW = 32
 def stream(units: Iterable[Callable[[], Any]], executor: Executor | None) -> Generator[Any, None, None]:
     """Results in the order of the units. An executor works ahead; results that nobody asks for are given up.
 
-    Raises
-    ------
-    TypeError
-        Where a process pool is to do what does not pickle.
+    Raises TypeError where a process pool is to do what does not pickle.
     """
     if executor is None:
         yield from map(_do, units)

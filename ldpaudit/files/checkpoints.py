@@ -36,10 +36,7 @@ class Saved:
     def load(self) -> Any:
         """The state from which to go on, plain data; None where nothing was written yet.
 
-        Raises
-        ------
-        ValueError
-            Where the file is other work's, or no checkpoint, or its folder does not exist.
+        Raises ValueError where the file is other work's, or no checkpoint, or its folder does not exist.
         """
         if not self.path.parent.is_dir() or self.path.is_dir():
             raise ValueError(f"{self.path}: needs an existing folder for the checkpoint")

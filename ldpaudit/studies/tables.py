@@ -135,13 +135,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Table:
-    """A table by name.
-
-    Raises
-    ------
-    KeyError
-        Where there is none; it names those there are.
-    """
+    """A table by name. Raises KeyError where there is none; it names those there are."""
     for table in _TABLES:
         if table.name == name:
             return table

@@ -104,24 +104,12 @@ AS_RETURNED = Reading()
 class Execution:
     """Who samples, where the state is kept, and who is told; the evidence depends on none of these.
 
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor or None
-        A thread or process pool, a Dask client's ``get_executor()``; None for this process.
-    checkpoint : path or None
-        A file that is written as the audit goes; where it exists, the same audit goes on from it.
-    progress : callable or None
-        Called with the views drawn so far and the bound as it stands: 0 while a score is learned, and in fixed mode a
-        bound at the end only.
-    patience : float or None
-        Seconds that the first report on each input may take, three times as long the first of all; None for 20.
-
-    Raises
-    ------
-    TypeError
-        Where the executor has no `submit`, or progress cannot be called.
-    ValueError
-        Where the patience is not above 0.
+    ``executor``: a thread or process pool, a Dask client's ``get_executor()``; None for this process; ``checkpoint``: a
+    file that is written as the audit goes; where it exists, the same audit goes on from it; ``progress``: called with
+    the views drawn so far and the bound as it stands: 0 while a score is learned, and in fixed mode a bound at the end
+    only; ``patience``: seconds that the first report on each input may take, three times as long the first of all; None
+    for 20. Raises TypeError where the executor has no `submit`, or progress cannot be called; ValueError where the
+    patience is not above 0.
     """
 
     executor: Executor | None = None
