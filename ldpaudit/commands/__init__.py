@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each thin; no mathematics, no decisions."""
+"""The command line: verbs by what they are about, each thin; no mathematics, no decisions."""
 
 from __future__ import annotations
 
@@ -13,27 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ldpaudit.commands import (
-    account,
-    accuracy,
-    audit,
-    calibrate,
-    certify,
-    check,
-    claims,
-    compare,
-    deployments,
-    design,
-    init,
-    limit,
-    mechanisms,
-    prove,
-    risk,
-    running,
-    schema,
-    table,
-    verify,
-)
+from ldpaudit.commands import account, audit, catalogue, certify, check, claims, design, running, verify
 from ldpaudit.commands.ending import (
     CLOSED,
     FAULT,
@@ -49,24 +29,24 @@ from ldpaudit.errors import Stopped, in_a_line, of_the_user
 from ldpaudit.version import __version__
 
 VERBS = (
-    init.init,
+    catalogue.init,
     certify.certify,
     account.account,
-    risk.risk,
+    account.risk,
     design.design,
     audit.audit,
     check.check,
-    calibrate.calibrate,
-    table.table,
-    limit.limit,
+    design.calibrate,
+    claims.table,
+    claims.limit,
     claims.claims,
-    compare.compare,
+    design.compare,
     running.run,
-    accuracy.accuracy,
-    prove.prove,
-    mechanisms.mechanisms,
-    deployments.deployments,
-    schema.schema,
+    claims.accuracy,
+    claims.prove,
+    catalogue.mechanisms,
+    catalogue.deployments,
+    catalogue.schema,
     verify.verify,
 )
 """In the order of ``ldpaudit --help``."""
@@ -181,18 +161,13 @@ def spread(arguments: list[str]) -> list[str]:
     spread_out: list[str] = []
     several = False
     for argument in arguments:
-        option = argument.startswith("-") and not _is_number(argument)
+        option = argument.startswith("-")
+        with suppress(ValueError):  # of what is no number
+            float(argument)
+            option = False
         if several and not option:
             spread_out += ["--inputs", argument]
             continue
         several = argument == "--inputs"
         spread_out += [] if several else [argument]
     return spread_out
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -1,33 +1,22 @@
-"""``ldpaudit account``: what a mechanism costs."""
+"""``ldpaudit account`` and ``ldpaudit risk``: what a mechanism costs, and what its numbers mean for one user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import (
-    AggregateOption,
-    ChangeOption,
-    Format,
-    FormatOption,
-    NameArgument,
-    ParametersArgument,
-    ShuffleOption,
-    deployed,
-    whole,
-)
+from ldpaudit.commands import options
+from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed
 from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.accountants.claims.published import Published
     from ldpaudit.enclosure import Enclosure
-    from ldpaudit.plan import Plan
 
 _WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}
+_READINGS = {"renyi": "renyi", "rho": "rho", "gdp": "mu"}
+"""What is read off the whole curve, by the method of a profile that reads it."""
 
 
 def account(
@@ -37,18 +26,11 @@ def account(
     epsilon: Annotated[
         str | None, typer.Option(help="Compute delta at this epsilon; with --delta, decide whether both hold.")
     ] = None,
-    shuffle: ShuffleOption = None,
-    aggregate: AggregateOption = None,
-    subsample: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole, metavar="<int>", help="Population size: participants are drawn without replacement."
-        ),
-    ] = None,
-    repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
-    neighbours: Annotated[
-        str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")
-    ] = None,
+    shuffle: options.ShuffleOption = None,
+    aggregate: options.AggregateOption = None,
+    subsample: options.SubsampleOption = None,
+    repeat: options.RepeatOption = None,
+    neighbours: options.NeighboursOption = None,
     renyi: Annotated[
         str | None, typer.Option(metavar="ORDER", help="Compute the largest Renyi divergence of this order, above 1.")
     ] = None,
@@ -56,7 +38,10 @@ def account(
     gdp: Annotated[bool, typer.Option("--gdp", help="Compute the smallest mu of Gaussian privacy.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
-    change: ChangeOption = None,
+    change: Annotated[
+        str | None,
+        typer.Option(metavar="<int>,...", help="By how much one user changes each count: the parameter change of noise on counts."),
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Certified epsilon or delta of a mechanism; shuffled or summed, subsampled and repeated, in this order, where asked."""
@@ -65,25 +50,29 @@ def account(
     from ldpaudit.core.number import nearest, six_digits, spelled
     from ldpaudit.profile import require_delta, require_epsilon, require_order
 
-    reading = _reading(renyi, zcdp, gdp, alone=not (delta or epsilon or plot or compare))
+    readings = [name for name, wanted in (("renyi", renyi is not None), ("rho", zcdp), ("gdp", gdp)) if wanted]
+    if len(readings) > 1 or (readings and (delta or epsilon or plot or compare)):
+        others = "without --delta, --epsilon, --compare and --plot"
+        raise ValueError(f"account answers one question: --renyi, --zcdp or --gdp stands alone, {others}")
     require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
-    given_too = [] if change is None else [f"change={change}"]
     order = None if renyi is None else parse(renyi)
     if order is not None:
         require_order(order)
+    given_too = [] if change is None else [f"change={change}"]
     plan = deployed(mechanism, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
-    if reading is not None:
-        _say_reading(plan, reading, getattr(ldpaudit.account(plan, relation), reading), order, format)
-        return
-    asked, given = ("epsilon", parse(delta or "0")) if epsilon is None else ("delta", parse(epsilon))
-    (require_delta if epsilon is None else require_epsilon)(given)
-    profile = ldpaudit.account(plan, relation)
-    answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
+    if readings:
+        asked, at, given = _READINGS[readings[0]], "order", order
+        answer = getattr(ldpaudit.account(plan, relation), readings[0])(*([] if order is None else [order]))
+    else:
+        asked, at, given = ("epsilon", "delta", parse(delta or "0")) if epsilon is None else ("delta", "epsilon", parse(epsilon))
+        (require_delta if epsilon is None else require_epsilon)(given)
+        profile = ldpaudit.account(plan, relation)
+        answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
     claimed = None if epsilon is None or delta is None else parse(delta)
-    if plot is not None:
+    if plot is not None and given is not None:
         from ldpaudit.display import axes
         from ldpaudit.report import plot as drawing
 
@@ -91,57 +80,27 @@ def account(
         mark = (there, nearest(given)) if epsilon is None else (nearest(given), there)
         with progress("drawing", axes.POINTS) as advance:
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
-    beside: tuple[Published, ...] = ()
-    if compare:
+    if compare and given is not None:
         from ldpaudit.accountants.claims.published import published
         from ldpaudit.report.published import as_data, print_comparison
 
         beside = published(plan, given, answer, relation)
-    other = f"{'delta' if asked == 'epsilon' else 'epsilon'}={six_digits(given)}"
+    other = "" if given is None else f"{at}={six_digits(given)}"
     if format is Format.json:
+        number = {} if given is None else {"at": at, "at_number": nearest(given), "at_exact": spelled(given)}
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
-        number = {
-            "at": "delta" if asked == "epsilon" else "epsilon",
-            "at_number": nearest(given),
-            "at_exact": spelled(given),
-        }
         claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
         rows = {"published": [as_data(row) for row in beside]} if compare else {}
-        say_json({"plan": str(plan), "asked": asked, "given": other, **number, **values, **claim, **rows})
+        told = {} if readings else {"given": other}
+        say_json({"plan": str(plan), "asked": asked, **told, **number, **values, **claim, **rows})
         return
-    say(str(plan))
-    say(f"{asked}({other}) in {_ends(answer)}")
-    if claimed is not None:
+    say(str(plan), f"{asked}{f'({other})' if other else ''} in {_ends(answer)}")
+    if claimed is not None and given is not None:
         say(f"({six_digits(given)}, {six_digits(claimed)}) {_WORDS[answer.at_most(claimed)]}")
     say(f"by {answer.source}")
     if compare:
         say()
         print_comparison(answer, beside, console())
-
-
-def _reading(renyi: str | None, zcdp: bool, gdp: bool, alone: bool) -> str | None:
-    """What is read off the whole curve, where that is asked; nothing else is asked then."""
-    asked = [name for name, wanted in (("renyi", renyi is not None), ("rho", zcdp), ("gdp", gdp)) if wanted]
-    if len(asked) > 1 or (asked and not alone):
-        others = "without --delta, --epsilon, --compare and --plot"
-        raise ValueError(f"account answers one question: --renyi, --zcdp or --gdp stands alone, {others}")
-    return next(iter(asked), None)
-
-
-def _say_reading(plan: Plan, reading: str, answer: Callable[..., Enclosure], order: Fraction | None, format: Format) -> None:
-    """Print a Renyi divergence, a rho or a mu."""
-    from ldpaudit.core.number import nearest, six_digits, spelled
-
-    found = answer() if order is None else answer(order)
-    if format is Format.json:
-        at = {} if order is None else {"at": "order", "at_number": nearest(order), "at_exact": spelled(order)}
-        values = {"low": found.low, "high": found.high, "rigour": found.rigour.name, "source": found.source}
-        say_json({"plan": str(plan), "asked": {"gdp": "mu"}.get(reading, reading), **at, **values})
-        return
-    what = {"rho": "rho", "gdp": "mu"}[reading] if order is None else f"renyi(order={six_digits(order)})"
-    say(str(plan))
-    say(f"{what} in {_ends(found)}")
-    say(f"by {found.source}")
 
 
 def _ends(answer: Enclosure) -> str:
@@ -151,3 +110,54 @@ def _ends(answer: Enclosure) -> str:
     apart = answer.rigour is not Rigour.EXACT and 0 < answer.relative_width < float("inf")
     ratio = f", high/low = {show_up(1 + answer.relative_width, 6)}" if apart else ""
     return f"[{show_down(answer.low, 9)}, {show_up(answer.high, 9)}], {answer.rigour.name}{ratio}"
+
+
+def risk(
+    mechanism: NameArgument,
+    parameters: ParametersArgument = None,
+    shuffle: options.ShuffleOption = None,
+    aggregate: options.AggregateOption = None,
+    subsample: options.SubsampleOption = None,
+    repeat: Annotated[
+        int | None, options.whole_number("Number of runs in a lifetime, shown beside a single run.")
+    ] = None,
+    neighbours: options.NeighboursOption = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """What the best adversary can do: certified probabilities of a right guess, of being found, and of certainty."""
+    import ldpaudit
+    from ldpaudit.certificates import risk as risks
+
+    relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
+    plans = {"one run": deployed(mechanism, parameters, shuffle, aggregate, subsample)}
+    if repeat is not None:
+        plans[f"{repeat:,} runs"] = deployed(mechanism, parameters, shuffle, aggregate, subsample, repeat)
+    found = {seen: risks.risk(ldpaudit.account(plan, relation)) for seen, plan in plans.items()}
+    if format is Format.json:
+        say_json([{"plan": str(plans[seen]), "seen": seen, **_data(each)} for seen, each in found.items()])
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    say(str([*plans.values()][-1]))
+    screen = console()
+    for seen, each in found.items():
+        screen.print(Text(each.sentence(seen)))
+    screen.print()
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for column in ("certified chance", *found):
+        table.add_column(column)
+    for rows in zip(*(each.rows for each in found.values()), strict=True):
+        table.add_row(rows[0][0], *(risks.percent(chance) for _, chance in rows))
+    screen.print(table)
+
+
+def _data(found: Any) -> dict[str, Any]:
+    """A `Risk` for JSON."""
+    from ldpaudit.certificates.risk import ends
+
+    return {
+        "guess": ends(found.guess),
+        "true_positive": [{"false_positive": float(rate), **ends(chance)} for rate, chance in found.true_positive],
+        "posterior": [{"prior": float(prior), **ends(chance)} for prior, chance in found.posterior],
+    }

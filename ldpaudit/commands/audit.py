@@ -68,7 +68,7 @@ def audit(
 ) -> None:
     """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
-    from ldpaudit.adapters.callables import resolve
+    from ldpaudit.adapters.callables import resolve, resolve_system
     from ldpaudit.core.expression import parse
     from ldpaudit.core.pace import least_trials, seconds
     from ldpaudit.enclosure import round_up, show_down
@@ -89,8 +89,13 @@ def audit(
         unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
         if needless := [name for name, value in unread.items() if value]:
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
-        claim = {"epsilon": _float(parse(epsilon)), "delta": round_up(parse(delta)), "confidence": confidence, "seed": seed}
-        found = _one_run(target, canaries, others, {**claim, "neighbours": neighbours})
+        claim: dict[str, Any] = {"epsilon": _float(parse(epsilon)), "delta": round_up(parse(delta))}
+        claim |= {"confidence": confidence, "seed": seed, "neighbours": neighbours}
+        sys.path.insert(0, str(Path.cwd()))
+        with progress("running the system"):
+            all_others = [] if others is None else _users(others)
+            system = resolve_system(target, called=True)
+            found = ldpaudit.audit_one_run(system, _users(canaries), all_others, **claim)
         if refuted := found.refutes(parse(epsilon)):
             reached(REFUTED)
         if format is Format.json:
@@ -190,18 +195,9 @@ def _outputs(target: str, data: list[Any], users: int) -> Outputs:
     if not (len(sets) == len(data) == 2 and users == 1):
         raise ValueError(f"an audit of outputs needs two data sets as --inputs and --users 1, got {len(sets)} and {users}")
     sys.path.insert(0, str(Path.cwd()))
-    return Outputs.of(resolve_system(target), *map(_data_set, sets))
-
-
-def _one_run(target: str, canaries: Path, others: Path | None, options: dict[str, Any]) -> Evidence:
-    """What one run of a system shows, after one that is learned from."""
-    import ldpaudit
-    from ldpaudit.adapters.callables import resolve_system
-
-    sys.path.insert(0, str(Path.cwd()))
-    with progress("running the system"):
-        rest = [] if others is None else _users(others)
-        return ldpaudit.audit_one_run(resolve_system(target, called=True), _users(canaries), rest, **options)
+    # Lists of inputs, or how many users hold each: there an input is JSON in quotes.
+    first, second = ([*map(_value, x)] if isinstance(x, list) else {_value(_input(k)): n for k, n in x.items()} for x in sets)
+    return Outputs.of(resolve_system(target), first, second)
 
 
 def _users(file: Path) -> list[Any]:
@@ -211,13 +207,6 @@ def _users(file: Path) -> list[Any]:
     if not isinstance(found, list):
         raise ValueError(f"{file} needs a value per line, or a JSON list")
     return [_value(x) for x in found]
-
-
-def _data_set(given: list[Any] | dict[str, Any]) -> list[Any] | dict[Any, int]:
-    """Lists of inputs, or how many users hold each: there an input is JSON in quotes."""
-    if isinstance(given, list):
-        return [_value(x) for x in given]
-    return {_value(_input(x)): users for x, users in given.items()}
 
 
 def _value(x: Any) -> Any:

@@ -41,7 +41,10 @@ def check(
     if no_cache and cache is not None:
         raise ValueError("check needs --cache FOLDER or --no-cache, got both")
     path, config = checking.find_config(folder)
-    reports = _reports(report or [])
+    reports = pairs(report, "--report", "FORMAT=FILE")
+    known = [each.value for each in GateFormat]
+    if unknown := sorted(set(reports) - set(known)):
+        raise ValueError(f"check --report needs a format among {', '.join(known)}, got {unknown[0]!r}")
     config = config.model_copy(update={"no_import": no_import or config.no_import, "baseline": baseline or config.baseline})
     written = config.baseline
     if update_baseline:
@@ -60,7 +63,7 @@ def check(
             write_whole(folder / written, checking.baseline_of(result))
             result = replace(result, uncompared="")
     for kind, file in reports.items():
-        write_whole(file, kind.write(result))
+        write_whole(Path(file), GateFormat[kind].write(result))
     sys.stdout.write(format.write(result))
     raise typer.Exit(result.exit_code)
 
@@ -78,11 +81,3 @@ def _cache(folder: Path, given: Path | None) -> Cache | None:
     except LdpauditError as error:
         note(f"no cache: {error}")
         return None
-
-
-def _reports(texts: list[str]) -> dict[GateFormat, Path]:
-    known = [each.value for each in GateFormat]
-    given = pairs(texts, "--report", "FORMAT=FILE")
-    if unknown := sorted(set(given) - set(known)):
-        raise ValueError(f"check --report needs a format among {', '.join(known)}, got {unknown[0]!r}")
-    return {GateFormat[kind]: Path(file) for kind, file in given.items()}

@@ -1,14 +1,31 @@
-"""``ldpaudit claims``: what papers print, judged."""
+"""What papers print: ``ldpaudit claims`` and ``accuracy``, ``table`` and ``limit``, and ``prove``, the proofs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from ldpaudit.commands.options import ExpectFailsOption, ParametersArgument, StemArgument, settings
-from ldpaudit.commands.output import note, progress, say, say_json
+from ldpaudit.commands.options import (
+    ExpectFailsOption,
+    Format,
+    FormatOption,
+    ParametersArgument,
+    SeedOption,
+    StemArgument,
+    pairs,
+    parameters_of,
+)
+from ldpaudit.commands.output import console, note, progress, require_drawable, say, say_json
 from ldpaudit.report.claims import TableFormat
+
+COUNTING = ("ggkpv-1", "ggkpv-2")
+"""The tables with numbers at any parameters."""
+FIELD = "field"
+"""The ledger's name among the tables."""
+_FIELD_TITLE = "The field's formulas at three settings each, beside the certified epsilon"
 
 
 def claims(
@@ -35,7 +52,7 @@ def claims(
                 advance(each)
         say(format.write(rows))
         return
-    chosen = settings("claims", stem, parameters)
+    chosen = _settings("claims", stem, parameters)
     found = [(command, x, literature.of_paper(literature.printed(stem, x), paper)) for command, x in chosen]
     if paper is not None and not any(judged for *_, judged in found):
         raise ValueError(f"{stem} has no claims of {paper!r:.60}: `ldpaudit claims {stem}` prints those that it has")
@@ -48,7 +65,204 @@ def claims(
         say(format.write(literature.summary(stem, [claim for *_, judged in found for claim in judged])))
     on_record = literature.settings(stem)
     failed = [c.where for _, x, judged in found for c in judged if c.standing is Standing.FAILS and x not in on_record]
-    news = literature.not_on_record(failed, expect_fails or [])
+    _end(failed, expect_fails)
+
+
+def accuracy(
+    stem: Annotated[str, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.")],
+    parameters: ParametersArgument = None,
+    runs: Annotated[int, typer.Option(min=1, help="Simulations per claim.")] = 100,
+    confidence: Annotated[float, typer.Option(help="Confidence of the interval for the probability of failure.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    expect_fails: ExpectFailsOption = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Simulate a mechanism's error, and print it beside what its paper claims.
+
+    Ends with exit code 1 where an error FAILS that --expect-fails does not name.
+    """
+    from ldpaudit.report import claims as report
+    from ldpaudit.studies import literature
+
+    if not 0 < confidence < 1:
+        raise ValueError(f"accuracy needs 0 < confidence < 1, got {confidence}")
+    chosen = _settings("accuracy", stem, parameters)
+    stated = [(command, x, literature.accuracy(stem, x)) for command, x in chosen]
+    if not any(each for *_, each in stated):
+        raise ValueError(f"accuracy has nothing to measure for {stem} at these parameters: no printed error applies to them")
+    found = []
+    for command, x, each in stated:
+        measured = []
+        with progress(f"simulating {command}", len(each)) as advance:
+            for claim in each:
+                measured.append(literature.measure(x, claim, runs, seed, confidence))
+                advance(claim.where)
+        found.append((command, x, measured))
+        if measured and format is Format.text:  # a run that is stopped has said what it knew
+            report.print_measured(command, measured, say)
+    if format is Format.json:
+        say_json([report.measured_as_data(stem, x, m, command) for command, x, each in found for m in each])
+    _end([m.claim.where for *_, measured in found for m in measured if m.holds is False], expect_fails)
+
+
+def _settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[str, Any]]:
+    """Settings of a stem with the commands that reproduce what is said of them."""
+    from ldpaudit.studies import literature
+
+    choose = literature.simulated if verb == "accuracy" else literature.settings
+    with parameters_of(stem):
+        chosen = choose(stem, pairs(parameters))
+    return [(literature.command(stem, each, verb), each) for each in chosen]
+
+
+def _end(failed: Iterable[str], expected: list[str] | None) -> NoReturn:
+    """End with 1 where other places fail than those on record, and say which."""
+    from ldpaudit.studies import literature
+
+    news = literature.not_on_record(failed, expected or [])
     for line in news:
         note(line)
     raise typer.Exit(1 if news else 0)
+
+
+def table(
+    name: Annotated[str | None, typer.Argument(help="Name of a table; without one, all are listed.", show_default=False)] = None,
+    format: FormatOption = Format.text,
+    parameters: ParametersArgument = None,
+    runs: Annotated[int, typer.Option(min=0, help="Simulations per system in ggkpv-1 and ggkpv-2.")] = 10,
+    seed: SeedOption = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
+    ] = None,
+) -> None:
+    """Print a paper's bound table beside certified values; `field` prints the field's formulas.
+
+    \b
+    What it costs to count values in four models, and with many messages, in numbers:
+      ldpaudit table ggkpv-1 n=1e6 B=1e4 epsilon=1 delta=1e-9
+      ldpaudit table ggkpv-2 n=1e6 B=1e4 epsilon=1 delta=1e-9 --plot regimes.png
+    """
+    from ldpaudit.studies import ggkpv_tables, tables
+
+    if name in COUNTING:
+        _counting(name, parameters, runs, seed, plot, format)
+    elif parameters or plot is not None:
+        raise ValueError(f"table needs one of {', '.join(COUNTING)} for parameters and --plot, got {name or 'no name'}")
+    elif name == FIELD:
+        from ldpaudit.accountants.claims.ledger import ledger
+        from ldpaudit.report import ledger as report
+
+        if format is Format.json:
+            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.as_data(each) for each in ledger()]})
+        else:
+            report.print_ledger(ledger(), console())
+    elif name is not None:
+        _printed(name, format)
+    else:
+        listed = [(t.name, t.title, t.source) for t in map(tables.load, tables.names())]
+        listed += [(each, ggkpv_tables.TITLES[each], "see each cell's command") for each in COUNTING]
+        listed += [(FIELD, _FIELD_TITLE, "see each row")]
+        if format is Format.json:
+            say_json([{"name": name, "title": title, "source": source} for name, title, source in listed])
+        else:
+            say(*(f"{name}  {title}" for name, title, _ in listed))
+
+
+def _counting(
+    table: str, parameters: list[str] | None, runs: int, seed: int, plot: Path | None, format: Format
+) -> None:
+    require_drawable(plot)
+    from ldpaudit.registry import call
+    from ldpaudit.report import ggkpv_tables as report
+    from ldpaudit.studies import ggkpv_tables
+    from ldpaudit.studies.counting_protocols import Setting
+
+    with parameters_of(table):
+        s: Setting = call(Setting.of, pairs(parameters))
+    title, command, found = ggkpv_tables.TITLES[table], report.table_command(table, s, runs, seed), []
+    with progress(table, len(ggkpv_tables.TABLES[table])) as advance:
+        for each in ggkpv_tables.lines(table, s, runs, seed):
+            found.append(each)
+            advance(f"{each.protocol.name}, {each.protocol.origin}")
+    if plot is not None:
+        with progress("regimes", ggkpv_tables.steps(table)) as advance:
+            regimes = ggkpv_tables.regimes(table, s, advance)
+        report.draw(title, s, regimes, plot)
+    if format is Format.json:
+        say_json(report.as_data(table, command, s, found))
+    else:
+        say(report.write(title, command, ggkpv_tables.DATA, found))
+
+
+def _printed(name: str, format: Format) -> None:
+    from ldpaudit.accountants.claims import tables as judged
+    from ldpaudit.report import rows
+    from ldpaudit.studies import tables
+
+    if name not in tables.names():
+        raise ValueError(f"table needs one of {', '.join([*COUNTING, *tables.names(), FIELD])}, got {name!r}")
+    chosen, checked = tables.load(name), []
+    with progress(name, len(chosen.rows)) as advance:
+        for each in judged.check(chosen):
+            checked.append(each)
+            advance()
+    if format is Format.json:
+        say_json({"name": chosen.name, "source": chosen.source, "rows": [rows.as_data(c) for c in checked]})
+    else:
+        rows.print_table(chosen, checked, console())
+
+
+def limit(
+    name: Annotated[str | None, typer.Argument(help="A calculator; without one, all are listed.", show_default=False)] = None,
+    parameters: ParametersArgument = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Lower bounds on the error of every private protocol."""
+    import inspect
+
+    from ldpaudit.accountants.limits import calculators
+    from ldpaudit.registry import call
+
+    known = calculators()
+    if name is None:
+        listed = {name: ", ".join(inspect.signature(f).parameters) for name, f in known.items()}
+        if format is Format.json:
+            say_json(listed)
+        for name, takes in listed.items() if format is Format.text else []:
+            first_line, *_ = (inspect.getdoc(known[name]) or "").splitlines() or [""]  # python -OO drops docstrings
+            say(f"{name}: {takes}\n    {first_line}".rstrip())
+        return
+    if name not in known:
+        raise ValueError(f"limit needs one of {', '.join(known)}, got {name!r}")
+    with parameters_of(name):
+        answer = call(known[name], pairs(parameters))
+    if format is Format.json:
+        low, high = (getattr(answer, side, answer) for side in ("low", "high"))
+        say_json({"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")})
+    else:
+        say(f"{name}: {answer}")
+
+
+def prove(
+    stems: Annotated[list[str] | None, typer.Argument(help="Stems; by default all.", show_default=False)] = None,
+    steps: Annotated[bool, typer.Option(help="Print every step.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Run the proofs, and print what is checked, assumed and admitted."""
+    from ldpaudit import mechanisms
+    from ldpaudit.derivation import proofs_of
+
+    rows = []
+    for stem in stems or mechanisms.stems():
+        if stem not in mechanisms.stems() and mechanisms.part_of(stem, "proof") is None:
+            raise ValueError(f"prove needs stems among {', '.join(mechanisms.stems())}, got {stem!r}")
+        rows += [(stem, proof) for proof in proofs_of(stem)]
+    if format is Format.json:
+        keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
+        say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])
+        return
+    for stem, proof in rows:
+        say(f"{stem}: {proof.statement} ({proof.relation}; {len(proof.steps)} steps checked)")
+        told = [*(proof.steps if steps else []), *(f"assumes: {each}" for each in proof.assumes)]
+        for line in (*told, *(f"ADMITS: {each}" for each in proof.admissions)):
+            say(f"    {line}")

@@ -1,24 +1,17 @@
-"""``ldpaudit design``: which parameter keeps a promise."""
+"""Which to choose: ``ldpaudit design``, a parameter; ``compare``, a system; and ``calibrate``, how good the auditor is."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import (
-    AggregateOption,
-    Format,
-    FormatOption,
-    ParametersArgument,
-    ShuffleOption,
-    pairs,
-    parameters_of,
-    require_one_view,
-    whole,
-)
-from ldpaudit.commands.output import say, say_json
+from ldpaudit.commands import options
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs, parameters_of
+from ldpaudit.commands.output import note, progress, require_drawable, say, say_json
+from ldpaudit.report.claims import TableFormat
 
 if TYPE_CHECKING:
     from ldpaudit.enclosure import Enclosure
@@ -32,6 +25,8 @@ DESIGNED = (
     "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; binomial_noise, on a count; "
     f"{FREQUENCIES}, for which protocol counts values; or {AGGREGATE}, for the noise of a sum."
 )
+_PATIENCE = 3600.0
+"""Seconds that a contender may take; all of ours take minutes at most for 1e6 users."""
 
 
 def design(
@@ -39,9 +34,9 @@ def design(
     epsilon: Annotated[str, typer.Option(help="Epsilon to keep.")],
     parameters: ParametersArgument = None,
     delta: Annotated[str, typer.Option(help="Delta to keep.")] = "0",
-    shuffle: ShuffleOption = None,
-    aggregate: AggregateOption = None,
-    repeat: Annotated[int | None, typer.Option(parser=whole, metavar="<int>", help="Number of repetitions.")] = None,
+    shuffle: options.ShuffleOption = None,
+    aggregate: options.AggregateOption = None,
+    repeat: options.RepeatOption = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Find the parameter that keeps (epsilon, delta): the one that is left out.
@@ -81,70 +76,20 @@ def design(
     from ldpaudit.studies.design import Goal
     from ldpaudit.studies.design import design as answer_to
 
-    goal = Goal(parse(epsilon), parse(delta))
-    require_one_view(shuffle, aggregate)
+    goal, texts = Goal(parse(epsilon), parse(delta)), pairs(parameters)
+    options.require_one_view(shuffle, aggregate)
     if mechanism in (FREQUENCIES, AGGREGATE):
         if shuffle or aggregate or repeat is not None:
             raise ValueError(f"design of {mechanism} needs no --shuffle, --aggregate or --repeat: it is of all users, once")
-        (_frequencies if mechanism == FREQUENCIES else _sums)(goal, parameters or [], format)
+        (_frequencies if mechanism == FREQUENCIES else _sums)(goal, texts, format)
         return
-    given = {key: parse(value) if key != "constructor" else value for key, value in pairs(parameters or []).items()}
+    given = {key: parse(value) if key != "constructor" else value for key, value in texts.items()}
     with parameters_of(mechanism, keys=True):
         found = answer_to(mechanism, given, goal, shuffle or aggregate, repeat, aggregate is not None)
     if format is Format.json:
         say_json(_data(found))
-    else:
-        _say_text(found)
-
-
-def _frequencies(goal: Goal, parameters: list[str], format: Format) -> None:
-    from ldpaudit.registry import call
-    from ldpaudit.report import frequencies as report
-    from ldpaudit.studies import frequencies
-
-    with parameters_of(FREQUENCIES):
-        users, values = call(_sizes, pairs(parameters))
-    found = frequencies.any_messages(goal, users, values)
-    if format is Format.json:
-        say_json(report.as_data(goal, users, values, found))
-    else:
-        say(report.write(goal, users, values, found))
-
-
-def _sums(goal: Goal, parameters: list[str], format: Format) -> None:
-    from ldpaudit.registry import call
-    from ldpaudit.report import sums as report
-    from ldpaudit.studies import sums
-
-    given = pairs(parameters)
-    with parameters_of(AGGREGATE):
-        if "error" in given:
-            error, values, aggregators = call(_known_to, given)
-            found = sums.least_users(goal, error, values, aggregators)
-        else:
-            users, values, aggregators = call(_summed, given)
-            found = sums.least_noise(goal, users, values, aggregators)
-    if format is Format.json:
-        say_json(report.as_data(goal, values, found))
-    else:
-        say(report.write(goal, values, found))
-
-
-def _known_to(error: Fraction, values: int, aggregators: int = 2) -> tuple[Fraction, int, int]:
-    return error, values, aggregators
-
-
-def _summed(users: int, values: int, aggregators: int = 2) -> tuple[int, int, int]:
-    return users, values, aggregators
-
-
-def _sizes(users: int, values: int) -> tuple[int, int]:
-    return users, values
-
-
-def _say_text(found: Answer) -> None:
-    say(found.plan)
-    say(f"{found.parameter} = {found.value} is the {found.best} found that keeps {found.goal}")
+        return
+    say(found.plan, f"{found.parameter} = {found.value} is the {found.best} found that keeps {found.goal}")
     say(f"at {found.value}: {_delta(found, found.certified)}")
     if found.refused is not None and found.beyond is None:
         say(f"at {found.refused}: there is no such mechanism")
@@ -152,6 +97,47 @@ def _say_text(found: Answer) -> None:
         word = "does not keep it" if found.is_tight else "is not shown to keep it"
         say(f"at {found.refused}: {_delta(found, found.beyond)}, which {word}")
     say(f"by {found.certified.source}")
+
+
+def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
+    from ldpaudit.registry import call
+    from ldpaudit.report import frequencies as report
+    from ldpaudit.studies import frequencies
+
+    def sizes(users: int, values: int) -> tuple[int, int]:
+        return users, values
+
+    with parameters_of(FREQUENCIES):
+        users, values = call(sizes, given)
+    found = frequencies.any_messages(goal, users, values)
+    if format is Format.json:
+        say_json(report.as_data(goal, users, values, found))
+    else:
+        say(report.write(goal, users, values, found))
+
+
+def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
+    from ldpaudit.registry import call
+    from ldpaudit.report import sums as report
+    from ldpaudit.studies import sums
+
+    def known_to(error: Fraction, values: int, aggregators: int = 2) -> tuple[Fraction, int, int]:
+        return error, values, aggregators
+
+    def summed(users: int, values: int, aggregators: int = 2) -> tuple[int, int, int]:
+        return users, values, aggregators
+
+    with parameters_of(AGGREGATE):
+        if "error" in given:
+            error, values, aggregators = call(known_to, given)
+            found = sums.least_users(goal, error, values, aggregators)
+        else:
+            users, values, aggregators = call(summed, given)
+            found = sums.least_noise(goal, users, values, aggregators)
+    if format is Format.json:
+        say_json(report.as_data(goal, values, found))
+    else:
+        say(report.write(goal, values, found))
 
 
 def _delta(found: Answer, delta: Enclosure) -> str:
@@ -182,3 +168,84 @@ def _at(value: Value, delta: Enclosure | None) -> dict[str, Any]:
     if delta is None:  # the parameters allow no such mechanism
         return both
     return {**both, "low": delta.low, "high": delta.high, "rigour": delta.rigour.name}
+
+
+def compare(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Users' values: text with one per line, CSV or Parquet; by default English words.", show_default=False),
+    ] = None,
+    column: Annotated[str, typer.Option(help="Column of the CSV or Parquet file; by default the first.", show_default=False)] = "",
+    epsilon: Annotated[str, typer.Option(help="Epsilon that every system is certified to keep.")] = "1",
+    delta: Annotated[str, typer.Option(help="Delta at which that is certified.")] = "1e-9",
+    users: Annotated[int, typer.Option(min=2, help="Number of simulated users, where no data are given.")] = 100_000,
+    dictionary: Annotated[int, typer.Option(min=1, help="Number of most frequent values that oracles are asked about.")] = 1_000,
+    top: Annotated[int, typer.Option(min=1, help="Number of most frequent values that should be recovered.")] = 100,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only this stem; repeatable.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
+    format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
+) -> None:
+    """Every frequency oracle and heavy-hitter system on the same data at the same certified epsilon: errors, recall, bits, time.
+
+    Each system's noise is searched until it is certified to cost what is asked, in its own model: users' reports as they are
+    (local), or shuffled. What cannot be brought near it is printed without a rank. Oracles are asked about a dictionary of the
+    most frequent values; systems that name values know none.
+    """
+    import numpy as np
+
+    from ldpaudit.core.expression import parse
+    from ldpaudit.errors import LdpauditError
+    from ldpaudit.files import user_data
+    from ldpaudit.report import comparison as report
+    from ldpaudit.studies import comparison
+    from ldpaudit.workers.worker_processes import Crew, Task
+
+    require_drawable(plot)
+    contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)
+    chosen = [each for each in comparison.contenders() if not only or each.stem in only]
+    if not chosen:
+        raise ValueError(f"compare --only needs a stem that compares, got {', '.join(only or [])}")
+    values = user_data.english(users, np.random.default_rng(seed)) if data is None else user_data.read(data, column)
+    rows, left = [], []
+    with progress("comparing", len(chosen)) as advance, Crew() as crew:
+        for each in chosen:
+            try:
+                # In a process of its own, so that the most memory that it ever held is this one's.
+                rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), _PATIENCE, pickled=True))))
+            except LdpauditError as error:
+                left.append(f"left out: {error}")
+            advance(str(each))
+    table = report.Leaderboard(contest, values.users, len(values.values), tuple(rows))
+    if plot is not None:
+        report.draw(table, plot)
+    if format is TableFormat.json:
+        say_json(report.as_data(table, left))
+        return
+    say(report.write(table, format))
+    for line in left:
+        note(line)
+
+
+def calibrate(
+    runs: Annotated[int, typer.Option(help="Audits per mechanism.", min=1)] = 1_000,
+    trials: Annotated[int, typer.Option(help="Samples per audit.", min=16)] = 2_000,
+    confidence: Annotated[float, typer.Option(help="Of each audit.")] = 0.95,
+    seed: SeedOption = 0,
+    format: FormatOption = Format.text,
+) -> None:
+    """Measure how often the installed auditor refutes true claims that are exactly tight."""
+    from ldpaudit.enclosure import show_down, show_up
+    from ldpaudit.studies import calibration
+
+    with progress("calibrating", len(calibration.CASES)) as advance:
+        rates = []
+        for rate in calibration.measure(runs=runs, trials=trials, confidence=confidence, seed=seed):
+            rates.append(rate)
+            advance(rate.name)
+    if format is Format.json:
+        say_json([{key: getattr(r, key) for key in calibration.Rate.__slots__} for r in rates])
+    for r in rates if format is Format.text else []:
+        interval = f"[{show_down(r.low, 3)}, {show_up(r.high, 3)}]"
+        say(f"{r.name}, {r.mode}: {r.refuted} of {r.runs} true claims refuted; rate in {interval}, stated {r.stated:.3g}")
+    raise typer.Exit(0 if all(r.low <= r.stated for r in rates) else 1)

@@ -21,13 +21,6 @@ class Format(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
-NoImportOption = Annotated[
-    bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
-]
-SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
-
-
 def whole(text: str) -> int:
     """An integer, of which any exact expression is one: 1e6, 2**20."""
     from ldpaudit.core.expression import parse
@@ -41,15 +34,28 @@ def whole(text: str) -> int:
     return int(number)
 
 
+def whole_number(help: str) -> Any:
+    """An option whose value is an integer, written as any exact expression."""
+    return typer.Option(parser=whole, metavar="<int>", help=help)
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
+NoImportOption = Annotated[
+    bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
 NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
+StemArgument = Annotated[str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)]
 ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
 ExpectFailsOption = Annotated[
     list[str] | None,
     typer.Option(help="A place, such as 'HKR12 Lemma 4.5', whose claim is known to fail here; repeatable."),
 ]
-StemArgument = Annotated[
-    str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)
-]
+ShuffleOption = Annotated[int | None, whole_number("Number of users whose views are shuffled.")]
+AggregateOption = Annotated[int | None, whole_number("Number of users whose views are summed.")]
+SubsampleOption = Annotated[int | None, whole_number("Population size: participants are drawn without replacement.")]
+RepeatOption = Annotated[int | None, whole_number("Number of repetitions.")]
+NeighboursOption = Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")]
 
 
 def files_in(given: list[Path], ending: str, needs: str) -> list[Path]:
@@ -72,10 +78,10 @@ def parameters_of(name: str, keys: bool = False) -> Iterator[None]:
         raise ValueError(f"{name}: {where}{error}") from None
 
 
-def pairs(texts: list[str], what: str = "a parameter", form: str = "key=value") -> dict[str, str]:
+def pairs(texts: list[str] | None, what: str = "a parameter", form: str = "key=value") -> dict[str, str]:
     """Values by their keys, from texts of this form, such as key=value."""
     found: dict[str, str] = {}
-    for text in texts:
+    for text in texts or []:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise ValueError(f"{what} needs the form {form}, got {text!r}")
@@ -85,7 +91,7 @@ def pairs(texts: list[str], what: str = "a parameter", form: str = "key=value") 
     return found
 
 
-def mechanism(name: str, parameters: list[str]) -> Any:
+def mechanism(name: str, parameters: list[str] | None) -> Any:
     """The mechanism, or the guarantee, of a name and key=value texts."""
     from ldpaudit import mechanisms, registry
     from ldpaudit.plan import Guarantee
@@ -96,18 +102,6 @@ def mechanism(name: str, parameters: list[str]) -> Any:
         return registry.construct(Guarantee, given) if kind == "guarantee" else registry.build(kind, variant, given)
 
 
-ShuffleOption = Annotated[
-    int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are shuffled.")
-]
-ChangeOption = Annotated[
-    str | None,
-    typer.Option(metavar="<int>,...", help="By how much one user changes each count: the parameter change of noise on counts."),
-]
-AggregateOption = Annotated[
-    int | None, typer.Option(parser=whole, metavar="<int>", help="Number of users whose views are summed.")
-]
-
-
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:
     """Check that views are not both shuffled and summed."""
     if shuffle is not None and aggregate is not None:
@@ -116,11 +110,11 @@ def require_one_view(shuffle: int | None, aggregate: int | None) -> None:
 
 def deployed(
     name: str,
-    parameters: list[str],
+    parameters: list[str] | None,
     shuffle: int | None,
     aggregate: int | None,
     subsample: int | None,
-    repeat: int | None,
+    repeat: int | None = None,
 ) -> Plan:
     """The plan of a mechanism: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
     import ldpaudit
@@ -131,13 +125,3 @@ def deployed(
     plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
     plan = plan if subsample is None else ldpaudit.Subsample(plan, subsample, shuffle or 1)
     return plan if repeat is None else ldpaudit.Repeat(plan, repeat)
-
-
-def settings(verb: str, stem: str, parameters: list[str] | None) -> list[tuple[str, Any]]:
-    """Settings of a stem with the commands that reproduce what is said of them."""
-    from ldpaudit.studies import literature
-
-    choose = literature.simulated if verb == "accuracy" else literature.settings
-    with parameters_of(stem):
-        chosen = choose(stem, pairs(parameters or []))
-    return [(literature.command(stem, each, verb), each) for each in chosen]

@@ -17,9 +17,9 @@ from ldpaudit.display.visible import visible, visible_json
 from ldpaudit.errors import ImplementationError
 
 
-def say(line: str = "") -> None:
-    """Print a line of results, or several."""
-    print(visible(line, kept="\n"))  # noqa: T201
+def say(*lines: str) -> None:
+    """Print lines of results; without any, an empty one."""
+    print(visible("\n".join(lines), kept="\n"))  # noqa: T201
 
 
 def say_json(data: Any) -> None:
@@ -37,17 +37,16 @@ def _finite(data: Any) -> Any:
 
 def require_every_letter() -> None:
     """Let streams of a locale that has few letters write the others as JSON does, in place of an error after the work is done."""
-    codecs.register_error("ldpaudit.escaped", _escaped)
+
+    def escaped(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+    codecs.register_error("ldpaudit.escaped", escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
             stream.reconfigure(errors="ldpaudit.escaped")
-
-
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    part = error.object[error.start : error.end]
-    return json.dumps(part)[1:-1], error.end
 
 
 def note(line: str) -> None:

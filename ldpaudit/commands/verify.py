@@ -36,27 +36,31 @@ def verify(
 
     docs/security.md says what that promises.
     """
+    from ldpaudit.core.strict_json import shown
+    from ldpaudit.version import __version__
+
     paths = files_in(certificates, ".json", "verify needs certificates in JSON")
     if proof:
-        raise typer.Exit(_without_ours(paths))
+        from ldpaudit.certificates import verify_certificate
+
+        program = [sys.executable, "-I", "-S", verify_certificate.__file__]  # which imports nothing of ours
+        done = subprocess.run([*program, *map(str, paths)], stdout=subprocess.PIPE, text=True, check=False)
+        say(done.stdout.rstrip("\n"))
+        raise typer.Exit(done.returncode)
     if certificates != paths or len(paths) > 1:
         if deployment is not None or signature is not None:
             raise ValueError(f"verify needs a single certificate with --deployment or --signature, got {len(paths)}")
         _verify_several(paths, key, resample, format)
     loaded = _signed(paths[0], key, signature)
     differences = _differences(loaded, deployment, resample)
-    _print(loaded, differences, format)
+    if differences and (theirs := loaded.versions.get("ldpaudit")) != __version__:
+        note(f"written by ldpaudit {shown(theirs, 20)}, checked by {__version__}: this may explain differences")
+    if format is Format.json:
+        say_json({"certificate": loaded.id, "digest": loaded.digest, "differences": differences})
+    else:
+        claims = f"{len(loaded.claims)} claim{'s' * (len(loaded.claims) != 1)}, verdict {loaded.verdict}"
+        say(*differences, f"{shown(loaded.id)}: {'stands' if not differences else 'does not stand'} ({claims})")
     raise typer.Exit(1 if differences else 0)
-
-
-def _without_ours(paths: list[Path]) -> int:
-    """Check the proofs in a process that imports nothing of ours: what it prints, and its exit code."""
-    from ldpaudit.certificates import verify_certificate
-
-    program = [sys.executable, "-I", "-S", verify_certificate.__file__]
-    done = subprocess.run([*program, *map(str, paths)], stdout=subprocess.PIPE, text=True, check=False)
-    say(done.stdout.rstrip("\n"))
-    return done.returncode
 
 
 def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
@@ -75,22 +79,18 @@ def _verify_several(paths: list[Path], key: Path | None, resample: bool, format:
     if format is Format.json:
         say_json([{"file": str(path), "certificate": name, "read": read, "differences": found} for path, name, found, read in rows])
     else:
-        _print_table(rows)
+        from rich.table import Table
+        from rich.text import Text
+
+        from ldpaudit.display.visible import visible
+
+        table = Table("file", "certificate", "is", box=None, pad_edge=False)
+        for path, name, found, read in rows:
+            said = "stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]
+            table.add_row(*(Text(visible(cell)) for cell in (str(path), name, said)))
+        console().print(table)
+        say(f"{sum(not found for _, _, found, _ in rows)} of {len(rows)} certificates stand")
     raise typer.Exit(2 if not all(row[3] for row in rows) else 1 if any(row[2] for row in rows) else 0)
-
-
-def _print_table(rows: list[tuple[Path, str, list[str], bool]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from ldpaudit.display.visible import visible
-
-    table = Table("file", "certificate", "is", box=None, pad_edge=False)
-    for path, name, found, read in rows:
-        said = "stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]
-        table.add_row(*(Text(visible(cell)) for cell in (str(path), name, said)))
-    console().print(table)
-    say(f"{sum(not found for _, _, found, _ in rows)} of {len(rows)} certificates stand")
 
 
 def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -> list[str]:
@@ -118,18 +118,3 @@ def _signed(path: Path, key: Path | None, signed: Path | None) -> Certificate:
     if key is not None:
         signature.require(content, signed or signature.beside(path), signature.public_key(key))
     return Certificate.from_json(decode(content, str(path)), str(path))
-
-
-def _print(loaded: Certificate, differences: list[str], format: Format) -> None:
-    from ldpaudit.core.strict_json import shown
-    from ldpaudit.version import __version__
-
-    if differences and (theirs := loaded.versions.get("ldpaudit")) != __version__:
-        note(f"written by ldpaudit {shown(theirs, 20)}, checked by {__version__}: this may explain differences")
-    if format is Format.json:
-        say_json({"certificate": loaded.id, "digest": loaded.digest, "differences": differences})
-        return
-    for line in differences:
-        say(line)
-    claims = f"{len(loaded.claims)} claim{'s' * (len(loaded.claims) != 1)}, verdict {loaded.verdict}"
-    say(f"{shown(loaded.id)}: {'stands' if not differences else 'does not stand'} ({claims})")

@@ -12,8 +12,8 @@ from rich.console import Console
 from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published
 from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.commands.claims import table
 from ldpaudit.commands.options import Format
-from ldpaudit.commands.table import table
 from ldpaudit.report.ledger import as_data, markdown, print_ledger
 from tests.helpers import fails_in_one_line, run
 

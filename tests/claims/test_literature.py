@@ -18,7 +18,7 @@ from benchmarks.literature import page
 from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.claim import Hypothesis
-from ldpaudit.commands.accuracy import accuracy
+from ldpaudit.commands.claims import accuracy
 from ldpaudit.commands.claims import claims as judged
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.frames import table

@@ -1,0 +1,173 @@
+"""What there is: ``ldpaudit mechanisms`` and ``deployments``, ``init``, a file to begin with, and ``schema``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.commands.options import Format, FormatOption, parameters_of
+from ldpaudit.commands.output import note, say, say_json
+
+if TYPE_CHECKING:
+    from ldpaudit.core.parameters import Parameter
+    from ldpaudit.files.deployment import Deployment
+
+
+def mechanisms(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="STEM or STEM:VARIANT: only this, with what each parameter means.", show_default=False),
+    ] = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """List the mechanisms with their parameters; of one stem, what each parameter means, its unit and range."""
+    from ldpaudit import mechanisms as known
+    from ldpaudit import registry
+
+    if name is not None:
+        _explain(name, format)
+        return
+    rows: list[tuple[str, str, str, list[str]]] = []
+    for stem in known.names():
+        for variant, owner in known.classes(stem).items():
+            made = registry.constructors(owner)
+            ways = [f"{name}: {', '.join(registry.parameters_of(make))}" for name, make in made.items()]
+            rows.append((f"{stem}:{variant}" if variant else stem, owner.title, known.source(stem), ways))
+    if format is Format.json:
+        say_json([{"name": n, "title": title, "from": source, "parameters": ways} for n, title, source, ways in rows])
+        return
+    for name, title, source, ways in rows:
+        say(f"{name}  {title}{'' if source == 'ldpaudit' else f'  (from {source})'}", *(f"    {way}" for way in ways))
+
+
+def _explain(name: str, format: Format) -> None:
+    """The classes of a stem, or the one that a variant names, with what their parameters mean."""
+    from ldpaudit import mechanisms as known
+    from ldpaudit import registry
+    from ldpaudit.core.parameters import of, summary
+
+    stem, variant = known.named(name)
+    with parameters_of(name):
+        one = registry.find(stem, variant)
+    classes = {variant: one} if variant else known.classes(stem)
+    rows = []
+    for variant, owner in classes.items():
+        makers = registry.constructors(owner)
+        ways = [(way, summary(makers[way]), parameters) for way, parameters in of(owner).items()]
+        rows.append((f"{stem}:{variant}" if variant else stem, owner, [*map(str, owner.relations)], ways))
+    if format is Format.json:
+        say_json([
+            {"name": name, "title": owner.title, "model": owner.model, "neighbours": neighbours, "constructors": [
+                {"name": way, "summary": said, "parameters": [*map(_fields, parameters)]} for way, said, parameters in ways
+            ]}
+            for name, owner, neighbours, ways in rows
+        ])  # fmt: skip
+        return
+    for name, owner, neighbours, ways in rows:
+        say(f"{name}  {owner.title}", f"    model {owner.model}; neighbours {', '.join(neighbours)}")
+        for way, said, parameters in ways:
+            say("", f"  {way}({', '.join(each.name for each in parameters)})", f"    {said}")
+            for each in parameters:
+                default = "" if each.default is None else f"by default {each.default}"
+                kind = ", ".join(part for part in (each.type, each.unit, each.range, default) if part)
+                say(f"    {each.name} : {kind}", f"        {each.words}")
+        say()
+
+
+def _fields(parameter: Parameter) -> dict[str, Any]:
+    shown = ("name", "type", "unit", "range", "default")
+    return {**{field: getattr(parameter, field) for field in shown}, "meaning": parameter.words}
+
+
+def deployments(
+    sources: Annotated[bool, typer.Option("--sources", help="Each claim with the words and places that support it.")] = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """List the bundled deployments, by the ids that `ldpaudit certify` takes."""
+    from ldpaudit.files import bundled
+    from ldpaudit.files.deployment import load
+
+    found = [load(bundled.FOLDER / f"{each}.toml") for each in bundled.ids()]
+    if format is Format.json:
+        say_json([_row(d, sources) for d in found])
+        return
+    widest = max(len(d.id) for d in found)
+    for d in found:
+        say("\n  ".join([d.id, *_sources(d)]) + "\n" if sources else f"{d.id:{widest}}  {d.title}")
+
+
+def _row(d: Deployment, sources: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": d.id, "title": d.title, "claims": [c.id for c in d.claims], "sources": [*d.sources]}
+    if sources:
+        row["sources"] = [each.model_dump(exclude_none=True) for each in d.cited] or [{"title": each} for each in d.sources]
+        row["status"] = d.status and d.status.model_dump(exclude_none=True)
+    return row
+
+
+def _sources(d: Deployment) -> list[str]:
+    """The status, each claim with what supports it, and what the mechanism is taken from."""
+    from ldpaudit.core.number import show
+
+    def saying(about: str) -> list[str]:
+        """The sources that say something, each with its words."""
+        found = []
+        for each in d.cited:
+            if about in each.supports:
+                quote = f': "{each.quote}"' if each.quote else ", without a quotation"
+                found.append(f"  {each}{quote}{f' (seen at {each.via})' if each.via else ''}")
+        return found
+
+    lines = [str(d.status or "Its status is not stated.")]
+    for claim in d.claims:
+        lines.append(f"{claim.id}: epsilon = {'?' if claim.epsilon is None else show(claim.epsilon)} per {claim.unit}")
+        lines += [f"  in words: {claim.source}"] * bool(claim.source) + saying(claim.id)
+    for about in ("mechanism", "status"):
+        lines += [about, *said] if (said := saying(about)) else []
+    return lines if d.cited else [*lines, *(f"  {each}" for each in d.sources)]
+
+
+def init(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them; without one, a few.", show_default=False),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, named in the first line for editors.")] = "",
+) -> None:
+    """Write a commented deployment file for a mechanism; it certifies as it stands."""
+    from ldpaudit import mechanisms, registry
+    from ldpaudit.files.starter import CHOICE, starter
+    from ldpaudit.files.whole import write_whole
+
+    if name is None:
+        if output is not None:
+            raise ValueError("init needs a STEM with --output")
+        widest = max(map(len, CHOICE))
+        say(*(f"{stem:{widest}}  {registry.find(stem).title}" for stem in CHOICE))
+        note("init needs one of these, or of the others that `ldpaudit mechanisms` lists")
+        return
+    with parameters_of(name):
+        text = starter(*mechanisms.named(name), schema)
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    if overwrite:
+        write_whole(output, text)
+    else:
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            with output.open("x", encoding="utf-8", newline="\n") as file:  # never in place of what came between a look and this
+                file.write(text)
+        except FileExistsError:
+            raise ValueError(f"{output}: already exists: needs another name, or --overwrite") from None
+    note(f"wrote {output}; to have it judged: ldpaudit certify {output}")
+
+
+def schema(name: Annotated[str, typer.Argument(help="deployment, gate, baseline or certificate.")] = "deployment") -> None:
+    """Print the JSON Schema of a kind of file, for editors and other programs."""
+    from ldpaudit.report.schema import schema as made
+
+    say_json(made(name))
