@@ -25,7 +25,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.plan import Plan, Repeat, Shuffle
-from ldpaudit.report import ledger as report
+from ldpaudit.report import tables as report
 
 MILLIONTH = Fraction(1, 10**6)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -20,7 +20,7 @@ from benchmarks import shuffled_boxes, shuffled_words, theorem_noise
 from benchmarks.experiment import exponent, options, say, times
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.report import ggkpv_tables as table_report
+from ldpaudit.report import counting as table_report
 from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies import ggkpv_tables
 
@@ -81,7 +81,7 @@ def tables(_: int) -> Iterator[str]:
         for s in theorem_noise.SETTINGS:
             lines = list(ggkpv_tables.lines(table, s, RUNS, 0))
             command = table_report.table_command(table, s, RUNS, 0)
-            yield "```text\n" + table_report.write(ggkpv_tables.TITLES[table], command, ggkpv_tables.DATA, lines) + "\n```\n"
+            yield "```text\n" + table_report.write_table(ggkpv_tables.TITLES[table], command, ggkpv_tables.DATA, lines) + "\n```\n"
 
 
 def hadamard_query(users: int, values: int) -> tuple[int, Callable[[], object]]:
@@ -139,7 +139,7 @@ def main() -> None:
     given = options(__doc__, users=10**6, only=[*SECTIONS], picture=Path)
     if given.picture:
         s, table = theorem_noise.SETTINGS[0], ggkpv_tables.ONE
-        table_report.draw(ggkpv_tables.TITLES[table], s, ggkpv_tables.regimes(table, s), given.picture)
+        table_report.draw_regimes(ggkpv_tables.TITLES[table], s, ggkpv_tables.regimes(table, s), given.picture)
     if given.only == [*SECTIONS]:
         print(HEAD)
     for name in given.only:

@@ -82,7 +82,7 @@ def account(
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
     if compare and given is not None:
         from ldpaudit.accountants.claims.published import published
-        from ldpaudit.report.published import as_data, print_comparison
+        from ldpaudit.report.tables import bound_as_data, print_comparison
 
         beside = published(plan, given, answer, relation)
     other = "" if given is None else f"{at}={six_digits(given)}"
@@ -90,7 +90,7 @@ def account(
         number = {} if given is None else {"at": at, "at_number": nearest(given), "at_exact": spelled(given)}
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
         claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
-        rows = {"published": [as_data(row) for row in beside]} if compare else {}
+        rows = {"published": [bound_as_data(row) for row in beside]} if compare else {}
         told = {} if readings else {"given": other}
         say_json({"plan": str(plan), "asked": asked, **told, **number, **values, **claim, **rows})
         return

@@ -124,7 +124,7 @@ def _write_pages(
     from ldpaudit.certificates import parallel
     from ldpaudit.certificates.proof import program
     from ldpaudit.files.whole import write_whole
-    from ldpaudit.report import html, index
+    from ldpaudit.report import html
 
     instead: dict[str, Mapping[str, Repair]] = {}
     if any(claim.proof for certificate in certificates for claim in certificate.claims):
@@ -138,7 +138,7 @@ def _write_pages(
     if any(certificate.id.casefold() == html.INDEX for certificate in certificates):
         note("needs a deployment whose id is not 'index' for a page over all of them: index.html is that deployment's")
     else:
-        write_whole(output / f"{html.INDEX}.html", index.index(certificates, before))
+        write_whole(output / f"{html.INDEX}.html", html.index(certificates, before))
     return instead
 
 

@@ -150,10 +150,10 @@ def table(
         raise ValueError(f"table needs one of {', '.join(COUNTING)} for parameters and --plot, got {name or 'no name'}")
     elif name == FIELD:
         from ldpaudit.accountants.claims.ledger import ledger
-        from ldpaudit.report import ledger as report
+        from ldpaudit.report import tables as report
 
         if format is Format.json:
-            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.as_data(each) for each in ledger()]})
+            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.chapter_as_data(each) for each in ledger()]})
         else:
             report.print_ledger(ledger(), console())
     elif name is not None:
@@ -173,7 +173,7 @@ def _counting(
 ) -> None:
     require_drawable(plot)
     from ldpaudit.registry import call
-    from ldpaudit.report import ggkpv_tables as report
+    from ldpaudit.report import counting as report
     from ldpaudit.studies import ggkpv_tables
     from ldpaudit.studies.counting_protocols import Setting
 
@@ -187,16 +187,16 @@ def _counting(
     if plot is not None:
         with progress("regimes", ggkpv_tables.steps(table)) as advance:
             regimes = ggkpv_tables.regimes(table, s, advance)
-        report.draw(title, s, regimes, plot)
+        report.draw_regimes(title, s, regimes, plot)
     if format is Format.json:
-        say_json(report.as_data(table, command, s, found))
+        say_json(report.table_as_data(table, command, s, found))
     else:
-        say(report.write(title, command, ggkpv_tables.DATA, found))
+        say(report.write_table(title, command, ggkpv_tables.DATA, found))
 
 
 def _printed(name: str, format: Format) -> None:
     from ldpaudit.accountants.claims import tables as judged
-    from ldpaudit.report import rows
+    from ldpaudit.report import tables as report
     from ldpaudit.studies import tables
 
     if name not in tables.names():
@@ -207,9 +207,9 @@ def _printed(name: str, format: Format) -> None:
             checked.append(each)
             advance()
     if format is Format.json:
-        say_json({"name": chosen.name, "source": chosen.source, "rows": [rows.as_data(c) for c in checked]})
+        say_json({"name": chosen.name, "source": chosen.source, "rows": [report.row_as_data(c) for c in checked]})
     else:
-        rows.print_table(chosen, checked, console())
+        report.print_table(chosen, checked, console())
 
 
 def limit(

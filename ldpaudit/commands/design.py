@@ -101,7 +101,7 @@ def design(
 
 def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
     from ldpaudit.registry import call
-    from ldpaudit.report import frequencies as report
+    from ldpaudit.report import counting as report
     from ldpaudit.studies import frequencies
 
     def sizes(users: int, values: int) -> tuple[int, int]:
@@ -111,14 +111,14 @@ def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
         users, values = call(sizes, given)
     found = frequencies.any_messages(goal, users, values)
     if format is Format.json:
-        say_json(report.as_data(goal, users, values, found))
+        say_json(report.frequencies_as_data(goal, users, values, found))
     else:
-        say(report.write(goal, users, values, found))
+        say(report.write_frequencies(goal, users, values, found))
 
 
 def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
     from ldpaudit.registry import call
-    from ldpaudit.report import sums as report
+    from ldpaudit.report import counting as report
     from ldpaudit.studies import sums
 
     def known_to(error: Fraction, values: int, aggregators: int = 2) -> tuple[Fraction, int, int]:
@@ -135,9 +135,9 @@ def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
             users, values, aggregators = call(summed, given)
             found = sums.least_noise(goal, users, values, aggregators)
     if format is Format.json:
-        say_json(report.as_data(goal, values, found))
+        say_json(report.sums_as_data(goal, values, found))
     else:
-        say(report.write(goal, values, found))
+        say(report.write_sums(goal, values, found))
 
 
 def _delta(found: Answer, delta: Enclosure) -> str:

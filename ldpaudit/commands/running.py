@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,8 +61,8 @@ def run(
     Anything else is an error that names the file, and the line where there are lines.
     """
     from ldpaudit.core.partitions import Partition
+    from ldpaudit.files.user_data import text_of
     from ldpaudit.files.whole import write_whole
-    from ldpaudit.report import found as report
     from ldpaudit.workers import runs, shards
     from ldpaudit.workers.experiment import Execution
 
@@ -68,27 +70,37 @@ def run(
         raise ValueError("run needs --data FOLDER or --data FILE, got none")
     if dask is not None and workers != 1:
         raise ValueError("run needs --workers or --dask, got both")
-    m, partition = mechanism(name, parameters or []), shards.shards(data, column, counts, end)
+    m, partition = mechanism(name, parameters), shards.shards(data, column, counts, end)
     if numbered:
         partition = Partition(tuple(map(shards.Numbered, partition.parts)))
     with ExitStack() as stack:
         advance = stack.enter_context(progress("counting users"))
         executor = _executor(workers, dask, stack)
         told = Execution(executor, checkpoint, lambda parts, rounds: advance(f"{parts} answers, {rounds:.2f} rounds"))
-        found = report.listed(runs.run(m, partition, seed, told))
-    found = report.spelled(found) if numbered else found
+        found = _listed(runs.run(m, partition, seed, told))
+    if numbered:  # pairs of a number and its users, or numbers: the words of which they are the first bytes
+        found = [[text_of(each[0]), *each[1:]] if isinstance(each, list) else each for each in found]
     told_of = {} if seed is None else {"seed": seed}
     data_found = {"system": str(m), "simulation": seed is not None, **told_of, "found": found}
     if output is not None:
-        write_whole(output, report.as_json(data_found))
+        write_whole(output, json.dumps(data_found, indent=1, ensure_ascii=False) + "\n")
     if format is Format.json:
         say_json(data_found)
         return
     if seed is not None:
         say(f"simulation: whoever knows the seed, {seed}, can draw every coin again; leave --seed out to deploy")
-    say(f"{m}: {len(found)} found")
-    for line in report.lines(found):
-        say(line)
+    say(f"{m}: {len(found)} found", *("  ".join(map(str, x)) if isinstance(x, list) else str(x) for x in found))
+
+
+def _listed(found: Any) -> list[Any]:
+    """Plain data: values in their order, or pairs of a value and its number, most frequent first; of a table its rows."""
+    import numpy as np
+
+    if isinstance(found, Mapping):
+        return [[value, number] for value, number in found.items()]
+    if isinstance(found, frozenset):
+        return [list(each) if isinstance(each, tuple) else each for each in sorted(found)]
+    return list(np.asarray(found).tolist())
 
 
 def _executor(workers: int, dask: str | None, stack: ExitStack) -> Any:

@@ -91,7 +91,11 @@ class TableFormat(StrEnum):
         own, ours = [_cells(r) for r in several if not r.variant], [_cells(r) for r in several if r.variant]
         match self:
             case TableFormat.json:
-                return json.dumps([_row_as_data(row) for row in several], indent=2)
+                data = ({field.name: getattr(r, field.name) for field in dataclasses.fields(r)} for r in several)
+                failures = (r.failure and dataclasses.asdict(r.failure) for r in several)
+                standings = ([each.name.lower() for each in r.standings] for r in several)
+                read = zip(data, failures, standings, strict=True)
+                return json.dumps([{**row, "failure": f, "standings": s} for row, f, s in read], indent=2)
             case TableFormat.csv:
                 kinds = [("claim", own), ("variant", ours)]
                 return csv_of([("kind", *CLAIMS), *((kind, *cells) for kind, table in kinds for cells in table)])
@@ -102,12 +106,6 @@ class TableFormat(StrEnum):
 
 
 Cells: TypeAlias = tuple[str, ...]
-
-
-def _row_as_data(row: Row) -> dict[str, Any]:
-    data = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-    said = {"failure": row.failure and dataclasses.asdict(row.failure), "standings": [each.name.lower() for each in row.standings]}
-    return data | said
 
 
 def _cells(r: Row) -> Cells:

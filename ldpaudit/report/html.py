@@ -1,21 +1,22 @@
-"""A certificate as one HTML page that needs nothing else; what it shows beside the record is derived from the record."""
+"""A certificate as one HTML page, and one page over all of a run: nothing is loaded, all is derived from the record."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import unified_diff
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.display import pictures
 from ldpaudit.display.markup import escape as escape
 from ldpaudit.display.markup import table
+from ldpaudit.enclosure import Enclosure
 from ldpaudit.files.deployment import cited
-from ldpaudit.report import drawing
-from ldpaudit.report.changes import changes, deployment_lines
 from ldpaudit.report.style import STYLE
-from ldpaudit.report.text import sight
-from ldpaudit.report.words import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence
+from ldpaudit.report.text import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence, sight, summary
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
 INDEX = "index"
 """The name of the page over all deployments of a run."""
+_OF_A_CLAIM = (
+    ("verdict", "verdict"), ("claim", "claimed"), ("certified epsilon", "certified"), ("measured epsilon", "measured"),
+    ("plan", "plan"), ("relation", "neighbours"),
+)  # fmt: skip
+_OF_THE_RUN = (
+    ("the seed", "seed"), ("the number of views", "trials"), ("the confidence", "confidence"), ("the issuer", "issuer"),
+)  # fmt: skip
+"""What may change between two certificates, in words, and the fields that say it."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser is told, should anything ask for more than the page itself."""
 
@@ -50,7 +59,6 @@ def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, be
             "" if before is None else _since(before, certificate),
             _meanings(certificate),
             _again(certificate),
-            _footer(certificate),
         )),
     )  # fmt: skip
 
@@ -103,9 +111,9 @@ def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
     if risk and claim.assumptions:
         risk = f"If the assumption is true, {risk[0].lower()}{risk[1:]}"
     meaning = f"<p>{chances(risk)}</p>" if risk else ""
-    pictures = f"{drawing.curve(claim, exhibit.curve) if exhibit else ''}{drawing.tightening(claim)}"
+    pictures = f"{curve(claim, exhibit.curve) if exhibit else ''}{tightening(claim)}"
     return f"""<section class="claim"><h2>{escape(claim.id)} {badge(claim.verdict, claim.outcome)}</h2>
-<p>{escape(plain(claim))}</p>{meaning}{drawing.line(claim)}
+<p>{escape(plain(claim))}</p>{meaning}{epsilon_line(claim)}
 <h3>Why</h3><p>{escape(sentence(claim.reason))}{escape(sight(claim))}</p>{_instead(exhibit)}<div class="pictures">{pictures}</div>
 <h3>What it rests on</h3><dl>{"".join(f"<dt>{term}</dt><dd>{text}</dd>" for term, text in _facts(claim))}</dl></section>
 """
@@ -214,8 +222,9 @@ it.</p></section>
 
 
 def _again(certificate: Certificate) -> str:
-    """How to reproduce it."""
+    """How to reproduce it, and with which versions."""
     name = escape(certificate.id)
+    versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
     settings = f"--seed {certificate.seed} --trials {certificate.trials} --confidence {certificate.confidence!r}"
     return f"""<section><h2>How to reproduce it</h2>
 <p>Save the deployment file below as <code>{name}.toml</code>, with the versions named at the end of this page:</p>
@@ -225,7 +234,9 @@ ldpaudit verify {name}.json --resample</pre>
 <p>The first command makes the certificate again; the second recomputes everything except the samples; the third also draws the
 samples again, and runs the code that the file names, if any.</p>{_without_us(certificate)}
 <h3>The deployment file</h3><pre>{escape(certificate.deployment)}</pre></section></main>
-"""
+<footer><p>seed {certificate.seed}, {certificate.trials} views per claim, confidence {certificate.confidence:g};
+{escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
+beside this page. Only the JSON counts: anybody can edit a page.</p></footer>"""
 
 
 def _without_us(certificate: Certificate) -> str:
@@ -241,8 +252,94 @@ and shares no line with what made them:</p><pre>python -I -S verify_certificate.
 <p class="small">Its SHA-256 is <code>{hashlib.sha256(content).hexdigest()}</code>, {content.count(10)} lines.</p>"""
 
 
-def _footer(certificate: Certificate) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in certificate.versions.items())
-    return f"""<footer><p>seed {certificate.seed}, {certificate.trials} views per claim, confidence {certificate.confidence:g};
-{escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
-beside this page. Only the JSON counts: anybody can edit a page.</p></footer>"""
+def changes(before: Certificate, now: Certificate) -> list[str]:
+    """What changed since the previous certificate, each in a sentence; nothing where both say the same."""
+    old, new = ({claim.id: claim for claim in each.claims} for each in (before, now))
+    found = [f"{name} is no longer claimed" for name in old if name not in new]
+    found += [f"{name} is new: {claim.verdict}" for name, claim in new.items() if name not in old]
+    for name in (name for name in new if name in old):
+        for what, field in _OF_A_CLAIM:
+            if (was := getattr(old[name], field)) != (is_ := getattr(new[name], field)):
+                found.append(f"{name}: its {what} was {was} and is {is_}")
+    settings = [(what, getattr(before, field), getattr(now, field)) for what, field in _OF_THE_RUN]
+    settings += [(f"the version of {name}", before.versions.get(name), version) for name, version in now.versions.items()]
+    for what, *both in settings:
+        was, is_ = ("none" if value in (None, "") else str(value) for value in both)
+        if both[0] != both[1]:
+            found.append(f"{what} was {was} and is {is_}")
+    return found
+
+
+def deployment_lines(before: Certificate, now: Certificate) -> list[str]:
+    """The lines of the deployment file that went (-) and that came (+)."""
+    lines = unified_diff(before.deployment.splitlines(), now.deployment.splitlines(), lineterm="", n=0)
+    return [line for line in list(lines)[2:] if not line.startswith("@@")]
+
+
+def index(certificates: Sequence[Certificate], before: Mapping[str, Certificate] | None = None) -> str:
+    """The overall verdict first, then each deployment with its own, worst first.
+
+    ``certificates``: of one run; at least one; ``before``: certificates before, by id; None where none are compared
+    with.
+    """
+    worst = min((c.verdict for c in certificates), key=list(Outcome).index)
+    claims = [claim for certificate in certificates for claim in certificate.claims]
+    said = "".join(f"<p>{escape(line)}</p>" for line in summary(certificates)[1:])
+    ordered = sorted(certificates, key=lambda c: list(Outcome).index(c.verdict))
+    words = "".join(f"<dt>{SIGNS[o]} {o}</dt><dd>{meaning}</dd>" for o, meaning in VERDICTS.items())
+    several = f"Privacy certificates of {len(certificates)} deployments"
+    title = several if len(certificates) > 1 else "Privacy certificate of one deployment"
+    return whole(
+        title,
+        f"""<header><h1>{title}</h1>
+<p class="id">{" &middot; ".join(dict.fromkeys(filter(None, map(issued, certificates))))}</p>
+<div class="overall {worst}"><p class="word {worst}">{SIGNS[worst]} {worst}</p><p>{OVERALL[worst]} {overall(claims)}</p></div>{said}
+</header><main>{"".join(_deployment(each, before) for each in ordered)}
+<section><h2>What the words mean</h2><dl>{words}</dl></section></main>
+""",
+    )
+
+
+def _deployment(certificate: Certificate, before: Mapping[str, Certificate] | None) -> str:
+    rows = "".join(
+        f"<li>{badge(claim.verdict, str(claim.verdict))} {escape(claim.id)}: {escape(plain(claim))}</li>"
+        for claim in certificate.claims
+    )
+    since = ""
+    if before is not None:
+        found = changes(before[certificate.id], certificate) if certificate.id in before else []
+        said = f"Since the previous certificate: {'; '.join(found)}." if found else (
+            "Nothing changed since the previous certificate." if certificate.id in before else "There is no previous certificate."
+        )  # fmt: skip
+        since = f'<p class="small">{escape(said)}</p>'
+    name = escape(certificate.id)
+    return f"""<section><h2><a href="{name}.html">{escape(certificate.title)}</a></h2>
+<ul class="plain">{rows}</ul>{since}</section>
+"""
+
+
+def epsilon_line(claim: ClaimRecord) -> str:
+    """What is certified, measured and claimed, on the line of epsilon."""
+    known = (claim.enclosure.low, claim.enclosure.high) if claim.enclosure else None
+    how = "assumed" if claim.assumptions else "certified"
+    return pictures.line(known, claim.evidence.epsilon_lower if claim.evidence else None, _claimed(claim), how)
+
+
+def curve(claim: ClaimRecord, points: Sequence[tuple[float, Enclosure]]) -> str:
+    """The privacy profile, and the claim."""
+    epsilon, delta = _claimed(claim), claim.delta_number or 0.0
+    ends = [(at, found.low, found.high) for at, found in points]
+    return pictures.curve(ends, None if epsilon is None else (epsilon, delta), f"Privacy profile of {claim.id}", delta)
+
+
+def tightening(claim: ClaimRecord) -> str:
+    """The samples' bound at the looks of a sequential audit."""
+    evidence = claim.evidence.read() if claim.evidence else None
+    if evidence is None or evidence.trajectory is None:
+        return ""
+    looks = [(look.trials, look.epsilon_lower) for look in evidence.trajectory.looks]
+    return pictures.tightening(looks, _claimed(claim), f"Bound of the samples of {claim.id} as it tightened", evidence.tightened)
+
+
+def _claimed(claim: ClaimRecord) -> float | None:
+    return None if claim.epsilon is None else float(Fraction(claim.epsilon))

@@ -14,7 +14,7 @@ from ldpaudit.accountants.claims.published import Published
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.commands.claims import table
 from ldpaudit.commands.options import Format
-from ldpaudit.report.ledger import as_data, markdown, print_ledger
+from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from tests.helpers import fails_in_one_line, run
 
 NAMED = ("DRV10", "KOV15", "BS16", "M17", "EFMRTT19", "BBGN19", "FMT21", "cpSGD", "BC22", "BBG18", "HKR12", "TrieHH", "GGKPV19")
@@ -59,7 +59,7 @@ def test_the_edges_are_where_hypotheses_are_not_met() -> None:
 def test_a_page_and_a_program_read_the_same_verdicts() -> None:
     page = markdown(ledger())
     for chapter in ledger():
-        data = as_data(chapter)
+        data = chapter_as_data(chapter)
         assert f"### {chapter.title}" in page
         assert [each["standing"] for each in data["formulas"][0].values()] == [
             row.standing.name.lower() for row in chapter.formulas[0].found

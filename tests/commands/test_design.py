@@ -9,7 +9,7 @@ from fractions import Fraction
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
-from ldpaudit.report import frequencies as report
+from ldpaudit.report import counting as report
 from ldpaudit.studies.design import Goal
 from ldpaudit.studies.frequencies import Protocol
 from tests.helpers import fails_in_one_line, run
@@ -61,7 +61,7 @@ def test_protocols_that_count_values_are_listed_the_least_error_first() -> None:
 def test_protocols_that_count_values_are_data_too() -> None:
     goal, error = Goal(Fraction(1), Fraction(1, 1000)), Enclosure(0.0, 12.5, Rigour.INTERVAL, "a bound")
     protocol = Protocol(Shuffle(KaryRandomizedResponse(4, Fraction(1, 2)), 100), error, Fraction(1), 2)
-    assert json.loads(json.dumps(report.as_data(goal, 100, 4, [protocol]))) == {
+    assert json.loads(json.dumps(report.frequencies_as_data(goal, 100, 4, [protocol]))) == {
         "epsilon": 1.0, "delta": 0.001, "users": 100, "values": 4,
         "protocols": [{
             "plan": "Shuffle(KaryRandomizedResponse(k=4, p=1/2), users=100)", "messages": 1.0, "bits a message": 2,

@@ -21,8 +21,7 @@ from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import loads
 from ldpaudit.report import html
-from ldpaudit.report.text import sight, summary
-from ldpaudit.report.words import plain
+from ldpaudit.report.text import plain, sight, summary
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT
 

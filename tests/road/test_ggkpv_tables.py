@@ -16,7 +16,7 @@ import pytest
 
 from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.report import ggkpv_tables as report
+from ldpaudit.report import counting as report
 from ldpaudit.studies import ggkpv_tables
 from ldpaudit.studies.counting_protocols import (
     COUNT_MIN,
@@ -235,7 +235,7 @@ def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_lar
             assert own["value"] == 0 < row["at least"]["value"], "limits of one message exclude nothing at a million users"
             assert row["at least"]["command"].startswith("ldpaudit limit central.error")
             assert "shuffled=1" in own["command"]
-    page = report.write("", "", "", list(lines(ONE, SETTINGS[0], 0, 0)))
+    page = report.write_table("", "", "", list(lines(ONE, SETTINGS[0], 0, 0)))
     assert page.count("4 (0)") == 4
 
 
@@ -259,14 +259,14 @@ def test_regimes_are_shown_till_the_square_of_the_number_of_values_is_passed() -
 
 def test_the_picture_shows_lines_limits_and_crossings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    from ldpaudit.report import ggkpv_tables as report
+    from ldpaudit.report import counting as report
 
     users, late = (10, 100, 1000, 10_000), replace(a_curve(VECTORS[0], lambda n: 2 * n**0.5), least_users=50)
     curves = (late, a_curve(VECTORS[1], lambda n: n**0.5), a_curve(DRAWS[1], lambda _: 20.0))
     found = Regimes(users, curves, {Model.one_message: (0.0, 1.0, 2.0, 2.0), Model.central: (0.0, 1.0, 2.0, 2.0)})
     shown: list[str] = []
     monkeypatch.setattr(report, "save", lambda figure, _: shown.extend(texts(figure)))
-    report.draw("title", SMALL, found, tmp_path / "regimes.svg")
+    report.draw_regimes("title", SMALL, found, tmp_path / "regimes.svg")
     assert "randomized response below\nRAPPOR: n = 4e+02" in shown
     assert "RAPPOR exists,\nq < 1/2: n = 50" in shown
     assert {"RAPPOR, closed form", "RAPPOR, certified", "at least, one message, central"} <= set(shown)

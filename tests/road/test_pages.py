@@ -19,11 +19,10 @@ from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.files.deployment import loads
-from ldpaudit.report import drawing, html
-from ldpaudit.report.changes import changes, deployment_lines
-from ldpaudit.report.index import index
+from ldpaudit.report import html
+from ldpaudit.report.html import changes, deployment_lines, index
 from ldpaudit.report.style import STYLE
-from ldpaudit.report.words import NEIGHBOURS, VERDICTS, plain, relation
+from ldpaudit.report.text import NEIGHBOURS, VERDICTS, plain, relation
 from tests.road.test_deployment import CITED
 
 FILE = """\
@@ -240,7 +239,7 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
     looks = [LookRecord(trials=n, measured=n, guesses=n, right=n, epsilon_lower=e) for n, e in drawn]
     seen = claim.evidence.trajectory.model_copy(update={"looks": tuple(looks)})
     evidence = claim.evidence.model_copy(update={"trajectory": seen, "epsilon_lower": 0.5, "mode": Mode.SEQUENTIAL})
-    picture = drawing.tightening(claim.model_copy(update={"evidence": evidence, "epsilon": "1/4"}))
+    picture = html.tightening(claim.model_copy(update={"evidence": evidence, "epsilon": "1/4"}))
     (line,) = re.findall(r'class="tightening" d="M ([^"]+)"', picture)
     (x0, y0), (x1, y1), (x2, y2) = [tuple(map(float, place.split())) for place in line.split(" L ")]
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11)
@@ -248,7 +247,7 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
     assert f'class="claim" d="M {x0:.0f} {y1:.1f} H' in picture
     assert "The last one is the measured bound, 0.5." in picture
     assert "All of these bounds hold together, with confidence 0.999" in picture
-    assert drawing.tightening(claim) in full()
+    assert html.tightening(claim) in full()
 
 
 def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
@@ -259,7 +258,7 @@ def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
     unseen = tuple(look.model_copy(update={"epsilon_lower": 0.0}) for look in seen.looks)
     for other in (None, seen.model_copy(update={"looks": seen.looks[:1]}), seen.model_copy(update={"looks": unseen})):
         evidence = claim.evidence.model_copy(update={"trajectory": other})
-        assert drawing.tightening(claim.model_copy(update={"evidence": evidence})) == ""
+        assert html.tightening(claim.model_copy(update={"evidence": evidence})) == ""
 
 
 def test_a_picture_of_a_profile_never_rises_and_its_numbers_stay_inside() -> None:
@@ -280,7 +279,7 @@ def test_a_picture_of_a_profile_never_rises_and_its_numbers_stay_inside() -> Non
 def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
     points = tuple((e, Enclosure(d / 2, d, Rigour.INTERVAL, "")) for e, d in ((0.0, 1.0), (1.0, 0.1), (2.0, 0.01), (3.0, 0.001)))
     claim = made().claims[0].model_copy(update={"epsilon": "3/2", "delta": "1/100", "delta_number": 0.01})
-    picture = drawing.curve(claim, points)
+    picture = html.curve(claim, points)
     (line,) = re.findall(r'class="certified" d="M ([^"]+)"', picture)
     places = [tuple(map(float, place.split())) for place in line.split(" L ")]
     assert all(a[1] - b[1] == pytest.approx(places[0][1] - places[1][1], abs=0.11) for a, b in pairwise(places))

@@ -1,4 +1,4 @@
-"""The tables of frequency estimation with numbers, for people and programs, and their regimes as a picture."""
+"""Protocols that count values, and ways of adding noise to sums, for people and programs; GGKPV's tables, and their picture."""
 
 from __future__ import annotations
 
@@ -11,10 +11,63 @@ from ldpaudit.report.claims import text_of
 from ldpaudit.report.plot import new_figure, save
 
 if TYPE_CHECKING:
+    from ldpaudit.enclosure import Enclosure
     from ldpaudit.studies.counting_protocols import Setting
+    from ldpaudit.studies.design import Goal
+    from ldpaudit.studies.frequencies import Protocol
     from ldpaudit.studies.ggkpv_tables import Limit, Line, Point, Regimes
+    from ldpaudit.studies.sums import Noisy
 
-HEAD = ("model", "protocol", "noise", "", "messages", "bits a user", "reads", "at most", "measured", "at least", "paper")
+FREQUENCIES = ("error at most", "messages", "bits a message", "deployed")
+_OF_FREQUENCIES = (
+    "error at most: bound of the expected largest error of all values, for any data; in users. messages: per user, on average."
+)
+SUMS = ("error at most", "users", "added by", "certified")
+_OF_SUMS = """\
+error at most: largest standard deviation of an estimated count, whatever the data; in users.
+Noise of aggregators: each adds it, one is trusted, and the error is that of all together."""
+
+
+def write_frequencies(goal: Goal, users: int, values: int, found: Sequence[Protocol]) -> str:
+    """Protocols as text, the one with the least bound of its error first."""
+    title = f"{values:,} values counted among {users:,} users, each protocol with the least noise found that keeps {goal}"
+    cells = [(show_up(p.error.high, 4), f"{float(p.messages):.4g}", f"{p.bits:,}", str(p.plan)) for p in found]
+    return "\n".join([title, *text_of([FREQUENCIES, *cells]), _OF_FREQUENCIES])
+
+
+def frequencies_as_data(goal: Goal, users: int, values: int, found: Iterable[Protocol]) -> dict[str, Any]:
+    """Protocols for JSON."""
+    rows = [
+        {"plan": str(p.plan), "messages": float(p.messages), "bits a message": p.bits, "error": _error(p.error)} for p in found
+    ]
+    return {**_promise(goal), "users": users, "values": values, "protocols": rows}
+
+
+def write_sums(goal: Goal, values: int, found: Sequence[Noisy]) -> str:
+    """Ways of adding noise as text."""
+    title = f"{values:,} values counted by a sum, each way with the least noise found that keeps {goal}"
+    who = [f"each of {way.parties} aggregators" if way.parties else "clients" for way in found]
+    cells = [(show_up(x.error.high, 4), f"{x.users:,}", by, str(x.plan)) for x, by in zip(found, who, strict=True)]
+    return "\n".join([title, *text_of([SUMS, *cells]), _OF_SUMS])
+
+
+def sums_as_data(goal: Goal, values: int, found: Iterable[Noisy]) -> dict[str, Any]:
+    """Ways of adding noise for JSON."""
+    rows = [
+        {"plan": str(way.plan), "users": way.users, "aggregators": way.parties, "error": _error(way.error)} for way in found
+    ]
+    return {**_promise(goal), "values": values, "ways": rows}
+
+
+def _promise(goal: Goal) -> dict[str, float]:
+    return {"epsilon": float(goal.epsilon), "delta": float(goal.delta)}
+
+
+def _error(error: Enclosure) -> dict[str, Any]:
+    return {"high": error.high, "rigour": error.rigour.name, "source": error.source}
+
+
+TABLE = ("model", "protocol", "noise", "", "messages", "bits a user", "reads", "at most", "measured", "at least", "paper")
 _DIGITS = 4
 _COLOURS = ("#1d5fa8", "#b3261e", "#2e7d32", "#8e44ad", "#c77700")
 _MARKERS = {"local": "v", "one message": "s", "many messages": "^", "central": "o"}
@@ -34,12 +87,16 @@ def table_command(table: str, s: Setting, runs: int, seed: int) -> str:
     return f"ldpaudit table {table} {s.named} --runs {runs} --seed {seed}"
 
 
-def write(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
+def write_table(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
     """As text: the table, what its columns mean, and the commands behind its cells."""
-    table = text_of([HEAD, *map(_cells, lines)])
+    table = text_of([TABLE, *map(_cells, lines)])
     lacking = ((each.protocol, each.least_users) for each in lines if each.system is None)
     missing = [f"infeasible: {p.name}, {p.origin}, {p.needs}: from n = {users:,} on" for p, users in lacking]
-    return "\n".join([title, f"$ {command}", *table, *missing, "", *_notes(data, lines), "", *_commands(lines)])
+    often = max((float(each.system.exceeded) for each in lines if each.system), default=0.0)
+    runs = max((each.measured.runs for each in lines if each.measured), default=0)
+    starred = f"; with *, except with probability {show_up(often, 2)}" if often else ""
+    notes = [note.format(starred=starred, runs=runs, data=data) for note in _NOTES]
+    return "\n".join([title, f"$ {command}", *table, *missing, "", *notes, "", *_commands(lines)])
 
 
 def _cells(line: Line) -> tuple[str, ...]:
@@ -51,19 +108,9 @@ def _cells(line: Line) -> tuple[str, ...]:
         return p.model, p.name, "-", p.origin, "-", "-", "-", "infeasible", "-", limit, line.paper
     most = show_up(system.error.high, _DIGITS) + ("*" if system.exceeded else "")
     told = f"{measured.mean:.4g} +- {measured.standard_error:.2g}" if measured else "-"
-    counts = (_count(each) for each in (system.messages, system.bits_a_user, system.reads))
+    large = [float(each) for each in (system.messages, system.bits_a_user, system.reads)]
+    counts = [f"{each:,.0f}" if each >= 1000 else f"{each:.4g}" for each in large]
     return p.model, p.name, system.noise, p.origin, *counts, most, told, limit, line.paper
-
-
-def _count(value: Any) -> str:
-    return f"{float(value):,.0f}" if value >= 1000 else f"{float(value):.4g}"
-
-
-def _notes(data: str, lines: Sequence[Line]) -> list[str]:
-    often = max((float(each.system.exceeded) for each in lines if each.system), default=0.0)
-    runs = max((each.measured.runs for each in lines if each.measured), default=0)
-    starred = f"; with *, except with probability {show_up(often, 2)}" if often else ""
-    return [note.format(starred=starred, runs=runs, data=data) for note in _NOTES]
 
 
 def _commands(lines: Iterable[Line]) -> list[str]:
@@ -77,9 +124,9 @@ def _commands(lines: Iterable[Line]) -> list[str]:
     return [*noise, *(f"at least, {', '.join(models)}: {command}" for command, models in limits.items())]
 
 
-def as_data(table: str, command: str, s: Setting, lines: Iterable[Line]) -> dict[str, Any]:
+def table_as_data(table: str, command: str, s: Setting, lines: Iterable[Line]) -> dict[str, Any]:
     """For JSON; every cell with the command that prints its number."""
-    setting = {"n": s.users, "B": s.values, "epsilon": float(s.goal.epsilon), "delta": float(s.goal.delta)}
+    setting = {"n": s.users, "B": s.values, **_promise(s.goal)}
     return {"name": table, "command": command, **setting, "rows": [_row(each, command) for each in lines]}
 
 
@@ -111,7 +158,7 @@ def _limit(limit: Limit) -> dict[str, Any]:
     return {"value": limit.error.low, "source": limit.error.source, "command": limit.command}
 
 
-def draw(title: str, s: Setting, found: Regimes, path: Path) -> None:
+def draw_regimes(title: str, s: Setting, found: Regimes, path: Path) -> None:
     """Errors and bits a user over the number of users: dashed in closed form, solid certified, dotted what nothing beats.
 
     Raises LdpauditError where matplotlib is missing; DeploymentError where the path has another ending or cannot be
