@@ -35,8 +35,7 @@ def require(theorem: str, hypotheses: Iterable[Hypothesis], found: str) -> None:
             raise ValueError(f"{theorem} needs {each.sentence}, got {found}")
 
 
-LARGEST = 10**18
-"""Nats, above which no claim says anything; floats end at 2**1024."""
+LARGEST = 10**18  # nats, above which no claim says anything; floats end at 2**1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 SECRET_BYTES = 32
-BLOCK = 1 << 14
-"""Bytes that are made at a time: a multiple of 8."""
-_FEW = 32
-"""Numbers below which numpy asks one by one, as fast as blocks are cut."""
+BLOCK = 1 << 14  # bytes that are made at a time: a multiple of 8
+_FEW = 32  # numbers below which numpy asks one by one, as fast as blocks are cut
 _WORDS = {np.dtype(np.int64): 1 << 63, np.dtype(np.uint64): 1 << 64}
 """Types whose integers are cut from blocks, and where they end."""
 
-_NAME = b"BitGenerator"
-"""Kept: a capsule keeps no copy."""
+_NAME = b"BitGenerator"  # kept: a capsule keeps no copy
 
 _Word, _Half, _Real = (ctypes.CFUNCTYPE(kind) for kind in (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double))
 

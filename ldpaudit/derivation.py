@@ -25,11 +25,9 @@ from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 
-PRECISION = 512
-"""Bits of the sum of the proved terms: ten times those of the floats to which it is rounded."""
+PRECISION = 512  # bits of the sum of the proved terms: ten times those of the floats to which it is rounded
 
-_MOST_INPUTS, _MOST_ENTRIES = 1 << 12, 1 << 20
-"""Of a law that is proved entry by entry: some seconds."""
+_MOST_INPUTS, _MOST_ENTRIES = 1 << 12, 1 << 20  # of a law that is proved entry by entry: some seconds
 
 Term: TypeAlias = tuple[Fraction, Fraction, bool]
 """(times, value, nats): ``times * value`` where nats is set, otherwise ``times * log(value)``."""

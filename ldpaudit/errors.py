@@ -10,8 +10,7 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxfrozenset = _SHORT.
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 1000
 
 
-MOST_SHOWN = 1000
-"""Characters of an input that an error shows."""
+MOST_SHOWN = 1000  # characters of an input that an error shows
 
 
 def shown(value: object, most: int) -> str:

@@ -23,8 +23,7 @@ from ldpaudit.errors import LdpauditError
 from ldpaudit.studies.comparison import Contender, Score
 from ldpaudit.studies.literature import Measured, Row
 
-LIBRARIES = ("polars", "pandas")
-"""In the order in which `Table.frame` looks for them."""
+LIBRARIES = ("polars", "pandas")  # in the order in which `Table.frame` looks for them
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,12 @@ from ldpaudit.core.number import show
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
-View: TypeAlias = Any
-"""One thing the adversary sees: an int, a float, a tuple of ints, ..."""
-Views: TypeAlias = Any
-"""Many of them: an array whose first axis counts views, or a sequence."""
+View: TypeAlias = Any  # one thing the adversary sees: an int, a float, a tuple of ints
+Views: TypeAlias = Any  # many of them: an array whose first axis counts views, or a sequence
 
-ENUMERABLE = 1 << 16
-"""Laws with more views than this are not enumerated."""
-LARGEST_VIEW = (1 << 63) - 1
-"""The largest number that a sampler draws."""
-SHORT = 64
-"""Numbers of a view that are drawn as soon as one is."""
+ENUMERABLE = 1 << 16  # laws with more views than this are not enumerated
+LARGEST_VIEW = (1 << 63) - 1  # the largest number that a sampler draws
+SHORT = 64  # numbers of a view that are drawn as soon as one is
 
 
 @dataclass(frozen=True, slots=True)

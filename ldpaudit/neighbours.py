@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 from ldpaudit.core.number import brief, whole
 
-MOST_USERS = 1 << 128
-"""Of a group: no larger number of users is counted anywhere."""
+MOST_USERS = 1 << 128  # of a group: no larger number of users is counted anywhere
 _GROUP = re.compile(r"group-of-(\d{1,39})", re.ASCII)
 
 

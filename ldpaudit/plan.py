@@ -19,10 +19,8 @@ from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 MOST = 1 << 128
 """Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
 
-_BITS = 192
-"""Bits of a group's delta: far more than the float to which it is rounded up."""
-_DRAWN = 1 << 63
-"""Users from which on their number is no machine integer."""
+_BITS = 192  # bits of a group's delta: far more than the float to which it is rounded up
+_DRAWN = 1 << 63  # users from which on their number is no machine integer
 
 
 class Plan:

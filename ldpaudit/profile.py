@@ -20,14 +20,11 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.plan import Aggregate, Plan, Shuffle
 
-Number = int | float | Fraction
-"""A float is the dyadic rational that it is."""
+Number = int | float | Fraction  # a float is the dyadic rational that it is
 MOST_NATS = 2.0**64
 """Beyond this epsilon, delta is enclosed by what it is here and by its limit: e**epsilon itself leaves the range of balls."""
-_NARROW = 1e-9
-"""Relative width up to which an enclosure is called exact: the slack to which claims are read."""
-_UNSEEN_NATS = 1e-15
-"""The same in nats, next to 0."""
+_NARROW = 1e-9  # relative width up to which an enclosure is called exact: the slack to which claims are read
+_UNSEEN_NATS = 1e-15  # the same in nats, next to 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,12 +443,9 @@ class PrivacyProfile(ABC):
         return pictures.curve([(epsilon, found.low, found.high) for epsilon, found in at], None, "Privacy profile")
 
 
-_SHOWN = (0.0, 1e-6, 1e-9)
-"""Deltas at which a notebook shows epsilon."""
-_POINTS = 25
-"""Values of epsilon of a notebook's picture: of a shuffled plan each takes a tenth of a second."""
-RESOLUTION = 2.0**-46
-"""Relative precision of the search for an epsilon, well below the slack to which claims are read."""
+_SHOWN = (0.0, 1e-6, 1e-9)  # deltas at which a notebook shows epsilon
+_POINTS = 25  # values of epsilon of a notebook's picture: of a shuffled plan each takes a tenth of a second
+RESOLUTION = 2.0**-46  # relative precision of the search for an epsilon, well below the slack to which claims are read
 
 
 def bracket(holds: Callable[[float], bool]) -> tuple[float, float]:

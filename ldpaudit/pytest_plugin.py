@@ -18,10 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from ldpaudit.evidence import Evidence
 
-BUDGET = 100_000
-"""Views an audit draws, unless the marker says otherwise."""
-CONFIDENCE = 0.9999
-"""Of each audit: a suite runs every day, and must not cry wolf."""
+BUDGET = 100_000  # views an audit draws, unless the marker says otherwise
+CONFIDENCE = 0.9999  # of each audit: a suite runs every day, and must not cry wolf
 
 _MARKER = (
     "ldp(epsilon, delta=0, inputs=(0, 1), neighbours=None, budget=100000, confidence=0.9999, support=None): what the fixture "

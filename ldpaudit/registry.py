@@ -19,12 +19,10 @@ T = TypeVar("T")
 
 CONSTRUCTOR = "constructor"
 """The key that names a constructor, where the parameters' names alone do not tell which is meant."""
-INTEGERS = tuple[int, ...]
-"""The annotation of a parameter that is a list of integers, in text such as ``[1, -1]``."""
+INTEGERS = tuple[int, ...]  # the annotation of a parameter that is a list of integers, in text such as ``[1, -1]``
 
 
-Opener: TypeAlias = Callable[[str], File]
-"""From the name of a file, as parameters give it, to the file."""
+Opener: TypeAlias = Callable[[str], File]  # from the name of a file, as parameters give it, to the file
 
 
 class ParameterError(ValueError):

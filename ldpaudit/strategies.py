@@ -14,8 +14,7 @@ from ldpaudit import mechanisms as known
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import INTEGERS, constructors, parameters_of
 
-LARGEST = 6
-"""Of integer parameters, so that laws stay small."""
+LARGEST = 6  # of integer parameters, so that laws stay small
 
 
 @st.composite

@@ -23,13 +23,11 @@ from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanism import Mechanism, Views, is_ours
 from ldpaudit.plan import Plan
 
-PATIENCE = 20.0
-"""Seconds that a single report may take before the callable is said to hang."""
+PATIENCE = 20.0  # seconds that a single report may take before the callable is said to hang
 START = 3
 """How many times its patience the first answer of all may take: programs start before it, and functions compile and load."""
 
-LARGEST = 1 << 20
-"""Numbers and characters that one report may have, all together, and bits that one integer may have."""
+LARGEST = 1 << 20  # numbers and characters that one report may have, all together, and bits that one integer may have
 
 _UNCHANGING = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
 """Types of reports that nobody can change after they were returned; the usual ones, for speed."""
@@ -42,11 +40,9 @@ class Consumed:
     parts: list[Any] | bytes
 
 
-ITERATED = (Iterator, KeysView, ValuesView, ItemsView)
-"""Of whose values only what they give can be kept."""
+ITERATED = (Iterator, KeysView, ValuesView, ItemsView)  # of whose values only what they give can be kept
 
-CONTAINERS = (list, tuple, set, frozenset)
-"""Whose parts are looked at; of a dictionary its values are."""
+CONTAINERS = (list, tuple, set, frozenset)  # whose parts are looked at; of a dictionary its values are
 
 Sampler = Callable[[Any, int, np.random.Generator], Views]
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-SEED = (1 << 32) - 1
-"""xxHash32 takes this many bits of a seed."""
+SEED = (1 << 32) - 1  # xxHash32 takes this many bits of a seed
 
 
 def xxh32(g: int) -> Callable[[Any, Any], bool]:

@@ -20,8 +20,7 @@ from ldpaudit.errors import DeploymentError, ImplementationError
 SPREAD = 7
 """Standard deviations of a fair coin's count that are kept in reserve: one audit in 10**11 runs out of reports."""
 
-SHOWN = 5
-"""Inputs that an error message names."""
+SHOWN = 5  # inputs that an error message names
 
 
 class Log:

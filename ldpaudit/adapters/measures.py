@@ -11,10 +11,8 @@ from ldpaudit.errors import Unsupported
 
 ORDERS = tuple(1 + 10 ** (i / 20) for i in range(-80, 121))
 """Orders of the Renyi divergence that rho is converted at: each gives an epsilon that holds, 1 + 1e-4 to 1 + 1e6."""
-SLACK = 1e-12
-"""By which an epsilon in floats is raised, relative to itself: more than the conversion's rounding."""
-_TYPES = ("f32", "f64")
-"""Words of a measure's name that are the type of its numbers, in older versions."""
+SLACK = 1e-12  # by which an epsilon in floats is raised, relative to itself: more than the conversion's rounding
+_TYPES = ("f32", "f64")  # words of a measure's name that are the type of its numbers, in older versions
 
 Read = Callable[[Any, float | None], tuple[float, float]]
 """(what ``map`` returned, the caller's delta) to (epsilon, delta)."""

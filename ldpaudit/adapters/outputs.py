@@ -17,8 +17,7 @@ from ldpaudit.errors import ImplementationError
 from ldpaudit.plan import Aggregate, Shuffle
 from ldpaudit.profile import DataSet
 
-WEAKER = "outputs only, a weaker audit than of the messages: "
-"""What the words of an event begin with."""
+WEAKER = "outputs only, a weaker audit than of the messages: "  # what the words of an event begin with
 
 
 @dataclass(frozen=True)

@@ -22,20 +22,14 @@ from ldpaudit.errors import ImplementationError
 
 _OF_A_SHELL = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """Words that are no arguments where people write them."""
-LONGEST = 1 << 20
-"""Bytes that one answer may take."""
-IN_STEP = 3
-"""Answers that are waited for one by one, and looked behind, before questions are sent ahead."""
+LONGEST = 1 << 20  # bytes that one answer may take
+IN_STEP = 3  # answers that are waited for one by one, and looked behind, before questions are sent ahead
 QUIET = 0.1
 """Seconds in which a program that was asked nothing is expected to say nothing; for a second line, or a banner."""
-SHARE = 0.1
-"""Of the time of a block of questions, what is spent on looking whether more lines come than were asked for."""
-GRACE = 0.5
-"""Seconds between the request to end and the end by force, and those that a program has to end by itself."""
-GLANCE = 0.01
-"""Seconds between two looks whether all have ended."""
-MOST_SHOWN = 60
-"""Characters of a line that an error shows."""
+SHARE = 0.1  # of the time of a block of questions, what is spent on looking whether more lines come than were asked for
+GRACE = 0.5  # seconds between the request to end and the end by force, and those that a program has to end by itself
+GLANCE = 0.01  # seconds between two looks whether all have ended
+MOST_SHOWN = 60  # characters of a line that an error shows
 
 _NEEDS = "needs one JSON value a line for each question"
 

@@ -17,8 +17,7 @@ from ldpaudit.core.strict_json import shown
 from ldpaudit.errors import DeploymentError
 
 CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
-FORMS = (CSV, PARQUET, TEXT)
-"""What files end in, small or large; a name without an ending is that of text."""
+FORMS = (CSV, PARQUET, TEXT)  # what files end in, small or large; a name without an ending is that of text
 
 
 def form(file: Path, known: Sequence[str] = FORMS) -> str:

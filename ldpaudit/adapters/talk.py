@@ -13,16 +13,12 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import Any, cast
 
-CHUNK = 1 << 16
-"""Bytes that are read or written at a time."""
-TOGETHER = 1 << 29
-"""Bytes that the answers to one block of questions may take: 512 MiB."""
-GLANCE = 0.5
-"""Seconds of silence after which it is looked whether the program still runs."""
+CHUNK = 1 << 16  # bytes that are read or written at a time
+TOGETHER = 1 << 29  # bytes that the answers to one block of questions may take: 512 MiB
+GLANCE = 0.5  # seconds of silence after which it is looked whether the program still runs
 LEAST_WAIT = 0.001
 """Seconds: shorter waits are rounded up to this by the system, and would take longer than most answers."""
-POLLED = os.name == "posix"
-"""Whether the system lets a pipe be waited for, as it does a socket."""
+POLLED = os.name == "posix"  # whether the system lets a pipe be waited for, as it does a socket
 
 
 class Talk:

@@ -41,10 +41,8 @@ from ldpaudit.profile import Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 
-TRIALS = 200_000
-"""Default views per claim."""
-CONFIDENCE = 0.999
-"""Default confidence per claim: a certificate has several, and a false refutation is a scandal."""
+TRIALS = 200_000  # default views per claim
+CONFIDENCE = 0.999  # default confidence per claim: a certificate has several, and a false refutation is a scandal
 _T = TypeVar("_T")
 
 

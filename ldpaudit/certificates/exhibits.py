@@ -19,12 +19,9 @@ from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Plan, Shuffle
 from ldpaudit.profile import PrivacyProfile
 
-POINTS = 41
-"""Values of epsilon at which the curve is certified, besides those where it is asked about."""
-SMALLEST = 1e-9
-"""The smallest delta of the curve, where the claim names none that is smaller."""
-_BEYOND = 1.1
-"""How far beyond the claim and the certified epsilon the curve goes."""
+POINTS = 41  # values of epsilon at which the curve is certified, besides those where it is asked about
+SMALLEST = 1e-9  # the smallest delta of the curve, where the claim names none that is smaller
+_BEYOND = 1.1  # how far beyond the claim and the certified epsilon the curve goes
 
 
 _SEEN = {"user-day": "all that a user sends in a day", "lifetime": "all that a user ever sends"}

@@ -26,16 +26,12 @@ from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 
-_MOST_ENTRIES = 1 << 15
-"""Probabilities of laws that are compared: half a second."""
-_MOST_ROWS = 1 << 12
-"""Entries of a channel that is written out."""
+_MOST_ENTRIES = 1 << 15  # probabilities of laws that are compared: half a second
+_MOST_ROWS = 1 << 12  # entries of a channel that is written out
 _LOOSER = 1 + Fraction(1, 200)
 """How much larger the proved number may be than a question's answer, where sums are taken on a lattice."""
-_MOST_VIEWS = 1 << 12
-"""Of a law that is compared; where it has more, and a sibling, that is."""
-_WORK = 10**8
-"""Of one try: some twenty seconds. A proof takes a minute at most to be checked."""
+_MOST_VIEWS = 1 << 12  # of a law that is compared; where it has more, and a sibling, that is
+_WORK = 10**8  # Of one try: some twenty seconds. A proof takes a minute at most to be checked.
 
 
 @dataclass(frozen=True)

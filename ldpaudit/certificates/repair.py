@@ -26,8 +26,7 @@ from ldpaudit.studies.design import GUARANTEE, SEARCHED, Goal, design
 
 _FARTHER = (2, 10, 100, 1000)
 """How many times the smallest delta at which any epsilon holds is asked about, until one is finite."""
-_DIGITS = 6
-"""Significant digits of what is said to hold; rounded up, so that it holds as printed."""
+_DIGITS = 6  # significant digits of what is said to hold; rounded up, so that it holds as printed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,14 @@ from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan
 from ldpaudit.profile import PrivacyProfile
 
-RATES = (Fraction(1, 100), Fraction(1, 1000))
-"""False-positive rates at which an adversary's test is judged."""
+RATES = (Fraction(1, 100), Fraction(1, 1000))  # false-positive rates at which an adversary's test is judged
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 """Probabilities that an adversary gives an input before anything is seen."""
-DIGITS = 5
-"""Significant digits of a chance that is shown."""
+DIGITS = 5  # significant digits of a chance that is shown
 _SHORT, _NEARLY_SURE = 3, 0.99
 """Significant digits of the complement, and the chance above which it is that which is rounded."""
-_MEETING = 1e-12
-"""Relative width below which the ends of an enclosure are one number to a reader."""
-_SMALL = Decimal("1e-6")
-"""Chances below are shown with an exponent."""
+_MEETING = 1e-12  # relative width below which the ends of an enclosure are one number to a reader
+_SMALL = Decimal("1e-6")  # chances below are shown with an exponent
 
 
 @dataclass(frozen=True, slots=True)

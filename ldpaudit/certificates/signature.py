@@ -18,8 +18,7 @@ from ldpaudit.errors import DeploymentError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-SUFFIX = ".sig"
-"""What a signature's file has after the name of the file that it signs."""
+SUFFIX = ".sig"  # what a signature's file has after the name of the file that it signs
 _PACKAGE = "cryptography.hazmat.primitives"
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 _GIT = ("git", "--no-pager", "-c", "log.showSignature=false", "-c", "core.fsmonitor=false", "log", "-1", "--format=%cs")
 """What a stranger's configuration could have run is switched off."""
-_PATIENCE = 10
-"""Seconds for an answer."""
+_PATIENCE = 10  # seconds for an answer
 
 
 def last_commit(folder: Path) -> str:

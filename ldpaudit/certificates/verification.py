@@ -24,12 +24,9 @@ from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.plan import Aggregate, Shuffle
 from ldpaudit.workers.experiment import LEAST
 
-MOST_TRIALS = 10**15
-"""Views that nobody draws; all counts up to it are exact as floats."""
-MOST_WORDS = 100
-"""Characters of a version that a certificate names, at most."""
-LIBRARIES = ("numpy", "scipy", "sympy", "python-flint")
-"""What numbers depend on besides ldpaudit and Python."""
+MOST_TRIALS = 10**15  # views that nobody draws; all counts up to it are exact as floats
+MOST_WORDS = 100  # characters of a version that a certificate names, at most
+LIBRARIES = ("numpy", "scipy", "sympy", "python-flint")  # what numbers depend on besides ldpaudit and Python
 
 Stand = Callable[..., Any]
 

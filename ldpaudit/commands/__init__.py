@@ -70,8 +70,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-SUPERVISED = "audit"
-"""The verb that runs other people's code in this process."""
+SUPERVISED = "audit"  # the verb that runs other people's code in this process
 
 
 class _PassedOnError(Exception):

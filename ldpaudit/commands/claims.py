@@ -21,10 +21,8 @@ from ldpaudit.commands.options import (
 from ldpaudit.commands.output import console, note, progress, require_drawable, say, say_json
 from ldpaudit.report.claims import TableFormat
 
-COUNTING = ("ggkpv-1", "ggkpv-2")
-"""The tables with numbers at any parameters."""
-FIELD = "field"
-"""The ledger's name among the tables."""
+COUNTING = ("ggkpv-1", "ggkpv-2")  # the tables with numbers at any parameters
+FIELD = "field"  # the ledger's name among the tables
 _FIELD_TITLE = "The field's formulas at three settings each, beside the certified epsilon"
 
 

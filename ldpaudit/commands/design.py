@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 FREQUENCIES = "frequencies"
 """In place of a mechanism: which protocol counts values, rather than which parameter one needs."""
-AGGREGATE = "aggregate"
-"""In place of a mechanism: who adds noise to a sum of reports, and how much."""
+AGGREGATE = "aggregate"  # in place of a mechanism: who adds noise to a sum of reports, and how much
 DESIGNED = (
     "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; binomial_noise, on a count; "
     f"{FREQUENCIES}, for which protocol counts values; or {AGGREGATE}, for the noise of a sum."
 )
-_PATIENCE = 3600.0
-"""Seconds that a contender may take; all of ours take minutes at most for 1e6 users."""
+_PATIENCE = 3600.0  # seconds that a contender may take; all of ours take minutes at most for 1e6 users
 
 
 def design(

@@ -16,20 +16,13 @@ from typing import Any, NoReturn
 
 from ldpaudit.errors import Stopped
 
-REFUTED = 1
-"""Exit code of a claim that is refuted."""
-FAULT = 2
-"""Exit code of a usage error, an error of the audited code, or a fault of ours."""
-SIGNALLED = 128
-"""What is added to a signal's number, as shells do."""
-CLOSED = SIGNALLED + getattr(signal, "SIGPIPE", 13)
-"""Exit code where nobody reads the results any more."""
-GRACE = 2.0
-"""Seconds that a command has to end when it is asked to, or when the process that waits for it has gone."""
-_EARLY = 0xF0
-"""What is added to an exit code that is told before the end."""
-_tells: list[int] = []
-"""Where the process of a command tells its exit code."""
+REFUTED = 1  # exit code of a claim that is refuted
+FAULT = 2  # exit code of a usage error, an error of the audited code, or a fault of ours
+SIGNALLED = 128  # what is added to a signal's number, as shells do
+CLOSED = SIGNALLED + getattr(signal, "SIGPIPE", 13)  # exit code where nobody reads the results any more
+GRACE = 2.0  # seconds that a command has to end when it is asked to, or when the process that waits for it has gone
+_EARLY = 0xF0  # what is added to an exit code that is told before the end
+_tells: list[int] = []  # where the process of a command tells its exit code
 _STOPPING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 
 

@@ -13,8 +13,7 @@ import typer
 from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, mechanism
 from ldpaudit.commands.output import progress, say, say_json
 
-_CLUSTER_RETRIES = 10
-"""Times that a cluster may lose what it is doing for one part."""
+_CLUSTER_RETRIES = 10  # times that a cluster may lose what it is doing for one part
 
 
 def run(

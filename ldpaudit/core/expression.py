@@ -14,10 +14,8 @@ import flint
 from ldpaudit.core.number import MOST_BITS
 from ldpaudit.core.working_precision import working_precision
 
-LONGEST = 200
-"""Characters of an expression."""
-LARGEST_POWER = 4096
-"""Absolute value of an integer exponent, of a decimal's too."""
+LONGEST = 200  # characters of an expression
+LARGEST_POWER = 4096  # absolute value of an integer exponent, of a decimal's too
 _BITS = (512, 2048, 8192)
 """Precision of the attempts to determine a transcendental value: differences may cancel all bits of the first."""
 _KEPT_BITS = 256
@@ -29,8 +27,7 @@ _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
 _STUCK = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+[A-Za-z]|(?![eE][+-]?\d)[A-Za-z])|[A-Za-z_]\w*\.\d")
 """A number and a name that nothing stands between."""
 _NOT_FINITE = re.compile(r"\s*[+-]?(?:inf|infinity|nan)\s*", re.IGNORECASE)
-_UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|%)\s*")
-"""A number with a unit behind it."""
+_UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|%)\s*")  # a number with a unit behind it
 _WITHOUT = {
     "nats": "needs a number without a unit, such as {}: an epsilon is in nats",
     "bits": "needs nats, such as '{}*log(2)'",

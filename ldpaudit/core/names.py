@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-LONGEST = 200
-"""Bytes of an id in UTF-8: with an ending it is a file's name, which may have 255."""
+LONGEST = 200  # bytes of an id in UTF-8: with an ending it is a file's name, which may have 255
 
 _ID = re.compile(r"\w(?:[\w .,+=()@-]*[\w)+])?")
 _DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[\d¹²³]", re.IGNORECASE)
@@ -30,8 +29,7 @@ def checked_id(text: str) -> str:
     return text
 
 
-Id = Annotated[str, AfterValidator(checked_id)]
-"""An id in a configuration file."""
+Id = Annotated[str, AfterValidator(checked_id)]  # an id in a configuration file
 
 
 def repeated(ids: Iterable[str]) -> str | None:

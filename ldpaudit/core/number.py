@@ -8,8 +8,7 @@ from numbers import Integral, Rational, Real
 
 MOST_BITS = 1 << 17
 """Bits of a numerator or denominator: those of a probability whose logarithm is 10,000 nats are 14,500. Beyond, sums take time."""
-_LONGEST = 60
-"""Characters of a value that an error shows."""
+_LONGEST = 60  # characters of a value that an error shows
 
 
 def exact(value: object, what: str = "a parameter") -> Fraction:

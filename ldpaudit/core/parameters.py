@@ -29,8 +29,7 @@ _RANGE = re.compile(
 )
 """A clause that says which values there are, and nothing else."""
 
-NONE = "none"
-"""The default of a parameter that may be left out."""
+NONE = "none"  # the default of a parameter that may be left out
 
 
 @dataclass(frozen=True, slots=True)

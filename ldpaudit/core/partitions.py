@@ -10,10 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_MOST = 1 << 62
-"""Users of a part, so that numbers of them add up in 64 bits."""
-_BLOCK = 1 << 16
-"""Values that are written out at a time."""
+_MOST = 1 << 62  # users of a part, so that numbers of them add up in 64 bits
+_BLOCK = 1 << 16  # values that are written out at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)

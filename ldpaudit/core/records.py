@@ -88,8 +88,7 @@ class TrajectoryRecord(Record):
         return Trajectory(self.level, self.directions, self.tuning, looks)
 
 
-_ABSENT = ("distinct", "limited", "trajectory")
-"""What is not written where there is none."""
+_ABSENT = ("distinct", "limited", "trajectory")  # what is not written where there is none
 
 
 class EvidenceRecord(Record):

@@ -12,8 +12,7 @@ from ldpaudit.plan import Plan, Run
 _Arguments = TypeVarTuple("_Arguments")
 _Answer = TypeVar("_Answer")
 
-MOST = 64
-"""Answers that each function keeps: those of a deployment, and of the next ones."""
+MOST = 64  # answers that each function keeps: those of a deployment, and of the next ones
 
 
 def remembered(function: Callable[[*_Arguments], _Answer]) -> Callable[[*_Arguments], _Answer]:

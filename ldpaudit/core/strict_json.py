@@ -11,10 +11,8 @@ from ldpaudit.errors import DeploymentError
 
 LARGEST_FILE = 1 << 24
 """Bytes that a file may have; a certificate has ten thousand, and embeds a deployment file of at most a 16th of this."""
-DEEPEST = 32
-"""Lists and objects within each other; a certificate has seven."""
-LONGEST_INTEGER = 100
-"""Digits of an integer; with these it is still within the range of a float."""
+DEEPEST = 32  # lists and objects within each other; a certificate has seven
+LONGEST_INTEGER = 100  # digits of an integer; with these it is still within the range of a float
 
 
 def read_bytes(path: str | Path) -> bytes:

@@ -17,8 +17,7 @@ import flint
 P = ParamSpec("P")
 T = TypeVar("T")
 
-DEFAULT = 53
-"""Bits of a query, where what it computes does not ask for more: a float's, and python-flint's own default."""
+DEFAULT = 53  # bits of a query, where what it computes does not ask for more: a float's, and python-flint's own default
 
 _TURN = threading.RLock()
 

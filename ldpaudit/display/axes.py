@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from ldpaudit.errors import LdpauditError
 
 POINTS = 120
-SMALLEST = 1e-12
-"""The smallest delta of the picture, where the claim names none that is smaller."""
+SMALLEST = 1e-12  # the smallest delta of the picture, where the claim names none that is smaller
 
 
 class Ends(Protocol):

@@ -10,8 +10,7 @@ from math import floor, inf, isfinite, log10
 from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.display.visible import visible
 
-WIDTH = 360
-"""Of a picture, in its own units: its text can be read on a telephone."""
+WIDTH = 360  # of a picture, in its own units: its text can be read on a telephone
 _LEFT, _RIGHT = 20, WIDTH - 20
 _PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 22, 160
 

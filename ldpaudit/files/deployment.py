@@ -44,8 +44,7 @@ from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
 _FAR = 46
 """Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
-ONE_REPORT = ("report", "event", "source", "round")
-"""Units that mean a single run of the mechanism."""
+ONE_REPORT = ("report", "event", "source", "round")  # units that mean a single run of the mechanism
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometr
 """Stems to begin with: one of a few values, the same in bits, strings, numbers, counts, many values, words."""
 ASKED = "1e-6"
 """The delta that is asked for, where no epsilon is enough for 0: with a shuffler, or a sample of the users."""
-_EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}
-"""A year of weeks."""
+_EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}  # a year of weeks
 _SOURCE: dict[str, Any] = {
     "id": "privacy-page",
     "title": "Our privacy page",
@@ -69,10 +68,8 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-_TEXT = '"'
-"""What a value begins with that is text, and no number: a matrix."""
-_LIST = "["
-"""And what a list of integers begins with."""
+_TEXT = '"'  # what a value begins with that is text, and no number: a matrix
+_LIST = "["  # and what a list of integers begins with
 
 
 def example(owner: type[Mechanism]) -> tuple[str, dict[str, str]]:

@@ -15,10 +15,8 @@ from ldpaudit.neighbours import Neighbours
 SCHEMA: Literal["ldpaudit.deployment/2"] = "ldpaudit.deployment/2"
 FIRST: Literal["ldpaudit.deployment/1"] = "ldpaudit.deployment/1"
 """The first edition, in which sources are texts and nothing has to be supported."""
-MOST_QUOTED = 25
-"""Words that a quotation may have."""
-ABOUT = ("mechanism", "status")
-"""What a source may support besides claims."""
+MOST_QUOTED = 25  # words that a quotation may have
+ABOUT = ("mechanism", "status")  # what a source may support besides claims
 
 
 def exact_number(value: object) -> Fraction:
@@ -38,8 +36,7 @@ def _relation(value: object) -> Neighbours:
 
 
 EXPRESSION = {"type": "string", "minLength": 1, "maxLength": LONGEST}
-NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}
-"""A number, or an exact expression in quotes, in a JSON Schema."""
+NUMBER = {"anyOf": [{"type": "number"}, EXPRESSION]}  # a number, or an exact expression in quotes, in a JSON Schema
 RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|same-pattern|group-of-[0-9]{1,39})$"}
 ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
 

@@ -11,20 +11,16 @@ from typing import Any
 
 from ldpaudit.errors import DeploymentError
 
-LARGEST_FILE = 1 << 20
-"""Bytes that a configuration file may have."""
+LARGEST_FILE = 1 << 20  # bytes that a configuration file may have
 
-MARK = "\ufeff"
-"""The byte order mark with which some editors begin a file in UTF-8; it says nothing."""
+MARK = "\ufeff"  # the byte order mark with which some editors begin a file in UTF-8; it says nothing
 
-DEEPEST = 64
-"""Tables and lists in one another that a configuration file may have."""
+DEEPEST = 64  # tables and lists in one another that a configuration file may have
 
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
 _EXPRESSION = re.compile(r"^\s*[\w.-]+\s*=\s*((?=[^#]*\d)[\w.][\w.()+*/ -]*?[/(*][\w.()+*/ -]*?)\s*(?:#.*)?$")
 """A line whose value is an expression."""
-_LONGEST_LINE = 300
-"""Characters of a line that is looked at for one: the time grows with their square."""
+_LONGEST_LINE = 300  # characters of a line that is looked at for one: the time grows with their square
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
 
 

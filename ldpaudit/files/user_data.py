@@ -17,8 +17,7 @@ _WORDS = 300_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz'-. "
 """Values of these alone are numbered by their first 12 characters, five bits each, others by their first 7 bytes."""
 _KNOWN = frozenset(_LETTERS)
-BITS = 60
-"""Of the numbers."""
+BITS = 60  # of the numbers
 
 
 @dataclass(frozen=True, slots=True)

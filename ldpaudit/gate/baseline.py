@@ -29,8 +29,7 @@ class _File(Row):
     targets: dict[str, TargetRow] = Field({}, description="Results by the target's id.")
 
 
-MODEL = _File
-"""What a baseline may say."""
+MODEL = _File  # what a baseline may say
 
 
 @dataclass(frozen=True, slots=True)

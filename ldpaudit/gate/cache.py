@@ -25,11 +25,9 @@ from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.whole import write_whole
 
-FOLDER = ".ldpaudit-cache"
-"""In the configuration's folder, by default."""
+FOLDER = ".ldpaudit-cache"  # in the configuration's folder, by default
 SCHEMA: Literal["ldpaudit.cache/1"] = "ldpaudit.cache/1"
-MOST = 1000
-"""Entries that are kept; beyond, those that were written first go. A gate has tens."""
+MOST = 1000  # Entries that are kept; beyond, those that were written first go. A gate has tens.
 SECRET_BYTES = 32
 _FILE = re.compile(r"[0-9a-f]{64}\.json")
 _BESIDE = {

@@ -49,8 +49,7 @@ from ldpaudit.verdict import Outcome
 from ldpaudit.version import __version__
 from ldpaudit.workers.worker_processes import Crew, Task
 
-DEPENDENCIES = (*verification.LIBRARIES, "mpmath", "pydantic")
-"""Installed packages that a certificate depends on."""
+DEPENDENCIES = (*verification.LIBRARIES, "mpmath", "pydantic")  # installed packages that a certificate depends on
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from ldpaudit.files.toml import line_of, parse, read_text
 from ldpaudit.workers.worker_processes import PATIENCE
 
 CONFIG = "ldpaudit.toml"
-TABLE = ("tool", "ldpaudit")
-"""Where in pyproject.toml the configuration stands."""
+TABLE = ("tool", "ldpaudit")  # where in pyproject.toml the configuration stands
 
 
 class _Table(BaseModel):

@@ -67,8 +67,7 @@ def two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-PROVENANCE = ("printed", "restored", "derived", "from memory")
-"""In the order of `Provenance`."""
+PROVENANCE = ("printed", "restored", "derived", "from memory")  # in the order of `Provenance`
 CLAIMS = ("claim", "of", "at the examples", "printed over found", "source")
 VARIANTS = ("variant", "of", "true at the examples", "claimed over found", "source")
 
@@ -125,8 +124,7 @@ def markdown_of(head: Cells, rows: Iterable[Cells]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |" for cells in rows)])
 
 
-BAR = r"\|"
-"""A bar inside a cell of a Markdown table."""
+BAR = r"\|"  # a bar inside a cell of a Markdown table
 
 
 def text_of(rows: Sequence[Cells], left: float = math.inf) -> list[str]:

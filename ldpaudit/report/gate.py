@@ -16,8 +16,7 @@ from ldpaudit.display.visible import markdown_code, markdown_text, visible, visi
 if TYPE_CHECKING:
     from ldpaudit.gate.findings import Finding, Gate
 
-HEADINGS = ("passed", "failed", "not everything was checked", "a decision is missing")
-"""By exit code."""
+HEADINGS = ("passed", "failed", "not everything was checked", "a decision is missing")  # by exit code
 ROOM = 15_000
 """Characters of one of the four parts that grow with the number of claims: a comment on GitHub may have 65,536."""
 

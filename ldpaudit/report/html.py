@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ldpaudit.files.tables import SourceTable
 
 NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
-INDEX = "index"
-"""The name of the page over all deployments of a run."""
+INDEX = "index"  # the name of the page over all deployments of a run
 _OF_A_CLAIM = (
     ("verdict", "verdict"), ("claim", "claimed"), ("certified epsilon", "certified"), ("measured epsilon", "measured"),
     ("plan", "plan"), ("relation", "neighbours"),

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Printed
     from ldpaudit.studies.tables import Row, Table
 
-_LONGEST = 11
-"""Characters of `[0.0001234,`, the longest end of an enclosure at four digits: no digit is cut off."""
+_LONGEST = 11  # characters of `[0.0001234,`, the longest end of an enclosure at four digits: no digit is cut off
 _STATEMENT = "a statement, not a number"
 
 

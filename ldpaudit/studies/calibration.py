@@ -22,8 +22,7 @@ CASES = tuple(
     for mode in Mode
 )
 """Mechanisms whose epsilon is 1 to the last bits, in every mode of the engine."""
-INTERVAL = 0.99
-"""Confidence of the printed intervals."""
+INTERVAL = 0.99  # confidence of the printed intervals
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,22 +34,15 @@ USUAL: Mapping[str, Any] = {
     "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
 }  # fmt: skip
 """Sizes of sketches, where a constructor asks for them."""
-DICTIONARY = 1_000
-"""Values that oracles are asked about, and one that stands for all others."""
-TOP = 100
-"""Values that ought to be recovered."""
+DICTIONARY = 1_000  # values that oracles are asked about, and one that stands for all others
+TOP = 100  # values that ought to be recovered
 LEAST_EPSILON, LEAST_DELTA = Fraction(1, 10**6), Fraction(1, 10**300)
 """Nats, and the least delta above 0, that can be asked: below, errors and costs are no floats."""
-CLOSE = Fraction(19, 20)
-"""Part of the asked epsilon that a calibrated contender is certified to cost at least."""
-_EXACT = Fraction(999, 1000)
-"""The same of one whose epsilon is not searched."""
-_DIGITS = 4
-"""Significant ones of an epsilon that is searched."""
-_FORMULA = 1e6
-"""The largest epsilon that is put into a constructor which computes noise for several users' messages."""
-_SUMMED = 100
-"""Numbers drawn for the sum of a coordinate's noises count as so many."""
+CLOSE = Fraction(19, 20)  # part of the asked epsilon that a calibrated contender is certified to cost at least
+_EXACT = Fraction(999, 1000)  # the same of one whose epsilon is not searched
+_DIGITS = 4  # significant ones of an epsilon that is searched
+_FORMULA = 1e6  # the largest epsilon that is put into a constructor which computes noise for several users' messages
+_SUMMED = 100  # numbers drawn for the sum of a coordinate's noises count as so many
 _WORK = 4 * 10**9
 """Numbers that all users' reports may have together: a contender that sends more is left out, and it is said."""
 

@@ -41,8 +41,7 @@ from ldpaudit.profile import Number
 from ldpaudit.registry import build, constructors, find
 from ldpaudit.studies.design import Goal, design
 
-MOST_USERS, MOST_VALUES = 1 << 40, 1 << 24
-"""Beyond, limits are not computed, and not all counts are simulated."""
+MOST_USERS, MOST_VALUES = 1 << 40, 1 << 24  # beyond, limits are not computed, and not all counts are simulated
 BETA = Fraction(1, 10)
 """Probability with which the error of a protocol whose expected error has no bound here may be exceeded."""
 

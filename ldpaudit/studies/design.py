@@ -26,19 +26,13 @@ GUARANTEE, NOISE = "guarantee", "binomial_noise"
 """What may be designed besides mechanisms: any randomizer of which the epsilon is known; binomial noise on a count."""
 SEARCHED = {"epsilon": "largest", "batch": "largest", "scale": "smallest", "gamma": "smallest", "rho": "smallest"}
 """Parameters that may be left out, and which value of each is the best that is private."""
-DIGITS = 6
-"""Significant digits of an answer that is no integer: it is certified as it is printed."""
-MOST_USERS, MOST_EPSILON = 10**12, 64
-"""Where the search ends: beyond these nobody deploys anything."""
-_FARTHEST = 1e9
-"""How many times less may be said than where the search starts, before it is given up."""
-_LEAST_EPSILON = 1e-6
-"""Where a search starts for a goal whose epsilon is smaller."""
-_MOST_STEPS = 100
-"""Units of the last digit by which an answer may be off after the search in floats."""
+DIGITS = 6  # significant digits of an answer that is no integer: it is certified as it is printed
+MOST_USERS, MOST_EPSILON = 10**12, 64  # where the search ends: beyond these nobody deploys anything
+_FARTHEST = 1e9  # how many times less may be said than where the search starts, before it is given up
+_LEAST_EPSILON = 1e-6  # where a search starts for a goal whose epsilon is smaller
+_MOST_STEPS = 100  # units of the last digit by which an answer may be off after the search in floats
 
-Value = Decimal | int
-"""An answer, exactly as it is printed."""
+Value = Decimal | int  # an answer, exactly as it is printed
 _account: Callable[[Any], PrivacyProfile] = account
 
 

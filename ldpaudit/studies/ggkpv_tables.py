@@ -35,8 +35,7 @@ from ldpaudit.studies.counting_protocols import (
     words,
 )
 
-ONE, TWO = "ggkpv-1", "ggkpv-2"
-"""The tables' names."""
+ONE, TWO = "ggkpv-1", "ggkpv-2"  # the tables' names
 TABLES = {
     ONE: (SIGNS, *VECTORS, *DRAWS, *HADAMARD, LAPLACE),
     TWO: (SUMS, *HADAMARD, *COUNT_MIN),
@@ -46,10 +45,8 @@ TITLES = {
     ONE: "GGKPV, table 1, in numbers: frequency estimation in four models",
     TWO: "GGKPV, table 2, in numbers: frequency estimation with many messages",
 }
-DATA = "all users hold one value"
-"""What is simulated. For no data is any variance larger."""
-_DECADES = 3
-"""The regimes are shown from a thousandth of the users to a thousand times as many."""
+DATA = "all users hold one value"  # What is simulated. For no data is any variance larger.
+_DECADES = 3  # the regimes are shown from a thousandth of the users to a thousand times as many
 _PAPER: dict[str, tuple[str, Callable[[Setting], float]]] = {
     SIGNS.name: ("sqrt(n)", lambda s: math.sqrt(s.users)),
     VECTORS[0].name: ("n^(1/4)", lambda s: s.users**0.25),

@@ -20,8 +20,7 @@ from ldpaudit.registry import construct, find
 _NUMBER = re.compile(r"(?<![A-Za-z\d/.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?")
 
 
-PAPERS = tuple(STEMS)
-"""The sources, as the rows name them."""
+PAPERS = tuple(STEMS)  # the sources, as the rows name them
 
 
 def stems(paper: str | None = None) -> list[str]:
@@ -154,8 +153,7 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
     return Measured(claim, runs, failures, float(rate.low), float(rate.high), confidence, float(median), float(upper))
 
 
-TRUTH = {True: "true", False: "false", None: "open"}
-"""Of a variant, which is nobody's claim: words that accuse nobody."""
+TRUTH = {True: "true", False: "false", None: "open"}  # of a variant, which is nobody's claim: words that accuse nobody
 _ORDER = (*(each.value for each in Standing), *TRUTH.values())
 
 

@@ -22,10 +22,8 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Aggregate, Plan, Run
 from ldpaudit.studies.design import MOST_USERS, Goal
 
-REPLACED = (1, -1)
-"""By how much a user who replaces a value changes the counts of a histogram."""
-_LATER = 20
-"""Numbers of users that are tried after the first: the error hardly depends on them."""
+REPLACED = (1, -1)  # by how much a user who replaces a value changes the counts of a histogram
+_LATER = 20  # numbers of users that are tried after the first: the error hardly depends on them
 
 
 @dataclass(frozen=True, slots=True)

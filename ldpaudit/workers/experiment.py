@@ -15,8 +15,7 @@ from ldpaudit.evidence import SUPPORTED, Form, Mode
 LEAST = 16
 """Trials of an audit, at least: a sequential audit chooses its first event from a 16th of the budget, which is one view."""
 
-Progress = Callable[[int, float], None]
-"""(views drawn so far, bound as it stands)."""
+Progress = Callable[[int, float], None]  # (views drawn so far, bound as it stands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +95,7 @@ class Reading:
         return f"{users}{SUPPORTED if self.support else ''}{f'{self.form} ' if self.form is not Form.RAW else ''}"
 
 
-AS_RETURNED = Reading()
-"""Raw reports, of one user at a time, and no classifier."""
+AS_RETURNED = Reading()  # raw reports, of one user at a time, and no classifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +124,7 @@ class Execution:
             raise ValueError(f"an audit needs patience > 0, got {self.patience}")
 
 
-HERE = Execution()
-"""In this process; nothing is kept, and nobody is told."""
+HERE = Execution()  # in this process; nothing is kept, and nobody is told
 
 
 def _whole(trials: Any) -> int:

@@ -29,14 +29,10 @@ from ldpaudit.mechanisms.shared.in_parts import Answer, InParts, Question, drive
 from ldpaudit.workers.experiment import HERE, Execution
 
 SCHEMA = "ldpaudit.run/1"
-LARGEST_FILE = 1 << 30
-"""Bytes that a checkpoint may have: the tables of all rounds."""
-_CENTRE, _PARTS = 0, 1
-"""Streams of random numbers: the centre's, and the parts'."""
-_PACKED = 1
-"""How hard tables are packed: sums of signs are small numbers, and even this makes an eighth of them."""
-_KINDS = ("<i8", "<f8")
-"""Arrays that a checkpoint holds."""
+LARGEST_FILE = 1 << 30  # bytes that a checkpoint may have: the tables of all rounds
+_CENTRE, _PARTS = 0, 1  # streams of random numbers: the centre's, and the parts'
+_PACKED = 1  # how hard tables are packed: sums of signs are small numbers, and even this makes an eighth of them
+_KINDS = ("<i8", "<f8")  # arrays that a checkpoint holds
 _Read = TypeVar("_Read")
 
 

@@ -16,8 +16,7 @@ from ldpaudit.core.partitions import Counts, Part, Partition, listed
 from ldpaudit.errors import DeploymentError, in_a_line
 from ldpaudit.files.user_data import of_bytes
 
-SUFFIXES = rows.FORMS
-"""Of the files of a folder that are its parts, in small or large letters."""
+SUFFIXES = rows.FORMS  # of the files of a folder that are its parts, in small or large letters
 
 _DIGITS = re.compile(r"\s*-?[0-9]{1,30}\s*")
 

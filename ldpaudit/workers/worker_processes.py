@@ -25,18 +25,12 @@ from typing import IO, Any
 import ldpaudit
 from ldpaudit.errors import ImplementationError, LdpauditError, in_a_line, of_the_user
 
-PATIENCE = 1800.0
-"""Seconds that a user's code may take for all that is asked of it at once, by default."""
-GLANCE = 0.2
-"""Seconds between two looks at whether a silent process is still there."""
-ROUNDS = 50
-"""Looks for processes that a worker's code left behind, where each look finds some."""
-START = 300.0
-"""Seconds that Python may take to start; nothing of the user's runs before it has."""
-ATTEMPTS = 5
-"""Processes that may die over one call of ours before it is given up: then it is the call that kills them."""
-LARGEST = 1 << 26
-"""Bytes that an answer of a process that runs the user's code may have."""
+PATIENCE = 1800.0  # seconds that a user's code may take for all that is asked of it at once, by default
+GLANCE = 0.2  # seconds between two looks at whether a silent process is still there
+ROUNDS = 50  # looks for processes that a worker's code left behind, where each look finds some
+START = 300.0  # seconds that Python may take to start; nothing of the user's runs before it has
+ATTEMPTS = 5  # processes that may die over one call of ours before it is given up: then it is the call that kills them
+LARGEST = 1 << 26  # bytes that an answer of a process that runs the user's code may have
 MARK = "LDPAUDIT_WORKER"
 """Variable of the environment by which a process is known that a worker's code started, wherever it went."""
 _SERVE = """\
