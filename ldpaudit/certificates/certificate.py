@@ -11,13 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-)
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from ldpaudit.core import strict_json
 from ldpaudit.core.records import EnclosureRecord as EnclosureRecord

@@ -33,9 +33,7 @@ class Asked:
         return Task(self.name, certify_text, arguments, patience if self.deployment.implementation else None)
 
 
-def certify_text(
-    text: str, name: str, seed: int, trials: int, confidence: float, files: tuple[File, ...] = ()
-) -> str:
+def certify_text(text: str, name: str, seed: int, trials: int, confidence: float, files: tuple[File, ...] = ()) -> str:
     """The certificate of a deployment file's text, and of the files that it names, in JSON."""
     return certify(loads(text, name, among(files)), seed=seed, trials=trials, confidence=confidence).to_json()
 

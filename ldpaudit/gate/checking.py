@@ -78,11 +78,7 @@ class _Visit:
 
 
 def check(
-    folder: Path,
-    config: Config,
-    path: Path,
-    progress: Callable[[str], None] | None = None,
-    cache: Cache | None = None,
+    folder: Path, config: Config, path: Path, progress: Callable[[str], None] | None = None, cache: Cache | None = None
 ) -> Gate:
     """Every deployment and target of a configuration, against its policy and its baseline.
 

@@ -36,10 +36,7 @@ from ldpaudit.studies.counting_protocols import (
 )
 
 ONE, TWO = "ggkpv-1", "ggkpv-2"  # the tables' names
-TABLES = {
-    ONE: (SIGNS, *VECTORS, *DRAWS, *HADAMARD, LAPLACE),
-    TWO: (SUMS, *HADAMARD, *COUNT_MIN),
-}
+TABLES = {ONE: (SIGNS, *VECTORS, *DRAWS, *HADAMARD, LAPLACE), TWO: (SUMS, *HADAMARD, *COUNT_MIN)}
 """Which lines they have."""
 TITLES = {
     ONE: "GGKPV, table 1, in numbers: frequency estimation in four models",
