@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, sources, two_inputs
-from ldpaudit.files.checkpoints import Saved
+from ldpaudit.files.whole import Saved
 
 LARGEST, SMALLEST = 1 << 20, 1 << 12
 """Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what

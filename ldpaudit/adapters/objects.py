@@ -1,11 +1,13 @@
-"""Objects of other libraries as callables, by what they can do."""
+"""Objects of other libraries as callables, by what they can do, and what they claim: a number means what its measure says."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
-from ldpaudit.adapters.measures import claim_of_measure
+from ldpaudit.errors import Unsupported
 
 METHODS = ("privatise", "privatize", "randomise", "randomize")
 """One value in, one report out: pure-ldp's clients, diffprivlib's mechanisms, and who follows them."""
@@ -45,3 +47,104 @@ def claimed_epsilon(target: Any, distance: Any = 1, delta: float | None = None) 
     if isinstance(epsilon, int | float) and not isinstance(epsilon, bool):
         return float(epsilon), float(getattr(target, "delta", 0) or 0)
     return None
+
+
+ORDERS = tuple(1 + 10 ** (i / 20) for i in range(-80, 121))
+"""Orders of the Renyi divergence that rho is converted at: each gives an epsilon that holds, 1 + 1e-4 to 1 + 1e6."""
+SLACK = 1e-12  # by which an epsilon in floats is raised, relative to itself: more than the conversion's rounding
+_TYPES = ("f32", "f64")  # words of a measure's name that are the type of its numbers, in older versions
+
+Read = Callable[[Any, float | None], tuple[float, float]]
+"""(what ``map`` returned, the caller's delta) to (epsilon, delta)."""
+
+
+def claim_of_measure(target: Any, distance: Any, delta: float | None) -> tuple[float, float] | None:
+    """(epsilon, delta) from ``map``, or None where what it returns is no such claim; see `objects.claimed_epsilon`.
+
+    Raises Unsupported where the output measure is none of `MEASURES`, or there is an output metric instead; ValueError
+    where the measure needs a delta, and has none or one that is too small.
+    """
+    if delta is not None and not 0 < delta < 1:
+        raise ValueError(f"a claim needs 0 < delta < 1, got {delta}")
+    measure = getattr(target, "output_measure", None)
+    if measure is None and getattr(target, "output_metric", None) is not None:
+        raise Unsupported("a transformation", "its map bounds a distance of outputs, not privacy: chain it with a measurement")
+    if measure is None:
+        return _either(target.map(distance))
+    if (name := named(measure)) not in MEASURES:
+        reason = f"a claim needs one of {', '.join(MEASURES)}: convert it in OpenDP"
+        raise Unsupported(f"the output measure {measure!s:.60}", reason)
+    return MEASURES[name](target.map(distance), delta)
+
+
+def named(measure: Any) -> str:
+    """The name of a measure without types of numbers: ``Approximate(MaxDivergence)`` however it is printed.
+
+    OpenDP prints ``MaxDivergence``, ``MaxDivergence()`` or ``MaxDivergence(f64)``, by its version.
+    """
+    words = [word for word in re.findall(r"\w+", str(measure)) if word not in _TYPES]
+    return "(".join(words) + ")" * (len(words) - 1)
+
+
+def epsilon_of_rho(rho: float, delta: float) -> float:
+    r"""An epsilon with which every rho-zCDP mechanism is (epsilon, delta)-private.
+
+    .. math:: \min_\alpha\; \rho\alpha + \frac{\log(1/(\alpha\delta))}{\alpha-1} + \log(1 - 1/\alpha)
+
+    An upper bound at each order, and loose by the grid of orders. Source: Canonne, Kamath, Steinke 2020, proposition 12.
+
+    ``rho``: at least 0; ``delta``: in (0, 1). The answer is in nats, and at least 0.
+    """
+    found = min(rho * a - math.log(a * delta) / (a - 1) + math.log1p(-1 / a) for a in ORDERS)
+    return max(found + SLACK * (1 + abs(found)), 0.0)
+
+
+def _either(answer: Any) -> tuple[float, float] | None:
+    """Of a map of somebody else's, without a measure: a number is an epsilon, a pair is (epsilon, delta)."""
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        return float(answer), 0.0
+    return _pair(answer, None) if isinstance(answer, tuple) and len(answer) == 2 else None
+
+
+def _pure(answer: Any, delta: float | None) -> tuple[float, float]:
+    return float(answer), 0.0
+
+
+def _pair(answer: Any, delta: float | None) -> tuple[float, float]:
+    epsilon, own = answer
+    return float(epsilon), float(own)
+
+
+def _curve(answer: Any, delta: float | None) -> tuple[float, float]:
+    wanted = _required(delta)
+    return float(answer.epsilon(wanted)), wanted
+
+
+def _concentrated(answer: Any, delta: float | None) -> tuple[float, float]:
+    return epsilon_of_rho(float(answer), _required(delta)), _required(delta)
+
+
+def _nearly_concentrated(answer: Any, delta: float | None) -> tuple[float, float]:
+    rho, own = answer
+    wanted = _required(delta)
+    if not wanted > own:
+        raise ValueError(f"a claim of approximate zCDP needs delta > {own}, its own, got {wanted}")
+    # What is left of delta, rounded down.
+    return epsilon_of_rho(float(rho), (wanted - own) * (1 - SLACK)), wanted
+
+
+def _required(delta: float | None) -> float:
+    if delta is None:
+        raise ValueError("a claim that holds at every delta needs a delta at which to read it, got none: give delta=")
+    return delta
+
+
+MEASURES: dict[str, Read] = {
+    "MaxDivergence": _pure,
+    "Approximate(MaxDivergence)": _pair,
+    "FixedSmoothedMaxDivergence": _pair,
+    "SmoothedMaxDivergence": _curve,
+    "ZeroConcentratedDivergence": _concentrated,
+    "Approximate(ZeroConcentratedDivergence)": _nearly_concentrated,
+}
+"""What is made of what ``map`` returns, by the name of the output measure."""

@@ -11,7 +11,7 @@ from typing import Any
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import certify
 from ldpaudit.certificates.exhibits import Exhibit, exhibits
-from ldpaudit.core.names import repeated
+from ldpaudit.core.refusal import repeated
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, among, load, loads

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.certificates.exhibits import Repair
     from ldpaudit.certificates.parallel import Asked
-    from ldpaudit.certificates.repair import Repair
 
 
 def certify(
@@ -151,7 +151,7 @@ def _print(
     """
     from rich.text import Text
 
-    from ldpaudit.certificates.repair import repairs
+    from ldpaudit.certificates.exhibits import repairs
     from ldpaudit.display.visible import visible
     from ldpaudit.report import text
 

@@ -117,7 +117,7 @@ def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
 def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
     from ldpaudit.registry import call
     from ldpaudit.report import counting as report
-    from ldpaudit.studies import sums
+    from ldpaudit.studies import frequencies as sums
 
     def known_to(error: Fraction, values: int, aggregators: int = 2) -> tuple[Fraction, int, int]:
         return error, values, aggregators

@@ -14,10 +14,9 @@ from pydantic import ValidationError
 
 from ldpaudit import registry
 from ldpaudit.claim import SLACK, Claim
-from ldpaudit.core.names import repeated
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.number import show
-from ldpaudit.core.refusal import refusal
+from ldpaudit.core.refusal import refusal, repeated
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.tables import (

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from ldpaudit.core.expression import LONGEST, parse
-from ldpaudit.core.names import Id
 from ldpaudit.core.number import brief, exact
+from ldpaudit.core.refusal import Id
 from ldpaudit.neighbours import Neighbours
 
 SCHEMA: Literal["ldpaudit.deployment/2"] = "ldpaudit.deployment/2"

@@ -25,8 +25,16 @@ from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, ImplementationError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence, Form
 from ldpaudit.files.toml import line_of, read_text
-from ldpaudit.gate.baseline import (
+from ldpaudit.gate.cache import Cache, key_of
+from ldpaudit.gate.config import CONFIG as CONFIG
+from ldpaudit.gate.config import TABLE, TargetTable
+from ldpaudit.gate.config import Config as Config
+from ldpaudit.gate.config import find_config as find_config
+from ldpaudit.gate.findings import (
     Baseline,
+    CacheUse,
+    ClaimRow,
+    TargetRow,
     claim_regression,
     claim_words,
     read_baseline,
@@ -34,15 +42,9 @@ from ldpaudit.gate.baseline import (
     target_words,
     uncompared,
 )
-from ldpaudit.gate.baseline import baseline_of as baseline_of
-from ldpaudit.gate.cache import Cache, key_of
-from ldpaudit.gate.config import CONFIG as CONFIG
-from ldpaudit.gate.config import TABLE, TargetTable
-from ldpaudit.gate.config import Config as Config
-from ldpaudit.gate.config import find_config as find_config
-from ldpaudit.gate.findings import CacheUse, ClaimRow, TargetRow
 from ldpaudit.gate.findings import Finding as Finding
 from ldpaudit.gate.findings import Gate as Gate
+from ldpaudit.gate.findings import baseline_of as baseline_of
 from ldpaudit.gate.measuring import measure
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.verdict import Outcome

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
-from ldpaudit.core.names import Id, repeated
-from ldpaudit.core.refusal import refusal
+from ldpaudit.core.refusal import Id, refusal, repeated
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text

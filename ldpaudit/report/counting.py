@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from ldpaudit.enclosure import Enclosure
     from ldpaudit.studies.counting_protocols import Setting
     from ldpaudit.studies.design import Goal
-    from ldpaudit.studies.frequencies import Protocol
+    from ldpaudit.studies.frequencies import Noisy, Protocol
     from ldpaudit.studies.ggkpv_tables import Limit, Line, Point, Regimes
-    from ldpaudit.studies.sums import Noisy
 
 FREQUENCIES = ("error at most", "messages", "bits a message", "deployed")
 _OF_FREQUENCIES = (

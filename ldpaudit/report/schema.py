@@ -15,7 +15,7 @@ from ldpaudit.certificates import certificate
 from ldpaudit.core import parameters
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.files import tables
-from ldpaudit.gate import baseline, checking
+from ldpaudit.gate import checking, findings
 from ldpaudit.plan import Guarantee
 from ldpaudit.registry import CONSTRUCTOR, constructors
 from ldpaudit.verdict import Outcome
@@ -48,7 +48,7 @@ def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
         case "gate":
             return _of(checking.Config, "Configuration of a gate: ldpaudit.toml, or [tool.ldpaudit] of pyproject.toml")
         case "baseline":
-            return _of(baseline.MODEL, "Baseline of a gate")
+            return _of(findings.MODEL, "Baseline of a gate")
         case "certificate":
             return _certificate()
     raise ValueError(f"schema needs one of {', '.join(NAMES)}, got {name!r}{or_rather(name, NAMES)}")

@@ -23,7 +23,7 @@ from ldpaudit.coins import Coins, Secret, Seeded
 from ldpaudit.core.partitions import Counts, Part, Partition
 from ldpaudit.core.units import stream
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.files.checkpoints import Saved
+from ldpaudit.files.whole import Saved
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.in_parts import Answer, InParts, Question, driven, total
 from ldpaudit.workers.experiment import HERE, Execution

@@ -10,7 +10,7 @@ import pytest
 
 from ldpaudit.errors import DeploymentError
 from ldpaudit.gate import checking
-from ldpaudit.gate.baseline import read_baseline
+from ldpaudit.gate.findings import read_baseline
 from ldpaudit.report.gate import GateFormat
 from tests.helpers import within
 from tests.road.test_gate import DEPLOYMENT, project, run, target

@@ -11,8 +11,7 @@ import pytest
 from scipy import special
 
 from ldpaudit import audit
-from ldpaudit.adapters.measures import epsilon_of_rho
-from ldpaudit.adapters.objects import claimed_epsilon
+from ldpaudit.adapters.objects import claimed_epsilon, epsilon_of_rho
 from ldpaudit.errors import Unsupported
 
 DELTA = 1e-3

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from ldpaudit.accountants import account
-from ldpaudit.certificates.repair import Repair, repair
+from ldpaudit.certificates.exhibits import Repair, repair
 from ldpaudit.files.deployment import Deployment, load, loads
 from tests.helpers import ROOT, run
 

@@ -12,7 +12,7 @@ import pytest
 from ldpaudit import Aggregate, account
 from ldpaudit.plan import Run
 from ldpaudit.studies.design import Goal
-from ldpaudit.studies.sums import Noisy, least_noise, least_users
+from ldpaudit.studies.frequencies import Noisy, least_noise, least_users
 
 GOAL = Goal(Fraction(1), Fraction(1, 1000))
 RUNS, SURE = 2000, 5
