@@ -7,7 +7,6 @@ and a bound that agree are two testimonies only where no line of code produced b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -16,7 +15,6 @@ from typing import Any, TypeAlias
 
 import flint
 
-from ldpaudit.claim import Claim
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
@@ -24,6 +22,7 @@ from ldpaudit.mechanism import Mechanism, all_views
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
+from ldpaudit.verdict import Derivation as Derivation
 
 PRECISION = 512  # bits of the sum of the proved terms: ten times those of the floats to which it is rounded
 
@@ -31,22 +30,6 @@ _MOST_INPUTS, _MOST_ENTRIES = 1 << 12, 1 << 20  # of a law that is proved entry 
 
 Term: TypeAlias = tuple[Fraction, Fraction, bool]
 """(times, value, nats): ``times * value`` where nats is set, otherwise ``times * log(value)``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """Checked proofs, put together along a plan."""
-
-    theorem: str  # the statements that were used
-    epsilon: Enclosure  # what they imply for the plan, in nats
-    steps: int  # number of steps that a machine checked
-    assumes: tuple[str, ...]  # what the theorems assume of the mechanism, and the steps that no machine checked
-    admissions: tuple[str, ...]
-    tight: bool = False  # whether no smaller epsilon holds at delta = 0 either
-
-    def covers(self, claim: Claim) -> bool:
-        """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""
-        return claim.ceiling is not None and self.epsilon.high <= claim.ceiling
 
 
 def derive(plan: Plan, relation: str) -> Derivation:

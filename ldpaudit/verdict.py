@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, floor, inf, log10
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ldpaudit.core.pace import MOST
 from ldpaudit.enclosure import Enclosure, Rigour, round_up, show_down, show_up
@@ -61,57 +61,45 @@ class Verdict:
         return f"{self.outcome}: {self.reason}"
 
 
-class CheckedProof(Protocol):
-    """What the judge needs to know of a proof that a program without the accountants found VALID."""
+@dataclass(frozen=True)
+class Proof:
+    """A statement about these parameters that a program without the accountants finds VALID."""
 
-    @property
-    def epsilon(self) -> Fraction:
-        """What it says, in nats."""
-
-    @property
-    def delta(self) -> Fraction:
-        """What it says."""
+    record: dict[str, Any]  # in the format ldpaudit.proof/1
+    epsilon: Fraction  # in nats
+    delta: Fraction
+    sentence: str  # what was compared with the code's law, and the theorems that it rests on, in a clause
 
     @property
     def private(self) -> bool:
         """Whether it says that the plan is so private, or that it is not."""
-
-    @property
-    def sentence(self) -> str:
-        """What was compared with the code's law, and what it rests on, in a clause."""
+        return bool(self.record["says"] == "private")
 
 
-class CheckedTheorem(Protocol):
-    """What the judge needs to know of a theorem for all parameters that has been checked."""
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Checked theorems for all parameters, put together along a plan."""
 
-    @property
-    def theorem(self) -> str:
-        """Its statement."""
-
-    @property
-    def admissions(self) -> Sequence[str]:
-        """The steps that no machine checked."""
-
-    @property
-    def epsilon(self) -> Enclosure:
-        """What it gives at the plan's parameters, in nats; at delta = 0, and so at every delta."""
-
-    @property
-    def tight(self) -> bool:
-        """Whether it shows that no epsilon is smaller at delta = 0."""
+    theorem: str  # the statements that were used
+    epsilon: Enclosure  # what they imply for the plan, in nats; at delta = 0, and so at every delta
+    steps: int  # number of steps that a machine checked
+    assumes: tuple[str, ...]  # what the theorems assume of the mechanism, and the steps that no machine checked
+    admissions: tuple[str, ...]
+    tight: bool = False  # whether no smaller epsilon holds at delta = 0 either
 
     def covers(self, claim: Claim) -> bool:
-        """Whether the theorem, at the plan's parameters, implies the claim."""
+        """Whether the proved epsilon is within the claim; a pure bound implies every delta's."""
+        return claim.ceiling is not None and self.epsilon.high <= claim.ceiling
 
 
 def judge(
     claim: Claim,
     enclosures: Sequence[Enclosure],
     evidence: Sequence[Evidence],
-    proofs: Sequence[CheckedTheorem],
+    proofs: Sequence[Derivation],
     *,
     audited: bool = False,
-    proof: CheckedProof | None = None,
+    proof: Proof | None = None,
 ) -> Verdict:
     """Decide a claim that names an epsilon; the first row of the table that matches wins.
 
@@ -123,12 +111,12 @@ def judge(
         Of the plan's epsilon at the claim's delta, in nats. One of rigour FLOAT decides nothing.
     evidence : sequence of Evidence
         From samples of the code.
-    proofs : sequence of CheckedTheorem
+    proofs : sequence of Derivation
         Theorems for all parameters that were checked, by symbols.
     audited : bool
         Whether the samples are of code that is deployed in place of the mechanism. Where these are too few to refute the claim
         of any code, nothing is decided by what holds for the mechanism.
-    proof : CheckedProof or None
+    proof : Proof or None
         Of these parameters, by a program that shares nothing with the accountants.
 
     Returns
@@ -184,7 +172,7 @@ def judge(
     return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
 
 
-def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[CheckedTheorem]) -> bool:
+def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[Derivation]) -> bool:
     """Whether samples at the claim's delta show more than the mechanism that is described can lose."""
     most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)
     return most < inf and claim.delta <= e.delta and e.refutes(most)
@@ -217,7 +205,7 @@ def _enough(views: float) -> str:
 
 
 def _require_agreement(
-    claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[CheckedTheorem], proof: CheckedProof | None
+    claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[Derivation], proof: Proof | None
 ) -> None:
     """What is at most one number's upper end and at least another's lower end names the same epsilon."""
     uppers = [(e.high, e.source) for e in certified] + [(p.epsilon.high, p.theorem) for p in proofs]

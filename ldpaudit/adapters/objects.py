@@ -54,12 +54,15 @@ ORDERS = tuple(1 + 10 ** (i / 20) for i in range(-80, 121))
 SLACK = 1e-12  # by which an epsilon in floats is raised, relative to itself: more than the conversion's rounding
 _TYPES = ("f32", "f64")  # words of a measure's name that are the type of its numbers, in older versions
 
-Read = Callable[[Any, float | None], tuple[float, float]]
-"""(what ``map`` returned, the caller's delta) to (epsilon, delta)."""
+MEASURES = (
+    "MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence", "SmoothedMaxDivergence",
+    "ZeroConcentratedDivergence", "Approximate(ZeroConcentratedDivergence)",
+)  # fmt: skip
+"""Names of the output measures whose claims are read."""
 
 
 def claim_of_measure(target: Any, distance: Any, delta: float | None) -> tuple[float, float] | None:
-    """(epsilon, delta) from ``map``, or None where what it returns is no such claim; see `objects.claimed_epsilon`.
+    """(epsilon, delta) from ``map``, or None where what it returns is no such claim; see `claimed_epsilon`.
 
     Raises Unsupported where the output measure is none of `MEASURES`, or there is an output metric instead; ValueError
     where the measure needs a delta, and has none or one that is too small.
@@ -69,12 +72,30 @@ def claim_of_measure(target: Any, distance: Any, delta: float | None) -> tuple[f
     measure = getattr(target, "output_measure", None)
     if measure is None and getattr(target, "output_metric", None) is not None:
         raise Unsupported("a transformation", "its map bounds a distance of outputs, not privacy: chain it with a measurement")
-    if measure is None:
-        return _either(target.map(distance))
+    if measure is None:  # a map of somebody else's: a number is an epsilon, a pair is (epsilon, delta)
+        found = target.map(distance)
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return float(found), 0.0
+        return (float(found[0]), float(found[1])) if isinstance(found, tuple) and len(found) == 2 else None
     if (name := named(measure)) not in MEASURES:
         reason = f"a claim needs one of {', '.join(MEASURES)}: convert it in OpenDP"
         raise Unsupported(f"the output measure {measure!s:.60}", reason)
-    return MEASURES[name](target.map(distance), delta)
+    found = target.map(distance)
+    if name == "MaxDivergence":
+        return float(found), 0.0
+    if name in ("Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence"):
+        epsilon, own = found
+        return float(epsilon), float(own)
+    approximate = name == "Approximate(ZeroConcentratedDivergence)"
+    rho, own = found if approximate else (found, 0.0)
+    if delta is None:
+        raise ValueError("a claim that holds at every delta needs a delta at which to read it, got none: give delta=")
+    if name == "SmoothedMaxDivergence":
+        return float(found.epsilon(delta)), delta
+    if not delta > own:
+        raise ValueError(f"a claim of approximate zCDP needs delta > {own}, its own, got {delta}")
+    # What is left of delta, rounded down.
+    return epsilon_of_rho(float(rho), (delta - own) * (1 - SLACK) if approximate else delta), delta
 
 
 def named(measure: Any) -> str:
@@ -97,54 +118,3 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     """
     found = min(rho * a - math.log(a * delta) / (a - 1) + math.log1p(-1 / a) for a in ORDERS)
     return max(found + SLACK * (1 + abs(found)), 0.0)
-
-
-def _either(answer: Any) -> tuple[float, float] | None:
-    """Of a map of somebody else's, without a measure: a number is an epsilon, a pair is (epsilon, delta)."""
-    if isinstance(answer, int | float) and not isinstance(answer, bool):
-        return float(answer), 0.0
-    return _pair(answer, None) if isinstance(answer, tuple) and len(answer) == 2 else None
-
-
-def _pure(answer: Any, delta: float | None) -> tuple[float, float]:
-    return float(answer), 0.0
-
-
-def _pair(answer: Any, delta: float | None) -> tuple[float, float]:
-    epsilon, own = answer
-    return float(epsilon), float(own)
-
-
-def _curve(answer: Any, delta: float | None) -> tuple[float, float]:
-    wanted = _required(delta)
-    return float(answer.epsilon(wanted)), wanted
-
-
-def _concentrated(answer: Any, delta: float | None) -> tuple[float, float]:
-    return epsilon_of_rho(float(answer), _required(delta)), _required(delta)
-
-
-def _nearly_concentrated(answer: Any, delta: float | None) -> tuple[float, float]:
-    rho, own = answer
-    wanted = _required(delta)
-    if not wanted > own:
-        raise ValueError(f"a claim of approximate zCDP needs delta > {own}, its own, got {wanted}")
-    # What is left of delta, rounded down.
-    return epsilon_of_rho(float(rho), (wanted - own) * (1 - SLACK)), wanted
-
-
-def _required(delta: float | None) -> float:
-    if delta is None:
-        raise ValueError("a claim that holds at every delta needs a delta at which to read it, got none: give delta=")
-    return delta
-
-
-MEASURES: dict[str, Read] = {
-    "MaxDivergence": _pure,
-    "Approximate(MaxDivergence)": _pair,
-    "FixedSmoothedMaxDivergence": _pair,
-    "SmoothedMaxDivergence": _curve,
-    "ZeroConcentratedDivergence": _concentrated,
-    "Approximate(ZeroConcentratedDivergence)": _nearly_concentrated,
-}
-"""What is made of what ``map`` returns, by the name of the output measure."""

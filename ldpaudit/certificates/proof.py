@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from importlib import import_module
@@ -25,6 +24,7 @@ from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
+from ldpaudit.verdict import Proof as Proof
 
 _MOST_ENTRIES = 1 << 15  # probabilities of laws that are compared: half a second
 _MOST_ROWS = 1 << 12  # entries of a channel that is written out
@@ -32,21 +32,6 @@ _LOOSER = 1 + Fraction(1, 200)
 """How much larger the proved number may be than a question's answer, where sums are taken on a lattice."""
 _MOST_VIEWS = 1 << 12  # of a law that is compared; where it has more, and a sibling, that is
 _WORK = 10**8  # Of one try: some twenty seconds. A proof takes a minute at most to be checked.
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A statement that `verify_certificate` finds VALID."""
-
-    record: dict[str, Any]  # in the format ldpaudit.proof/1
-    epsilon: Fraction  # in nats
-    delta: Fraction
-    sentence: str  # what was compared, and the theorems that it rests on, in a clause
-
-    @property
-    def private(self) -> bool:
-        """Whether it says that the plan is so private, or that it is not."""
-        return bool(self.record["says"] == "private")
 
 
 def program() -> bytes:

@@ -5,34 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from ldpaudit.errors import LdpauditError
 
 POINTS = 120
+Curve: TypeAlias = Any  # a privacy profile: delta as a function of epsilon and back, in enclosures
 SMALLEST = 1e-12  # the smallest delta of the picture, where the claim names none that is smaller
-
-
-class Ends(Protocol):
-    """What lies between two numbers."""
-
-    @property
-    def low(self) -> float:
-        """At least this."""
-
-    @property
-    def high(self) -> float:
-        """At most this."""
-
-
-class Curve(Protocol):
-    """delta as a function of epsilon and back."""
-
-    def delta(self, epsilon: float) -> Ends:
-        """At this epsilon."""
-
-    def epsilon(self, delta: float) -> Ends:
-        """At this delta."""
 
 
 def require_matplotlib() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -15,38 +15,23 @@ from ldpaudit.evidence import Evidence
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.plan import Compose, Guarantee, Repeat, Run
-from ldpaudit.verdict import Outcome, judge
+from ldpaudit.verdict import Derivation, Outcome, Proof, judge
 from tests.helpers import ROOT
 
 RESPONSE = Run(KaryRandomizedResponse(k=2, p=Fraction(3, 4)))
 CLAIM = Claim("c", RESPONSE, Fraction(1), Fraction(0), REPLACE_ONE)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A checked proof of an epsilon."""
-
-    proved: Fraction
-    admissions: tuple[str, ...] = ()
-    theorem: str = "a theorem"
-    tight: bool = False
-
-    @property
-    def epsilon(self) -> Enclosure:
-        return Enclosure.of(self.proved, source="the proof")
-
-    def covers(self, claim: Claim) -> bool:
-        return claim.ceiling is not None and self.proved <= claim.ceiling
+def checked(
+    proved: Fraction, admissions: tuple[str, ...] = (), theorem: str = "a theorem", tight: bool = False
+) -> Derivation:
+    """A checked theorem that gives this epsilon."""
+    return Derivation(theorem, Enclosure.of(proved, source="the proof"), 1, (), admissions, tight)
 
 
-@dataclass(frozen=True)
-class Valid:
+def valid_proof(epsilon: Fraction, delta: Fraction = Fraction(0), private: bool = True) -> Proof:
     """What a program without the accountants found, reduced to what the judge asks."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    private: bool = True
-    sentence: str = "a sentence"
+    return Proof({"says": "private" if private else "not private"}, epsilon, delta, "a sentence")
 
 
 def enclosure(low: float, high: float, rigour: Rigour = Rigour.INTERVAL) -> Enclosure:
@@ -70,45 +55,48 @@ def test_evidence_above_the_claim_refutes_it() -> None:
 
 
 def test_a_bound_and_a_proof_prove_the_claim() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [], proof=Valid(Fraction(1))).outcome is Outcome.PROVED
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [], proof=valid_proof(Fraction(1))).outcome is Outcome.PROVED
 
 
 def test_a_theorem_that_no_other_program_checked_for_these_parameters_is_told_and_proves_nothing() -> None:
-    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
     assert verdict.outcome is Outcome.BOUNDED
     assert verdict.reason.endswith("; theorem: a theorem")
 
 
-@pytest.mark.parametrize("valid", [Valid(Fraction(11, 10)), Valid(Fraction(1), Fraction(1, 10)), Valid(Fraction(1), private=False)])
-def test_a_proof_of_less_than_the_claim_does_not_prove_it(valid: Valid) -> None:
+@pytest.mark.parametrize(
+    "valid",
+    [valid_proof(Fraction(11, 10)), valid_proof(Fraction(1), Fraction(1, 10)), valid_proof(Fraction(1), private=False)],
+)
+def test_a_proof_of_less_than_the_claim_does_not_prove_it(valid: Proof) -> None:
     assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid).outcome is Outcome.BOUNDED
 
 
 def test_a_refuted_claim_tells_that_another_program_refutes_it_too() -> None:
-    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [], proof=Valid(Fraction(1), private=False))
+    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [], proof=valid_proof(Fraction(1), private=False))
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.reason.endswith("; checked by another program: a sentence")
 
 
 def test_a_valid_proof_below_a_certified_lower_bound_is_an_internal_error() -> None:
     with pytest.raises(Contradiction, match=r"'verify_certificate.py' gives epsilon <= 0\.8"):
-        judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=Valid(Fraction(4, 5)))
-    judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=Valid(Fraction(4, 5), Fraction(1, 10)))
+        judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid_proof(Fraction(4, 5)))
+    judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid_proof(Fraction(4, 5), Fraction(1, 10)))
 
 
 def test_a_bound_alone_bounds_the_claim() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(2))]).outcome is Outcome.BOUNDED
+    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(2))]).outcome is Outcome.BOUNDED
 
 
 def test_otherwise_the_claim_is_undecided() -> None:
     assert judge(CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], []).outcome is Outcome.UNDECIDED
-    assert judge(CLAIM, [], [], [Checked(Fraction(1))]).outcome is Outcome.UNDECIDED
+    assert judge(CLAIM, [], [], [checked(Fraction(1))]).outcome is Outcome.UNDECIDED
 
 
 @pytest.mark.parametrize("claimed", [1, 4])
-@pytest.mark.parametrize(("enclosures", "proofs"), [([enclosure(0.9, 1.0)], []), ([], [Checked(Fraction(1))])])
+@pytest.mark.parametrize(("enclosures", "proofs"), [([enclosure(0.9, 1.0)], []), ([], [checked(Fraction(1))])])
 def test_evidence_above_what_is_certified_says_that_the_code_is_not_what_is_described_whatever_is_claimed(
-    claimed: int, enclosures: list[Enclosure], proofs: list[Checked]
+    claimed: int, enclosures: list[Enclosure], proofs: list[Derivation]
 ) -> None:
     claim = replace(CLAIM, epsilon=Fraction(claimed))
     verdict = judge(claim, enclosures, [evidence(1.1)], proofs)
@@ -132,7 +120,7 @@ def test_a_float_bound_says_nothing_of_the_code() -> None:
 def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
     guarantee = Guarantee(Fraction(1))
     for plan, restates in ((guarantee, True), (Repeat(guarantee, 2), False), (Compose([RESPONSE, guarantee]), False)):
-        verdict = judge(replace(CLAIM, plan=plan), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+        verdict = judge(replace(CLAIM, plan=plan), [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
         assert verdict.outcome is Outcome.ASSUMED
         assert "assuming that a part is 1-differentially private" in verdict.reason
         assert ("so the claim itself is assumed" in verdict.reason) == restates
@@ -140,14 +128,14 @@ def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
 
 
 def test_what_is_computed_from_the_claim_is_assumed_and_never_proved() -> None:
-    verdict = judge(replace(CLAIM, taken="p is for_epsilon(1)'s"), [enclosure(0.9, 1.0)], [], [Checked(Fraction(1))])
+    verdict = judge(replace(CLAIM, taken="p is for_epsilon(1)'s"), [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
     assert verdict.outcome is Outcome.ASSUMED
     assert verdict.reason.endswith("assuming that p is for_epsilon(1)'s; so the claim itself is assumed")
 
 
 @pytest.mark.parametrize("seen", [[], [evidence(0.0, guesses=0)], [evidence(0.0, trials=9)]])
 def test_deployed_code_that_no_audit_could_refute_leaves_the_claim_undecided(seen: list[Evidence]) -> None:
-    known = [enclosure(0.9, 1.0)], seen, [Checked(Fraction(1))]
+    known = [enclosure(0.9, 1.0)], seen, [checked(Fraction(1))]
     assert judge(CLAIM, *known).outcome is Outcome.BOUNDED
     verdict = judge(CLAIM, *known, audited=True)
     assert verdict.outcome is Outcome.UNDECIDED
@@ -162,21 +150,21 @@ def test_a_claim_so_large_that_no_number_of_views_refutes_it_is_undecided_of_dep
 
 
 def test_deployed_code_that_an_audit_could_have_refuted_is_decided_by_what_is_known_of_the_mechanism() -> None:
-    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [Checked(Fraction(1))], audited=True)
+    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [checked(Fraction(1))], audited=True)
     assert verdict.outcome is Outcome.BOUNDED
 
 
 def test_a_proof_below_a_certified_lower_bound_is_an_internal_error_that_names_both() -> None:
     with pytest.raises(Contradiction, match=r"'an enclosure' gives epsilon >= 0\.9, but 'a proof' gives epsilon <= 0;"):
-        judge(CLAIM, [Enclosure(0.9, 1.0, Rigour.INTERVAL, "an enclosure")], [], [Checked(Fraction(0), theorem="a proof")])
+        judge(CLAIM, [Enclosure(0.9, 1.0, Rigour.INTERVAL, "an enclosure")], [], [checked(Fraction(0), theorem="a proof")])
 
 
 def test_a_proof_that_no_epsilon_is_smaller_contradicts_a_bound_that_is_smaller_at_delta_0_alone() -> None:
-    tight = Checked(Fraction(1), tight=True)
+    tight = checked(Fraction(1), tight=True)
     with pytest.raises(Contradiction, match="internal error"):
         judge(CLAIM, [enclosure(0.8, 0.9)], [], [tight])
     assert judge(replace(CLAIM, delta=Fraction(1, 10)), [enclosure(0.8, 0.9)], [], [tight]).outcome is Outcome.BOUNDED
-    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [Checked(Fraction(1))]).outcome is Outcome.BOUNDED
+    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [checked(Fraction(1))]).outcome is Outcome.BOUNDED
 
 
 def test_two_enclosures_of_one_number_that_do_not_meet_are_an_internal_error() -> None:
@@ -187,7 +175,7 @@ def test_two_enclosures_of_one_number_that_do_not_meet_are_an_internal_error() -
 
 
 def test_a_float_enclosure_never_decides() -> None:
-    assert judge(CLAIM, [enclosure(0.5, 0.6, Rigour.FLOAT)], [], [Checked(Fraction(1))]).outcome is Outcome.UNDECIDED
+    assert judge(CLAIM, [enclosure(0.5, 0.6, Rigour.FLOAT)], [], [checked(Fraction(1))]).outcome is Outcome.UNDECIDED
     assert judge(CLAIM, [enclosure(5.0, 6.0, Rigour.FLOAT)], [], []).outcome is Outcome.UNDECIDED
 
 
@@ -220,7 +208,7 @@ def test_evidence_says_itself_whether_it_refutes_and_nobody_else_does() -> None:
 
 
 def test_an_admission_is_part_of_the_reason() -> None:
-    proved = judge(CLAIM, [enclosure(0.9, 1.0)], [], [Checked(Fraction(1), ("a step (a book)",))])
+    proved = judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(1), ("a step (a book)",))])
     assert "admitting a step (a book)" in proved.reason
 
 
