@@ -61,7 +61,8 @@ class Table:
     def _repr_html_(self) -> str:
         """For notebooks."""
         head = tuple(self.rows[0]) if self.rows else ("no rows",)
-        cells = ([_cell(row[name]) for name in head] for row in self.rows)
+        values = ([row[name] for name in head] for row in self.rows)
+        cells = (["" if x is None else f"{x:.6g}" if isinstance(x, float) else str(x) for x in row] for row in values)
         return markup.card(f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}", (), markup.table(head, cells))
 
 
@@ -89,48 +90,27 @@ def table(values: Risk | Iterable[Printed | Row | Measured | tuple[Contender, Sc
 def _row(value: Any) -> Mapping[str, Any]:
     match value:
         case Printed():
-            return _of_a_claim(value)
+            found = {"claimed": float(value.claimed), "claimed_exact": str(value.claimed), **ends(value.found)}
+            words = {"provenance": value.provenance.value, "reading": value.reading, "variant": value.variant}
+            judged = {"attained": value.attained, "holds": value.holds, "standing": value.standing.value}
+            said = {"where": value.where, "sentence": value.sentence}
+            return {**said, **judged, **found, **words, "remarks": "; ".join(value.remarks)}
         case Row():
-            return _of_a_sentence(value)
+            finite = [ratio for ratio in value.looseness if ratio < math.inf]
+            ratios = {"least_looseness": min(finite, default=None), "largest_looseness": max(finite, default=None)}
+            words = {"provenance": value.provenance, "reading": value.reading, "variant": value.variant}
+            said = {"where": value.where, "sentence": value.sentence, "stem": value.stem, "verdict": value.verdict}
+            return {**said, **ratios, **words}
         case Measured():
-            return _of_an_error(value)
+            claim = value.claim
+            error = {"where": claim.where, "sentence": claim.sentence, "alpha": claim.alpha, "beta": claim.beta}
+            runs = {name: getattr(value, name) for name in Measured.__dataclass_fields__ if name != "claim"}
+            return {**error, **runs, "holds": value.holds, "standing": value.standing.value}
         case (Contender() as contender, Score() as score):
-            return {"system": str(contender), "names_values": contender.names_values, **_plain(asdict(score))}
+            numbers = {name: float(x) if isinstance(x, Fraction) else x for name, x in asdict(score).items()}
+            known = {name: None if x != x else x for name, x in numbers.items()}
+            return {"system": str(contender), "names_values": contender.names_values, **known}
     raise TypeError(f"a table needs claims, rows, measured errors or scores, got {value!r:.60}")
-
-
-def _of_a_claim(claim: Printed) -> dict[str, Any]:
-    found = {"claimed": float(claim.claimed), "claimed_exact": str(claim.claimed), **ends(claim.found)}
-    words = {"provenance": claim.provenance.value, "reading": claim.reading, "variant": claim.variant}
-    judged = {"attained": claim.attained, "holds": claim.holds, "standing": claim.standing.value}
-    return {"where": claim.where, "sentence": claim.sentence, **judged, **found, **words, "remarks": "; ".join(claim.remarks)}
-
-
-def _of_a_sentence(row: Row) -> dict[str, Any]:
-    finite = [ratio for ratio in row.looseness if ratio < math.inf]
-    ratios = {"least_looseness": min(finite, default=None), "largest_looseness": max(finite, default=None)}
-    words = {"provenance": row.provenance, "reading": row.reading, "variant": row.variant}
-    return {"where": row.where, "sentence": row.sentence, "stem": row.stem, "verdict": row.verdict, **ratios, **words}
-
-
-def _of_an_error(each: Measured) -> dict[str, Any]:
-    claim = {"where": each.claim.where, "sentence": each.claim.sentence, "alpha": each.claim.alpha, "beta": each.claim.beta}
-    runs = {name: getattr(each, name) for name in Measured.__dataclass_fields__ if name != "claim"}
-    return {**claim, **runs, "holds": each.holds, "standing": each.standing.value}
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as floats, and None for what is none."""
-    return {name: _number(value) for name, value in values.items()}
-
-
-def _number(value: Any) -> Any:
-    value = float(value) if isinstance(value, Fraction) else value
-    return None if value != value else value
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _require(name: str) -> None:

@@ -107,7 +107,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         if row.get(input_column) == "":
             raise DeploymentError("needs an input, got an empty cell", str(file), number)
         try:
-            found[_hashable(row[input_column])].append(_value(row[report_column]))
+            found[_key(_value(row[input_column]))].append(_value(row[report_column]))
         except KeyError as error:
             columns = strict_json.shown(", ".join(map(str, row)))
             raise DeploymentError(f"needs a column {error}, got {columns}", str(file)) from None
@@ -141,10 +141,6 @@ def _value(text: Any) -> Any:
         except ValueError:
             return text
     return text
-
-
-def _hashable(text: Any) -> Any:
-    return _key(_value(text))
 
 
 def _key(value: Any) -> Any:

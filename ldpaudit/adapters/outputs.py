@@ -49,12 +49,15 @@ class Outputs:
         first, second = (Counter(dict(each.counts)) for each in self.pair)
         if not ((first - second).total() == 1 >= (second - first).total()):
             raise ValueError(f"an audit of outputs needs data sets that differ in one user, got {self.pair[0]}; and {self.pair[1]}")
-        self._data.update((each, _as_run_takes_it(self.system, each)) for each in self.pair)
+        counts = isinstance(self.system, Shuffle | Aggregate)  # takes how many users hold each input; else one input per user
+        for each in self.pair:
+            self._data[each] = dict(each.counts) if counts else [x for x, users in each.counts for _ in range(users)]
 
     @classmethod
     def of(cls, system: Any, data: Iterable[Any] | Mapping[Any, int], neighbour: Iterable[Any] | Mapping[Any, int]) -> Self:
         """From one input per user, or from how many users hold each; of two numbers of users the larger stands first."""
-        first, second = (DataSet.of(Counter(_counted(each))) for each in (data, neighbour))
+        counts = (x if isinstance(x, Mapping) else Counter(map(hashable, x)) for x in (data, neighbour))
+        first, second = (DataSet.of(Counter(each)) for each in counts)
         return cls(system, (first, second) if first.users >= second.users else (second, first))
 
     @property
@@ -72,18 +75,7 @@ class Outputs:
         return np.array(found)
 
 
-def _counted(data: Iterable[Any] | Mapping[Any, int]) -> Mapping[Any, int]:
-    return data if isinstance(data, Mapping) else Counter(map(hashable, data))
-
-
 def hashable(x: Any) -> Hashable:
     """A user's input as a value: rows are tuples, numbers are Python's."""
     plain = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
     return tuple(map(hashable, plain)) if isinstance(plain, list | tuple) else plain
-
-
-def _as_run_takes_it(system: Any, data: DataSet) -> Any:
-    """How many users hold each input, for a shuffled plan or a sum; else one input per user."""
-    if isinstance(system, Shuffle | Aggregate):
-        return dict(data.counts)
-    return [x for x, users in data.counts for _ in range(users)]

@@ -88,7 +88,7 @@ class Program:
             for place in block:
                 reports[place].append(self._answer(talk, xs[place]))
             spare = SHARE * (time.monotonic() - begun)
-            self._require_quiet(talk, QUIET if talk.answers <= IN_STEP else min(QUIET, spare))
+            _require_none(talk.surplus, QUIET if talk.answers <= IN_STEP else min(QUIET, spare))
         return reports
 
     def _running(self) -> Talk:
@@ -100,7 +100,7 @@ class Program:
                 raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
             talk = self._talk = Talk(process, self.longest)
             self._end = weakref.finalize(self, _end, process, talk)  # at the end of the interpreter too
-            self._require_quiet(talk, QUIET)
+            _require_none(talk.surplus, QUIET)
         return self._talk
 
     def _answer(self, talk: Talk, x: Any) -> Any:
@@ -118,9 +118,6 @@ class Program:
             return strict_json.whole(line.decode())
         except (ValueError, RecursionError):
             raise ImplementationError(f"{_NEEDS}, got {_shown(line)}", x) from None
-
-    def _require_quiet(self, talk: Talk, seconds: float) -> None:
-        _require_none(talk.surplus, seconds)
 
     def finish(self) -> None:
         """End the questions, wait a moment for the program to end, and end it.

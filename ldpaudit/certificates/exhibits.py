@@ -89,15 +89,11 @@ def _infinite(profile: PrivacyProfile, epsilon: Enclosure) -> Iterator[str]:
 def _nearest(profile: PrivacyProfile, claim: Claim, epsilon: Enclosure) -> Iterator[str]:
     """The smallest epsilon that is certified at the claim's delta, and the smallest delta at its epsilon."""
     if math.isfinite(epsilon.high):
-        yield f"at this delta an epsilon of {_rounded_up(epsilon)} holds"
+        short = f"{epsilon.high:.{_DIGITS}g}"
+        as_judged = Fraction(short) * (1 + SLACK) >= epsilon.high  # to the slack to which the judge reads a claim
+        yield f"at this delta an epsilon of {short if as_judged else show_up(epsilon.high, _DIGITS)} holds"
     if claim.epsilon is not None and (delta := profile.delta(claim.epsilon).high) < 1:
         yield f"at this epsilon a delta of {show_up(delta, _DIGITS)} holds"
-
-
-def _rounded_up(found: Enclosure) -> str:
-    short = f"{found.high:.{_DIGITS}g}"
-    # As the judge reads it.
-    return short if Fraction(short) * (1 + SLACK) >= found.high else show_up(found.high, _DIGITS)
 
 
 def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
@@ -113,7 +109,10 @@ def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
         except (ValueError, ArithmeticError, LdpauditError):
             continue
         found = f"{answer.parameter} = {answer.value} is the {answer.best} found that keeps the claim"
-        return _command(name, given, goal, users, repeat), found
+        words = ["ldpaudit design", name, *(f"{key}={_word(value)}" for key, value in given.items())]
+        words += [f"--epsilon {goal.epsilon}", *([f"--delta {show(goal.delta)}"] if goal.delta else [])]
+        words += [f"--shuffle {users}"] * (users is not None) + [f"--repeat {repeat}"] * (repeat is not None)
+        return " ".join(words), found
     return "", ""
 
 
@@ -157,13 +156,6 @@ def _number(value: Any) -> Any:
         return parse(value)
     except ValueError:
         return value  # the name of a constructor
-
-
-def _command(name: str, given: Mapping[str, Any], goal: Goal, users: int | None, repeat: int | None) -> str:
-    words = ["ldpaudit design", name, *(f"{key}={_word(value)}" for key, value in given.items())]
-    words += [f"--epsilon {goal.epsilon}", *([f"--delta {show(goal.delta)}"] if goal.delta else [])]
-    words += [f"--shuffle {users}"] * (users is not None) + [f"--repeat {repeat}"] * (repeat is not None)
-    return " ".join(words)
 
 
 def _word(value: Any) -> str:

@@ -133,7 +133,10 @@ def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any
 
 def _leaf(m: Mechanism, relation: str, laws: dict[str, None]) -> dict[str, Any]:
     """The word of a mechanism, compared with its law; where none is known, the law itself, written out."""
-    home: Any = None if has_own_law(m) else _file(stem(m))
+    home: Any = None if has_own_law(m) else part_of(stem(m), "proof")
+    if home is None and not has_own_law(m):
+        found = (each for each in homes(stem(m)) if find_spec(f"ldpaudit.proofs.{each}") is not None)
+        home = next((import_module(f"ldpaudit.proofs.{each}") for each in found), None)
     said: dict[str, Any] | None = home.leaf(m, relation) if hasattr(home, "leaf") else None
     if said is None:
         said = _written_out(m, relation)
@@ -154,14 +157,6 @@ def _leaf(m: Mechanism, relation: str, laws: dict[str, None]) -> dict[str, Any]:
         said_of = said
     laws[f"{type(m).__name__}: compared with the code's law on {_compare(of, said_of, relation)}{beyond}"] = None
     return said
-
-
-def _file(name: str) -> Any:
-    """The module of proofs of a stem or plugin, if there is one."""
-    if (theirs := part_of(name, "proof")) is not None:
-        return theirs
-    found = (each for each in homes(name) if find_spec(f"ldpaudit.proofs.{each}") is not None)
-    return next((import_module(f"ldpaudit.proofs.{each}") for each in found), None)
 
 
 def _written_out(m: Mechanism, relation: str) -> dict[str, Any]:

@@ -121,7 +121,11 @@ def ends(chance: Enclosure) -> dict[str, Any]:
 def percent(chance: Enclosure) -> str:
     """Both ends in percent, rounded outward; one number where a short one lies between ends that nearly meet."""
     short = _between(chance)
-    return _shown(short) if short is not None else f"{_shown(_down(chance.low))[:-2]} to {_shown(_up(chance.high))}"
+    if short is not None:
+        return _shown(short)
+    low = chance.low
+    down = 1 - Decimal(show_up(1 - low, _SHORT)) if low > _NEARLY_SURE else Decimal(show_down(low, DIGITS))
+    return f"{_shown(down)[:-2]} to {_shown(_up(chance.high))}"
 
 
 def percent_up(chance: Enclosure) -> str:
@@ -145,10 +149,6 @@ def _up(chance: float) -> Decimal:
     """Rounded up; next to 1 it is the complement that is short, or nearly everything would be 100 %."""
     # A float's complement is exact from 1/2 on.
     return 1 - Decimal(show_down(1 - chance, _SHORT)) if chance > _NEARLY_SURE else Decimal(show_up(chance, DIGITS))
-
-
-def _down(chance: float) -> Decimal:
-    return 1 - Decimal(show_up(1 - chance, _SHORT)) if chance > _NEARLY_SURE else Decimal(show_down(chance, DIGITS))
 
 
 def _shown(short: Decimal) -> str:

@@ -26,7 +26,11 @@ def stream(units: Iterable[Callable[[], Any]], executor: Executor | None) -> Gen
         while True:
             for unit in left:
                 if not ahead and isinstance(executor, ProcessPoolExecutor):
-                    _require_pickle(unit)
+                    try:
+                        pickle.dumps(unit)
+                    except Exception as error:  # whatever the audited object raises when it is pickled
+                        wanted = "a process pool needs an importable function or a mechanism, or use threads"
+                        raise TypeError(f"{wanted}, got an object that cannot be pickled: {error}") from error
                 ahead.append(executor.submit(_do, unit))
                 if len(ahead) >= WINDOW:
                     break
@@ -40,11 +44,3 @@ def stream(units: Iterable[Callable[[], Any]], executor: Executor | None) -> Gen
 
 def _do(unit: Callable[[], Any]) -> Any:
     return unit()
-
-
-def _require_pickle(unit: Callable[[], Any]) -> None:
-    try:
-        pickle.dumps(unit)
-    except Exception as error:  # whatever the audited object raises when it is pickled
-        wanted = "a process pool needs an importable function or a mechanism, or use threads"
-        raise TypeError(f"{wanted}, got an object that cannot be pickled: {error}") from error
