@@ -208,24 +208,6 @@ def unit_sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
         drawn += min(size, end - drawn)
 
 
-def first_views(job: Job) -> tuple[int, ...]:
-    """Views of each game that the first rule may be chosen from, none of them counted: one number or another."""
-    played, asked = games(job.source), job.experiment
-    if played[0].wagers and played[0].chosen is not None:
-        return (0,)
-    if asked.mode is Mode.SEQUENTIAL:
-        return (uncounted(asked, played),)
-    if played[0].chosen is not None and len(played) == 1:
-        return (0,)
-    few, more = (min(int(asked.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
-    return few, more
-
-
-def last_learning(job: Job) -> int:
-    """Views after which a sequential audit chooses no more rules."""
-    return min(job.experiment.trials // LEARNING_ELSE, LEARNING)
-
-
 def _first(
     job: Job, views: int, start: int = 0, known: list[list[Any]] | None = None
 ) -> list[tuple[Choice, list[Any]]]:
@@ -248,7 +230,7 @@ def _choose(job: Job) -> State:
     played = games(job.source)
     if (known := played[0].chosen) is not None and len(played) == 1:
         return State(0, known, known.directions, (), 0, 0)
-    few, more = first_views(job)
+    few, more = (min(int(job.experiment.trials * part), LEARNING) // len(played) for part in (CHOOSING, CHOOSING_BLIND))
     found = _first(job, few)
     if not all(choice.believed for choice, _ in found):
         found, few = _first(job, more, few, [samples for _, samples in found]), more
@@ -262,7 +244,7 @@ def _learn(job: Job) -> State:
     played = games(job.source)
     if played[0].wagers and (known := played[0].chosen) is not None:
         return State(0, known, known.directions, played[0].wagers[-1].tuning, 0, 0)
-    (views,) = first_views(job)
+    views = uncounted(job.experiment, played)
     found = _first(job, views)
     best = max(range(len(played)), key=lambda i: found[i][0].promise)
     (choice, samples), game = found[best], played[best]
@@ -270,7 +252,7 @@ def _learn(job: Job) -> State:
     state = replace(state, tuning=bets(job.experiment, game.inputs, choice, views))
     if game.chosen is not None or game.law is not None:
         return state
-    early, late = min(job.experiment.trials // LEARNING_BELIEVED, LEARNING), last_learning(job)
+    early, late = (min(job.experiment.trials // part, LEARNING) for part in (LEARNING_BELIEVED, LEARNING_ELSE))
     seen, look = views, 2 * views
     sizes = list(unit_sizes(job, state.drawn, late))
     results = stream(job.units(best, 1, 0, iter(sizes)), job.execution.executor)

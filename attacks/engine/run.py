@@ -10,11 +10,11 @@ import numpy as np
 from ldpaudit.attacks.bounds.level import bounds_of, detectable_of, p_value_of
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.play import Job, begin, measure
-from ldpaudit.attacks.engine.resumed import problem
 from ldpaudit.attacks.engine.work import Checkpoint, State
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Given, Source, games
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
+from ldpaudit.version import __version__
 from ldpaudit.workers.experiment import HERE, Execution, Experiment
 
 
@@ -26,7 +26,7 @@ def run(
     ``source``: what is distinguished; ``experiment``: the claim, the budget, the confidence, the seed and the mode;
     ``execution``: who samples, where the state is kept, and who is told; ``code``: what tells the audited code from
     another of the same name: the checkpoint is for it alone; ``share``: of the failure probability, what may be spent
-    here. Raises ValueError where the checkpoint is another audit's, or says what no audit writes; TypeError where a
+    here. Raises ValueError where the checkpoint is another audit's, or was changed; TypeError where a
     process pool is to do what does not pickle.
     """
     return evidence(*played(source, experiment, execution, code, share))
@@ -38,11 +38,8 @@ def played(
     """The audit, and where it ended; see `run`."""
     source = Given(source) if isinstance(source, Target) else source
     job, path = Job(source, experiment, execution, share), execution.checkpoint
-    file = None if path is None else Checkpoint(Path(path), f"{job.description} {np.__version__} {code}")
-    state = file.load() if file else None
-    if file and state and (wrong := problem(job, state)):
-        raise ValueError(f"{file.path}: needs {wrong}: remove it to start again")
-    return job, measure(job, state or begin(job), file)
+    file = None if path is None else Checkpoint(Path(path), f"{job.description} {__version__} {np.__version__} {code}")
+    return job, measure(job, (file.load() if file else None) or begin(job), file)
 
 
 def evidence(job: Job, state: State) -> Evidence:

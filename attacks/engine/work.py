@@ -5,12 +5,14 @@ A unit is (game, child of the seed, size, rules); its result is a table of count
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import TypeAdapter
 
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, sources, two_inputs
@@ -21,7 +23,7 @@ LARGEST, SMALLEST = 1 << 20, 1 << 12
 fits into memory as scores (8 MB)."""
 LARGEST_FILE = 1 << 23
 """Bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million."""
-SCHEMA = "ldpaudit.checkpoint/4"
+SCHEMA = "ldpaudit.checkpoint/5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class State:
     """All that an audit needs to go on once its rule is chosen."""
 
     game: int  # position of the game that is played among those of the source
-    rule: Any  # which views are guessed on
+    rule: k_inputs.SubsetRule | two_inputs.ThresholdRule  # which views are guessed on
     directions: int  # how many of the inputs the test allows a delta for
     tuning: tuple[float, ...]  # what a sequential test bets on
     drawn: int  # views drawn so far, and units counted so far
@@ -62,60 +64,12 @@ class State:
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinite thresholds as text."""
         rule = {name: [*v] if isinstance(v, tuple) else str(v) for name, v in asdict(self.rule).items()}
-        return {**asdict(self), "tuning": [*self.tuning], "rule": rule}
+        return {**asdict(self), "rule": rule}
 
     @classmethod
     def from_json(cls, data: Any) -> State:
-        """Read back. Raises ValueError in one line, where it is not what `to_json` makes."""
-        try:
-            read = _State.model_validate(data)
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            raise ValueError(f"state.{key}: {first['msg']}, got {first['input']!r:.60}") from None
-        rule = read.rule
-        made = k_inputs.SubsetRule(rule.at) if isinstance(rule, _Subset) else two_inputs.ThresholdRule(**rule.model_dump())
-        counts = {name: Counts(**getattr(read, name).model_dump()) for name in ("counts", "since")}
-        rare = tuple(Counts(**each.model_dump()) for each in read.narrower)
-        looks = tuple((drawn, Counts(**each.model_dump())) for drawn, each in read.looks)
-        return cls(read.game, made, read.directions, read.tuning, read.drawn, read.units, **counts, narrower=rare, looks=looks)
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-_Whole = Annotated[int, Field(ge=0, strict=True)]
-_Threshold = Annotated[float, BeforeValidator(lambda text: float(text) if isinstance(text, str) else text)]
-
-
-class _Thresholds(_Strict):
-    upper: _Threshold
-    lower: _Threshold
-    mirrored: Annotated[bool, BeforeValidator(lambda text: text == "True" if text in ("True", "False") else text)] = False
-
-
-class _Subset(_Strict):
-    at: tuple[_Whole, ...]
-
-
-class _Counts(_Strict):
-    right: _Whole
-    wrong: _Whole
-    trials: _Whole
-
-
-class _State(_Strict):
-    game: _Whole
-    rule: _Subset | _Thresholds
-    directions: _Whole
-    tuning: tuple[Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)], ...]
-    drawn: _Whole
-    units: _Whole
-    counts: _Counts
-    since: _Counts
-    narrower: tuple[_Counts, ...]
-    looks: tuple[tuple[_Whole, _Counts], ...]
+        """Read back what `to_json` made. Raises ValueError where it is something else."""
+        return TypeAdapter(cls).validate_python(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +86,26 @@ class Checkpoint:
     def load(self) -> State | None:
         """The state from which to go on; None where nothing was written yet.
 
-        Raises
-        ------
-        ValueError
-            Where the file is another audit's, or no checkpoint, or its folder does not exist.
+        A unit that is counted twice would make the bound wrong. So whoever changes the state has to change its digest, too: a
+        checkpoint is trusted like the code. Raises ValueError where the file is another audit's, or was changed, or its folder
+        does not exist.
         """
-        state = self._file.load()
+        data = self._file.load()
+        if data is None:
+            return None
         try:
-            return None if state is None else State.from_json(state)
-        except ValueError as error:
-            raise ValueError(f"{self._file.needs}: {error}") from None
+            digest = data.pop("digest")
+            if digest == _digest(data):
+                return State.from_json(data)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+        raise ValueError(f"{self.path}: needs a state as an audit wrote it, got another one; remove it to start again")
 
     def save(self, state: State) -> None:
         """Replace the file at once: whoever reads it sees the old state or the new one, never half of one."""
-        self._file.save(state.to_json())
+        data = state.to_json()
+        self._file.save({**data, "digest": _digest(data)})
+
+
+def _digest(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()

@@ -381,65 +381,67 @@ def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
         audit(BINARY, execution=Execution(checkpoint=file), trials=1_000)
 
 
-HALF = 20_000
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+    """An audit's options, and the checkpoint that it wrote when it was done."""
+    file = tmp_path_factory.mktemp("written") / "audit.json"
+    options = {"target": HUNDRED, "trials": 20_000, "seed": 3, "epsilon": 3.0}
+    audit(**options, execution=Execution(checkpoint=file))
+    return options, file.read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module", params=[(BINARY, 0.0), (HUNDRED, 0.0), (BINARY, 1e-3)], ids=["two", "hundred", "delta"])
-def half(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Mode, Any]:
-    """For each mode an audit's options, and the checkpoint that it wrote when it was done."""
-    found = {}
-    m, delta = request.param
-    for mode in MODES:
-        file = tmp_path_factory.mktemp("half") / "audit.json"
-        options = {"target": m, "trials": HALF, "mode": mode, "seed": 3, "delta": delta, "epsilon": 3.0}
-        evidence = audit(**options, execution=Execution(checkpoint=file))
-        assert audit(**options, execution=Execution(checkpoint=file)) == evidence
-        found[mode] = options, file.read_text(encoding="utf-8")
-    return found
+def a_unit_is_missing(state: Any) -> None:
+    state["units"] -= 1
 
 
-def put(data: Any, path: str, value: Any) -> None:
-    *folders, last = path.split(".")
-    for key in folders:
-        data = data[key]
-    if value is DELETED:
-        del data[last]
-    else:
-        data[last] = value(data[last]) if callable(value) else value
+def a_guess_is_right(state: Any) -> None:
+    state["counts"]["right"] += 1
 
 
-DELETED = object()
-HOSTILE: list[tuple[str, Any]] = [
-    *[(key, bad) for key in ("game", "directions", "drawn", "units") for bad in (DELETED, -1, 1.5, "1", True, None, 10**6)],
-    *[(f"{table}.{key}", bad) for table in ("counts", "since") for key in ("right", "wrong", "trials")
-      for bad in (DELETED, -1, 0.5, "1", 10**6)],
-    ("rule", {}), ("rule", {"at": [0, 0]}), ("rule", {"at": [-1]}), ("rule", {"at": [1000]}),
-    ("rule", {"upper": "nan", "lower": "0"}), ("rule", {"upper": "x", "lower": "0"}), ("rule", {"upper": "0", "lower": "1"}),
-    ("rule", DELETED), ("rule", 3),
-    ("tuning", [-1.0]), ("tuning", [1.05, 1.0, 1.2, 1.5, 1e308]),
-    ("tuning", ["1"]), ("tuning", 3), ("tuning", DELETED), ("more", 1),
-    ("looks", DELETED), ("looks", 3), ("looks", lambda looks: looks[1:] or 3),
-    ("looks", lambda looks: [*looks, [10**6, {"right": 0, "wrong": 0, "trials": 0}]]),
-    ("looks", lambda looks: [[drawn, {**counts, "right": counts["right"] + 10**6}] for drawn, counts in looks] or 3),
-    ("units", lambda n: n - 1), ("drawn", lambda n: n - 1), ("counts.trials", lambda n: n - 1), ("since.trials", lambda n: n + 1),
-]  # fmt: skip
+def there_is_more(state: Any) -> None:
+    state["more"] = 1
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_checkpoint_that_no_audit_writes_is_refused_in_a_line(mode: Mode, half: dict[Mode, Any], tmp_path: Path) -> None:
-    options, text = half[mode]
-    file = tmp_path / "audit.json"
-    for key, value in HOSTILE:
-        data = json.loads(text)
-        put(data["state"], key, value)
-        file.write_text(json.dumps(data), encoding="utf-8")
-        with pytest.raises(ValueError, match=r"audit\.json: needs") as caught:
-            audit(**options, execution=Execution(checkpoint=file))
-        assert "\n" not in str(caught.value), (key, value)
+def there_are_no_looks(state: Any) -> None:
+    del state["looks"]
 
 
-def test_a_checkpoint_is_strict_json(half: dict[Mode, Any], tmp_path: Path) -> None:
-    options, text = half[Mode.FIXED]
+def the_digest_is_another(state: Any) -> None:
+    state["digest"] = "0" * 64
+
+
+def there_is_no_digest(state: Any) -> None:
+    del state["digest"]
+
+
+CHANGES = (a_unit_is_missing, a_guess_is_right, there_is_more, there_are_no_looks, the_digest_is_another, there_is_no_digest)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_checkpoint_that_was_changed_is_refused_in_a_line(
+    change: Callable[[Any], None], written: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    options, text = written
+    data, file = json.loads(text), tmp_path / "audit.json"
+    change(data["state"])
+    file.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"audit\.json: needs a state as an audit wrote it, got another one") as caught:
+        audit(**options, execution=Execution(checkpoint=file))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_is_for_the_version_that_wrote_it(
+    written: tuple[dict[str, Any], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (options, text), file = written, tmp_path / "audit.json"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(engine, "__version__", "0")
+    with pytest.raises(ValueError, match="another one"):
+        audit(**options, execution=Execution(checkpoint=file))
+
+
+def test_a_checkpoint_is_strict_json(written: tuple[dict[str, Any], str], tmp_path: Path) -> None:
+    options, text = written
     file = tmp_path / "audit.json"
     for old in ('"drawn": ', '"right": '):
         for new in ("NaN, ", "Infinity, ", "[" * 3000 + "]" * 3000 + ", ", f"1, {old}"):
