@@ -16,6 +16,10 @@ from ldpaudit.mechanism import Mechanism, Views
 
 RARE = 1e-4
 """Probability below which an event is too rare to show much in the views that an audit draws."""
+BAIT = 6
+"""Places of a stream's views that a score reads though a correct counter makes them pure noise: wrong counters show there."""
+TIE = 1e-6
+"""Weight in a score of what a correct mechanism shows equally often on both inputs: it only orders views of equal ratio."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.memoized_bits import log_ratio
-from ldpaudit.attacks.shared.odds import by_support
+from ldpaudit.attacks.shared.odds import by_support, log_ratio
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,44 +63,31 @@ def _reach(m: CountNoise) -> float:
     return normal + (_NATS / -math.log1p(float(m.alpha - 1)) if isinstance(m, DiscreteLaplace | PolyaNoise) else 0.0)
 
 
-@singledispatch
 def _weights(m: CountNoise, counts: Floats) -> Floats:
     """Numbers proportional to the probabilities of noise."""
-    raise Unsupported(m, "no attack on this noise is known")
-
-
-@_weights.register
-def _(m: BinomialNoise, counts: Floats) -> Floats:
-    return np.asarray(stats.binom.pmf(counts, m.coins, float(m.gamma)))
-
-
-@_weights.register
-def _(m: Skellam, counts: Floats) -> Floats:
-    return np.asarray(special.ive(np.abs(counts), float(m.mu)))
-
-
-@_weights.register
-def _(m: RoundedGaussian, counts: Floats) -> Floats:
-    far, sigma = np.abs(counts), float(m.sigma)
-    return np.asarray(special.ndtr((0.5 - far) / sigma) - special.ndtr((-0.5 - far) / sigma))
-
-
-@_weights.register
-def _(m: DiscreteGaussian, counts: Floats) -> Floats:
-    return np.asarray(np.exp(-(counts**2) / (2 * float(m.sigma**2))))
-
-
-@_weights.register
-def _(m: DiscreteLaplace, counts: Floats) -> Floats:
-    return np.asarray(np.exp(np.abs(counts) * np.log1p(float(m.alpha - 1))))
-
-
-@_weights.register
-def _(m: DiscreteGaussianShares, counts: Floats) -> Floats:
-    law = _of_shares(float(m.share_variance), m.shares)
-    if law is None:
-        return np.asarray(np.exp(-(counts**2) / (2 * float(m.variance))))
-    return law[np.minimum(np.abs(counts), len(law) - 1).astype(np.int64)]
+    far = np.abs(counts)
+    match m:
+        case BinomialNoise():
+            found = stats.binom.pmf(counts, m.coins, float(m.gamma))
+        case Skellam():
+            found = special.ive(far, float(m.mu))
+        case RoundedGaussian():
+            found = special.ndtr((0.5 - far) / float(m.sigma)) - special.ndtr((-0.5 - far) / float(m.sigma))
+        case DiscreteGaussian():
+            found = np.exp(-(counts**2) / (2 * float(m.sigma**2)))
+        case DiscreteLaplace():
+            found = np.exp(far * np.log1p(float(m.alpha - 1)))
+        case DiscreteGaussianShares() if (law := _of_shares(float(m.share_variance), m.shares)) is not None:
+            found = law[np.minimum(far, len(law) - 1).astype(np.int64)]
+        case DiscreteGaussianShares():
+            found = np.exp(-(counts**2) / (2 * float(m.variance)))
+        case PolyaNoise():
+            losses = _of_polya(float(m.alpha), float(m.shape))
+            near = np.minimum(far, len(losses) - 1).astype(np.int64)
+            found = np.exp(-losses[near] + (far - near) * float(np.log1p(float(m.alpha - 1))))
+        case _:
+            raise Unsupported(m, "no attack on this noise is known")
+    return np.asarray(found)
 
 
 @lru_cache(maxsize=8)
@@ -115,13 +102,6 @@ def _of_shares(variance: float, shares: int) -> Floats | None:
     return np.maximum(found, 1e-15)
 
 
-@_weights.register
-def _(m: PolyaNoise, counts: Floats) -> Floats:
-    losses, far = _of_polya(float(m.alpha), float(m.shape)), np.abs(counts)
-    near = np.minimum(far, len(losses) - 1).astype(np.int64)
-    return np.asarray(np.exp(-losses[near] + (far - near) * float(np.log1p(float(m.alpha - 1)))))
-
-
 @lru_cache(maxsize=8)
 def _of_polya(alpha: float, shape: float) -> Floats:
     """Logarithms of the probability of 0 over those from 0 up, until a step is nearly ``log(1/alpha)``."""
@@ -132,19 +112,12 @@ def _of_polya(alpha: float, shape: float) -> Floats:
     return np.concatenate([[0.0], np.cumsum(found[::-1])])
 
 
-@singledispatch
 def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:
     """Logarithm of the likelihood of each noisy count without its change, over that with it."""
+    match m:
+        case DiscreteGaussian() | Gaussian():
+            return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
+        case DiscreteLaplace():
+            near: Floats = np.abs(noisy - change) - np.abs(noisy)
+            return near * -float(np.log1p(float(m.alpha - 1)))
     return logs(*(_weights(m, each) for each in (noisy, noisy - change)))
-
-
-@log_ratio.register(DiscreteGaussian)
-@log_ratio.register(Gaussian)
-def _(m: DiscreteGaussian | Gaussian, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    return change * (change - 2 * noisy) / (2 * float(m.sigma**2))
-
-
-@log_ratio.register
-def _(m: DiscreteLaplace, noisy: Floats, change: NDArray[np.int64]) -> Floats:
-    near: Floats = np.abs(noisy - change) - np.abs(noisy)
-    return near * -float(np.log1p(float(m.alpha - 1)))

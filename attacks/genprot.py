@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
 from itertools import permutations
 from typing import Any, TypeAlias
 
@@ -24,25 +23,17 @@ Chance: TypeAlias = Callable[[Answers, Views], Answers]
 """Of rows of draws, their probabilities to be accepted, and what is shown beside them, to its probabilities."""
 
 
-@singledispatch
 def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The attack on either form; see `one_of_many` and `one_bit`."""
+    """The two inputs that a draw tells apart best, beside equal ones or with its answer; by the likelihood ratio."""
+    match m:
+        case GenProt():
+            pair = _apart(m, lambda p, q: _beside_equals(p, q, m.slots))
+            return Attack(pair, _score(m, pair, _chosen), "a draw that one input accepts more, beside draws that it refuses")
+        case GenProtBit():
+            pair = _apart(m, lambda p, q: max(np.log(p / q).max(), np.log((1 - p) / (1 - q)).max()))
+            answered = _score(m, pair, lambda said, bit: np.where(bit == 1, said[:, 0], 1 - said[:, 0]))
+            return Attack(pair, answered, "the answer to a draw that one input accepts more")
     raise Unsupported(m, "it is not a form of GenProt")
-
-
-@attack.register
-def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The two inputs that some draw, beside others that are all alike, tells apart best; a view speaks by its likelihood ratio."""
-    pair = _apart(m, lambda p, q: _beside_equals(p, q, m.slots))
-    return Attack(pair, _score(m, pair, _chosen), "a draw that one input accepts more, beside draws that it refuses")
-
-
-@attack.register
-def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Attack:
-    """The two inputs that a draw and its answer tell apart best."""
-    pair = _apart(m, lambda p, q: max(np.log(p / q).max(), np.log((1 - p) / (1 - q)).max()))
-    answered = _score(m, pair, lambda said, bit: np.where(bit == 1, said[:, 0], 1 - said[:, 0]))
-    return Attack(pair, answered, "the answer to a draw that one input accepts more")
 
 
 def _apart(m: GenProt | GenProtBit, loss: Callable[[Answers, Answers], float]) -> tuple[Any, Any]:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import BAIT, TIE, Attack
 from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, Shown
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
-
-BAIT = 6
-"""Votes, and reports, that are looked at though a correct counter makes them pure noise: wrong counters show there."""
-TIE = 1e-6
-"""Their weight in the score: it only orders views of equal likelihood ratio."""
 
 
 def attack(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> Attack:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.memoized_bits import log_probability, log_ratio
+from ldpaudit.attacks.shared.odds import log_probability, log_ratio
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL, Neighbours

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.memoized_bits import count_losses, log_ratio, look_up
+from ldpaudit.attacks.attack import TIE, Attack
+from ldpaudit.attacks.shared.odds import count_losses, log_ratio, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-
-TIE = 1e-6
-"""What a bit adds to the score by being drawn at all: it only orders views of equal likelihood ratio.
-
-A correct mechanism draws every bit equally often; code that favours the user's own bucket shows here.
-"""
 
 
 def attack(m: OneBitMean | DBitFlip, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -32,6 +26,7 @@ def _histogram_attack(m: DBitFlip) -> Attack:
 
     def score(views: Views) -> NDArray[np.float64]:
         bits = np.asarray(views)[:, [first, second]]
+        # A correct mechanism draws every bit equally often; code that favours the user's own bucket shows here.
         for_set = np.where(bits < 0, 0.0, np.where(bits > 0, loss, -loss) + TIE)
         for_first: NDArray[np.float64] = for_set[:, 0] - for_set[:, 1]
         return for_first

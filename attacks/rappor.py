@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack, Coins
-from ldpaudit.attacks.shared.memoized_bits import count_losses, look_up
+from ldpaudit.attacks.shared.odds import count_losses, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

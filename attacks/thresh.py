@@ -7,15 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import BAIT, TIE, Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
-
-BAIT = 6
-"""Places of the view that are used though a correct counter makes them pure noise: wrong counters show there."""
-TIE = 1e-6
-"""Their weight in the score: it only orders views of equal likelihood ratio."""
 
 
 def attack(m: Thresh, neighbours: Neighbours = USER_LEVEL) -> Attack:

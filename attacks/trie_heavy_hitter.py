@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import TIE, Attack
 from ldpaudit.attacks.shared.noisy_votes import Apart, require_released
+from ldpaudit.attacks.shared.odds import log_ratio
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.trie.one_round import Data, released
@@ -22,9 +23,6 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 Atom: TypeAlias = tuple[float, float]
 """Probabilities of a set of views on the first and on the second data set."""
-TIE = 1e-6
-"""Score, per prefix of the user's word, of a trie that the declared mechanism never shows on either data set; code that is not
-as declared shows more of the word where the user is present."""
 MOST_GROUPS, LARGEST_BATCH = 6, 60
 """Other prefixes, and users in a batch, up to which data sets are tried on which hardly any batch releases nothing. Their laws
 are enumerated."""
@@ -88,12 +86,13 @@ def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta:
 def _told_apart(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> Attack:
     (first, second), held = (m.law(x) for x in pair), _prefixes(m, pair)
     either = dict.fromkeys([*first.views(), *second.views()])
-    table: dict[Any, float] = {view: _log(first.probability(view)) - _log(second.probability(view)) for view in either}
+    table: dict[Any, float] = {view: log_ratio(first.probability(view), second.probability(view)) for view in either}
 
     def score(views: Views) -> NDArray[np.float64]:
         for view in {*views} - {*table}:
             require_released(view, held)
             own = sum(m.word.startswith(prefix) for prefix in view)
+            # The declared mechanism never shows it; code that is not as declared shows more of the word where the user is present.
             table[view] = TIE * (own if own else -1)
         return np.array([table[view] for view in views], dtype=np.float64)
 
@@ -104,10 +103,6 @@ def _prefixes(m: TrieHeavyHitter, pair: tuple[Data, Data]) -> set[str]:
     """All that may be voted for in either of two data sets."""
     words = {word for x in pair for held, _ in x for word in held}
     return {word[: i * m.unit] for word in words for i in range(1, min(m.levels, len(word) // m.unit) + 1)}
-
-
-def _log(p: Any) -> float:
-    return math.log(p.numerator) - math.log(p.denominator) if p else -math.inf
 
 
 def _reach(atoms: list[Atom], delta: float) -> float:

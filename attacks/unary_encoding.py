@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldpaudit.attacks.attack import Attack, Coins, Part
-from ldpaudit.attacks.shared.memoized_bits import log_ratio
-from ldpaudit.attacks.shared.odds import by_support
+from ldpaudit.attacks.shared.odds import by_support, log_ratio
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 

@@ -91,9 +91,9 @@ def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit
         both = np.concatenate([group.xor() for group in groups])[:, None, None]
         found += [(1, [(float(told[0]), Bit(None, word, bit))]) for word, bit, told in _bit_surprises(both, starts)]
     tried = sum(bits for bits, _ in found)
-    least = float(special.chdtri(max(len(groups) - 1, 1), 1 / max(tried, 2)))
+    least = least_surprise(len(groups), tried)
     best = nlargest(BITS, (each for _, leading in found for each in leading), key=lambda each: each[0])
-    return [bit for surprise, bit in best if surprise > least]
+    return [bit for told, bit in best if told > least]
 
 
 def leading_places(groups: Sequence[Group]) -> list[int]:
@@ -110,7 +110,7 @@ def _place_surprises(table: NDArray[Any], groups: Sequence[Group]) -> Floats:
         best = np.maximum(best, told)
     hashed = mixed(bits[..., 0])
     for bit in range(HASHES):
-        best = np.maximum(best, _surprise(_plane(hashed, bit), starts))
+        best = np.maximum(best, _bit_surprise(_plane(hashed, bit), starts))
     return best
 
 
@@ -130,7 +130,7 @@ def _bit_surprises(table: Words, starts: list[int]) -> Iterator[tuple[int, int, 
         bits = table[..., word]
         varying = int(np.bitwise_or.reduce(bits ^ bits[:1], axis=None))
         for bit in (*(i for i in range(WORD) if varying >> i & 1), PARITY):
-            yield word, bit, _surprise(_plane(bits, bit), starts)
+            yield word, bit, _bit_surprise(_plane(bits, bit), starts)
 
 
 def _plane(table: Words, bit: int) -> NDArray[np.bool_]:
@@ -143,13 +143,22 @@ def _plane(table: Words, bit: int) -> NDArray[np.bool_]:
     return np.asarray((folded & np.uint64(1)) != 0)
 
 
-def _surprise(plane: NDArray[np.bool_], starts: list[int]) -> Floats:
-    """The chi-square statistic of how often each input shows a bit."""
+def _bit_surprise(plane: NDArray[np.bool_], starts: list[int]) -> Floats:
+    """How surprising it is at each place how often each input shows a bit."""
     shown = np.add.reduceat(plane, starts, axis=0, dtype=np.int64).astype(np.float64)
-    sizes = np.diff([*starts, len(plane)])[:, None]
-    share = shown.sum(axis=0) / len(plane)
-    # A half beside the variance, as by Jeffreys' prior: a bit that is seen once is no surprise.
+    return surprise(shown, np.diff([*starts, len(plane)]))
+
+
+def surprise(shown: Floats, sizes: NDArray[Any]) -> Floats:
+    """The chi-square statistic of how often each input shows something in this many reports; shape ``(inputs, things)``."""
+    share, sizes = shown.sum(axis=0) / sizes.sum(), sizes[:, None]
+    # A half beside the variance, as by Jeffreys' prior: what is seen once is no surprise.
     return np.asarray(((shown - sizes * share) ** 2 / (sizes * share * (1 - share) + 0.5)).sum(axis=0))
+
+
+def least_surprise(inputs: int, tried: int) -> float:
+    """What luck makes fewer than one of this many surprises exceed."""
+    return float(special.chdtri(max(inputs - 1, 1), 1 / max(tried, 2)))
 
 
 def _starts(groups: Sequence[Group]) -> list[int]:

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import positional
 from ldpaudit.attacks.blackbox.kinds import NUMERIC, opened
 from ldpaudit.evidence import Form
 
@@ -57,11 +56,15 @@ FORMS: dict[Form, Callable[[Any], Any]] = {Form.CANONICAL: canonical, Form.UNORD
 """What makes each form of a raw report."""
 
 
-def formed(function: Callable[..., Any], form: Form) -> Callable[..., Any]:
-    """A function like this one, whose reports have a form."""
-    if form is Form.RAW:
-        return function
-    return partial(_one if positional(function) < 3 else _many, function, FORMS[form])
+def formed(form: Form, reports: Any) -> Any:
+    """Raw reports, one after the other, in a form."""
+    if not (isinstance(reports, np.ndarray) and reports.dtype.kind in NUMERIC):
+        return list(map(FORMS[form], reports))
+    plain = _plain(reports)
+    if form is Form.CANONICAL or reports.ndim < 2:
+        return plain
+    # Each row is a report, and the order of reports is none of theirs.
+    return np.sort(plain, axis=1) if plain.ndim == 2 else np.array([_sorted_array(row) for row in plain]).reshape(plain.shape)
 
 
 def _walked(report: Any, listed: Callable[[list[Any]], Any], arrayed: Callable[[Numbers], Numbers]) -> Any:
@@ -108,18 +111,3 @@ def _sorted_array(array: Numbers) -> Numbers:
     if array.ndim <= 1:
         return np.sort(array) if array.ndim else array
     return np.array(sorted(map(_sorted_array, array), key=lambda row: row.tobytes())).reshape(array.shape)
-
-
-def _one(function: Callable[..., Any], form: Callable[[Any], Any], x: Any) -> Any:
-    return form(function(x))
-
-
-def _many(function: Callable[..., Any], form: Callable[[Any], Any], x: Any, size: int, rng: np.random.Generator) -> Any:
-    reports = function(x, size, rng)
-    if not (isinstance(reports, np.ndarray) and reports.dtype.kind in NUMERIC):
-        return [form(report) for report in reports]
-    plain = _plain(reports)
-    if form is canonical or reports.ndim < 2:
-        return plain
-    # Each row is a report, and the order of reports is none of theirs.
-    return np.sort(plain, axis=1) if plain.ndim == 2 else np.array([_sorted_array(row) for row in plain]).reshape(plain.shape)

@@ -27,7 +27,6 @@ class ClassifierScore:
     skeleton: Skeleton
     model: Any
     name: str = "the log-odds of a classifier"
-    smooth: bool = False
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""

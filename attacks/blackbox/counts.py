@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, divergence, divergences, features
+from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, features
 from ldpaudit.attacks.blackbox.folding import beyond, in_short
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 from ldpaudit.attacks.blackbox.tokens import with_tokens
+from ldpaudit.attacks.blackbox.weights import divergence, divergences
 
 DETAILED = 2048
 """Numbers in the reports of all skeletons together that are looked at one by one, at most."""

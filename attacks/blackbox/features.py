@@ -22,12 +22,8 @@ FILLED = 8
 """Reports per bin, on all inputs together, where there are more than two bins."""
 ALIKE = 4
 """Numbers with the same values that are looked at together."""
-_SMOOTHING = 0.5
-"""Added to each count, as by Jeffreys' prior: the log-ratio of an empty cell is finite."""
 _NO_BIT = -2000
 """In place of the lowest bit of numbers that have none: zero, infinity."""
-DOUBT = 2.0
-"""Standard errors by which a log-ratio is shrunk toward 0: with one, luck in many cells outweighs what a few cells show."""
 
 Read = Callable[[Group], NDArray[Any]]
 
@@ -110,50 +106,6 @@ def added(terms: Sequence[tuple[Feature, NDArray[np.float64]]], group: Group) ->
     for i in sorted(rest):
         total += terms[i][1][found[i].places(group)]
     return total
-
-
-def log_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Smoothed log-ratio of the frequencies of cells, shrunk toward 0 by two standard errors."""
-    first, second = first + _SMOOTHING, second + _SMOOTHING
-    ratio = np.log(first / first.sum()) - np.log(second / second.sum())
-    error = np.sqrt(1 / first + 1 / second)
-    return np.asarray(np.sign(ratio) * np.maximum(np.abs(ratio) - DOUBT * error, 0.0))
-
-
-def monotone_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`log_ratio` of cells in order, pooled until it only rises or only falls; a plateau becomes one block.
-
-    Source: Ayer, Brunk, Ewing, Reid, Silverman 1955, pooling adjacent violators.
-    """
-    shares = first / np.maximum(first + second, 1)
-    falls = bool(np.dot(shares - shares.mean(), np.arange(len(shares))) < 0)
-    blocks: list[tuple[float, float, int]] = []
-    for a, b in zip(*(part[::-1].tolist() if falls else part.tolist() for part in (first, second)), strict=True):
-        block = (a, b, 1)
-        while blocks and blocks[-1][0] * block[1] >= block[0] * blocks[-1][1]:
-            block = (blocks[-1][0] + block[0], blocks[-1][1] + block[1], blocks[-1][2] + block[2])
-            blocks.pop()
-        blocks.append(block)
-    table = np.array(blocks)
-    drawn = log_ratio(table[:, 0], table[:, 1])
-    # Small blocks are shrunk the most, and blocks beyond them at least as much.
-    drawn = np.where(drawn < 0, np.maximum.accumulate(drawn), np.minimum.accumulate(drawn[::-1])[::-1])
-    pooled = np.repeat(drawn, table[:, 2].astype(np.int64))
-    return pooled[::-1] if falls else pooled
-
-
-def divergences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Jeffreys divergence of every two inputs, shape ``(inputs, inputs)``."""
-    shares = (counts + _SMOOTHING) / (counts + _SMOOTHING).sum(axis=1, keepdims=True)
-    cross = shares @ np.log(shares).T
-    own = np.diag(cross)
-    return np.asarray(own[:, None] + own[None, :] - cross - cross.T)
-
-
-def divergence(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Jeffreys divergence of two inputs."""
-    p, q = ((counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(counts)) for counts in (first, second))
-    return float(np.dot(p - q, np.log(p) - np.log(q)))
 
 
 def _places(values: NDArray[Any], cells: NDArray[Any], binned: bool) -> NDArray[np.int64]:
@@ -290,8 +242,6 @@ class Score:
     terms: dict[Skeleton, list[tuple[Feature, NDArray[np.float64]]]]
     looked: frozenset[Skeleton] = frozenset()
     """The forms that are looked at one by one: reports of all others are read in short."""
-    smooth: bool = False
-    """Whether so few parameters are fitted that the same reports may choose its thresholds."""
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""
@@ -313,7 +263,6 @@ class NumberScore:
     middle: float
     sign: float
     looked: frozenset[Skeleton] = frozenset()
-    smooth: bool = True
 
     def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
         """Scores of the reports, in their order."""

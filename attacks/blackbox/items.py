@@ -5,9 +5,9 @@ An item is a number, a text, or the type and length of a container. Reports of m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, TypeAlias
 
@@ -74,7 +74,7 @@ def hash_of(bone: Any) -> int:
     return int(mixed(bits + np.arange(len(bits), dtype=np.uint64) * _ODD).sum(dtype=np.uint64) ^ _SEED)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Items:
     """The parts of reports one after the other, those of the first report first."""
 
@@ -83,7 +83,6 @@ class Items:
     values: NDArray[np.float64]  # of each number and character; not-a-number of others
     text: NDArray[np.bool_]  # which parts are characters
     first: NDArray[np.bool_]  # where an item begins
-    told: dict[str, Any] = field(default_factory=dict, repr=False)  # what was computed before
 
     @classmethod
     def of(cls, found: Sequence[tuple[Skeleton, Group]], held: tuple[Words, Floats] | None = None) -> Items:
@@ -110,62 +109,42 @@ class Items:
         made: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS]
         return Items(*made)
 
-    @property
+    @cached_property
     def report(self) -> NDArray[np.int64]:
         """The report of each part."""
-        return np.asarray(self._once("report", lambda: np.repeat(np.arange(len(self.sizes)), self.sizes)))
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    @property
-    def owner(self) -> NDArray[np.int64]:
-        """The report of each item."""
-        return np.asarray(self._once("owner", lambda: self.report[self.whole[1]]))
-
-    @property
-    def number(self) -> NDArray[np.int64]:
-        """The place of each item in its report."""
-
-        def tell() -> NDArray[np.int64]:
-            many = np.bincount(self.owner, minlength=len(self.sizes))
-            return np.asarray(np.arange(len(self.owner)) - (np.cumsum(many) - many)[self.owner])
-
-        return np.asarray(self._once("number", tell))
-
-    @property
-    def number_from_end(self) -> NDArray[np.int64]:
-        """The same from the end."""
-
-        def tell() -> NDArray[np.int64]:
-            return np.asarray(np.bincount(self.owner, minlength=len(self.sizes))[self.owner] - 1 - self.number)
-
-        return np.asarray(self._once("end", tell))
-
-    @property
-    def said(self) -> Floats:
-        """What each item says as a number: its own, or how many parts it has."""
-
-        def tell() -> Floats:
-            starts = self.whole[1]
-            ends = np.append(starts[1:], len(self.bits)) - 1
-            last = self.values[ends]
-            return np.where(np.isnan(last) | self.text[ends], (ends - starts).astype(np.float64), last)
-
-        return np.asarray(self._once("said", tell))
-
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        if name not in self.told:
-            self.told[name] = make()
-        return self.told[name]
-
-    @property
+    @cached_property
     def whole(self) -> tuple[Words, NDArray[np.int64]]:
         """Each item as a word, and the place of its first part."""
-        if "whole" not in self.told:
-            starts = np.flatnonzero(self.first)
-            inside = np.arange(len(self.bits)) - np.repeat(starts, np.diff([*starts, len(self.bits)]))
-            parts = mixed(self.bits + inside.astype(np.uint64) * _ODD)
-            self.told["whole"] = (np.add.reduceat(parts, starts) if len(starts) else parts[:0]), starts
-        found: tuple[Words, NDArray[np.int64]] = self.told["whole"]
-        return found
+        starts = np.flatnonzero(self.first)
+        inside = np.arange(len(self.bits)) - np.repeat(starts, np.diff([*starts, len(self.bits)]))
+        parts = mixed(self.bits + inside.astype(np.uint64) * _ODD)
+        return (np.add.reduceat(parts, starts) if len(starts) else parts[:0]), starts
+
+    @cached_property
+    def owner(self) -> NDArray[np.int64]:
+        """The report of each item."""
+        return np.asarray(self.report[self.whole[1]])
+
+    @cached_property
+    def number(self) -> NDArray[np.int64]:
+        """The place of each item in its report."""
+        many = np.bincount(self.owner, minlength=len(self.sizes))
+        return np.asarray(np.arange(len(self.owner)) - (np.cumsum(many) - many)[self.owner])
+
+    @cached_property
+    def number_from_end(self) -> NDArray[np.int64]:
+        """The same from the end."""
+        return np.asarray(np.bincount(self.owner, minlength=len(self.sizes))[self.owner] - 1 - self.number)
+
+    @cached_property
+    def said(self) -> Floats:
+        """What each item says as a number: its own, or how many parts it has."""
+        starts = self.whole[1]
+        ends = np.append(starts[1:], len(self.bits)) - 1
+        last = self.values[ends]
+        return np.where(np.isnan(last) | self.text[ends], (ends - starts).astype(np.float64), last)
 
 
 def flat(groups: Sequence[Group]) -> tuple[Words, Floats]:

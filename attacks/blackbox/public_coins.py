@@ -8,11 +8,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from ldpaudit.attacks.blackbox.encoding import Group
 from ldpaudit.attacks.blackbox.features import Feature, feature
-from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 
 COINS, SIDES = 2, 64
 """Numbers of a report that may be coins, and values of a coin: with more, each value is too rare to learn from."""
@@ -23,10 +21,6 @@ CELLS = 1 << 15
 _WORD = 31
 """Bits of the numbers that are looked at: a coin and a number fit into one int64."""
 _LARGEST = 1 << _WORD
-_BIASES = np.tanh(np.geomspace(0.05, 9.0, 20) / 2)
-"""Biases of a parity that are tried: those of randomized bits with epsilon from 0.05 to 9."""
-
-Floats = NDArray[np.float64]
 
 
 def with_coins(groups: Sequence[Group | None]) -> Iterator[Feature]:
@@ -88,31 +82,3 @@ class _Pattern:
                 known &= (bits >= 0) & (bits < 1 << width)
                 index = (index << width) + bits
         return np.where(known, index, len(self.sides) << sum(self.widths))
-
-
-def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
-    r"""Log-ratio of the frequencies of bit patterns, where each input biases one parity of the bits.
-
-    For each side of a coin an input makes the sum of one set of bits even, or odd, more often than not, and leaves the rest
-    fair, as a noisy coefficient of a Hadamard transform does. The bias is the likeliest one. The set is not chosen: the
-    law is the mean over all sets, weighted by their likelihood.
-
-    ``first``, ``second``: how often each input showed each pattern; shape ``(sides * 2**bits + 1,)``, the last for
-    what is none; ``sides``: of the coin; 1 where there is none. Returns in nats; 0 for what is no pattern.
-    """
-    tables = [counts[:-1].reshape(sides, -1) for counts in (first, second)]
-    both = np.concatenate(tables)
-    shown = both.sum(axis=1, keepdims=True)
-    # For each set of bits, the views with an even sum less those with an odd one; and the reverse.
-    surplus = np.array([transform(row) for row in both])[:, 1:]
-    surplus = np.concatenate([surplus, -surplus], axis=1)
-
-    def fit(bias: float) -> Floats:
-        likelihood = shown / 2 * np.log1p(-bias * bias) + surplus * np.arctanh(bias)
-        return np.concatenate([np.zeros((len(both), 1)), likelihood], axis=1)  # the first for no set at all
-
-    bias = max(_BIASES.tolist(), key=lambda b: float(special.logsumexp(fit(b), axis=1).sum()))
-    even, odd = np.split(special.softmax(fit(bias), axis=1)[:, 1:], 2, axis=1)
-    means = np.concatenate([np.ones((len(both), 1)), bias * (even - odd)], axis=1)
-    laws = np.log([transform(row) for row in means])
-    return np.concatenate([(laws[:sides] - laws[sides:]).ravel(), [0.0]])

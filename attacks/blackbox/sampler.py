@@ -1,24 +1,117 @@
-"""Reports of a callable, drawn and encoded: in bulk where it takes a size, else one after the other in random order."""
+"""Reports of a callable, read in some way, drawn and encoded: in bulk where it takes a size, else one by one in random order.
+
+With the support of its reports, each is read beside the inputs that it supports: what anybody computes of a report whose hash
+function has a long public seed. A report on a seed of its own is seen once, so that nothing is learned from it alone.
+
+Two users who are served by one program show together a seed that is fixed or shared: noise that both share drops out of their
+difference. Where the reports are independent, both together are as private in one user's value as that user's own report.
+"""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import call, in_order, one_by_one, positional
+from ldpaudit.adapters.callables import as_it_is_now, call, in_order, one_by_one, positional
 from ldpaudit.attacks.blackbox.canonical import formed
 from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join_all
 from ldpaudit.attacks.blackbox.folding import Kept, fold
-from ldpaudit.attacks.blackbox.supports import supported
-from ldpaudit.attacks.blackbox.two_users import together
+from ldpaudit.errors import ImplementationError
+from ldpaudit.evidence import Form
 from ldpaudit.workers.experiment import Reading
 
 PIECE = 1 << 21
 """Numbers in reports that are drawn one by one before they are encoded, about: objects take more memory than arrays."""
+
+Read = Callable[[Any], Any]
+"""Reports to what is read of them, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InOrder:
+    """A program, or a log, that makes its reports in its own order."""
+
+    many: Callable[..., Any]  # (x, size, rng) -> reports
+    ordered: Callable[[Sequence[Any], Sequence[int]], list[list[Any]]]  # see `callables.in_order`
+
+    def __call__(self, x: Any, size: int, rng: np.random.Generator) -> Any:
+        return self.many(x, size, rng)
+
+    def in_order(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
+        """See `callables.in_order`."""
+        return self.ordered(xs, order)
+
+
+def read_by(function: Callable[..., Any], read: Read) -> Callable[..., Any]:
+    """A function of the same form whose reports are read in this way."""
+    if hasattr(function, "in_order"):
+        return _InOrder(partial(_many, function, read), partial(_ordered, function, read))
+    return partial(_one if positional(function) < 3 else _many, function, read)
+
+
+def _one(function: Callable[..., Any], read: Read, x: Any) -> Any:
+    return read([call(function, x)])[0]
+
+
+def _many(function: Callable[..., Any], read: Read, x: Any, size: int, rng: np.random.Generator) -> Any:
+    return read(as_it_is_now(function(x, size, rng), x))
+
+
+def _ordered(function: Callable[..., Any], read: Read, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
+    return [read(reports) for reports in in_order(function, xs, order)]
+
+
+def supported(support: Callable[[Any, Any], Any], inputs: Sequence[Any], reports: Any) -> list[Any]:
+    """Reports beside which of the inputs each supports; ``support``: (report, input) to whether it does, or how much."""
+    return [(_supports(support, inputs, report), report) for report in reports]
+
+
+def _supports(support: Callable[[Any, Any], Any], inputs: Sequence[Any], report: Any) -> list[Any]:
+    try:
+        return [support(report, y) for y in inputs]
+    except Exception as error:  # whatever the user's function raises
+        raise ImplementationError(f"the support raised {type(error).__name__}: {error}, of the report {report!r:.60}") from error
+
+
+def together(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two users' values, of the same form: their reports by consecutive calls, and how these compare."""
+    if hasattr(function, "in_order"):
+        return _InOrder(partial(_pairs, function), partial(_pairs_in_order, function))
+    return partial(_pair if positional(function) < 3 else _pairs, function)
+
+
+def _pair(function: Callable[..., Any], xs: Sequence[Any]) -> Any:
+    return _compared(*(call(function, x) for x in xs))
+
+
+def _pairs(function: Callable[..., Any], xs: Sequence[Any], size: int, rng: np.random.Generator) -> list[Any]:
+    first, second = (call(lambda value: function(value, size, rng), x) for x in xs)
+    return [_compared(a, b) for a, b in zip(first, second, strict=True)]
+
+
+def _pairs_in_order(function: Callable[..., Any], pairs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
+    values, places = [x for pair in pairs for x in pair], [2 * place + user for place in order for user in (0, 1)]
+    made = in_order(function, values, places)
+    return [list(map(_compared, first, second)) for first, second in zip(made[::2], made[1::2], strict=True)]
+
+
+def _compared(first: Any, second: Any) -> Any:
+    """Both reports, whether they are equal, and, of numbers, the difference."""
+    try:
+        same = pickle.dumps(first) == pickle.dumps(second)
+    except Exception:  # whatever a strange report raises when it is pickled: the encoding will say what it is
+        same = False
+    try:
+        less = np.subtract(np.asarray(second, dtype=np.float64), np.asarray(first, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        return first, second, same
+    return first, second, same, float(less) if less.ndim == 0 else less
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +130,11 @@ class Sampler:
         ``inputs``: whose support is asked of each report, where the reading says how.
         """
         if reading.support is not None:
-            function = supported(function, reading.support, inputs)
+            function = read_by(function, partial(supported, reading.support, inputs))
         if reading.users == 2:
             function = together(function)
-        function = formed(function, reading.form)
+        if reading.form is not Form.RAW:
+            function = read_by(function, partial(formed, reading.form))
         return cls(function, positional(function) >= 3)
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator, ask: Callable[..., Any] = call) -> Encoded:

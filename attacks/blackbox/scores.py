@@ -7,22 +7,23 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from ldpaudit.attacks.blackbox.classifier import ClassifierScore
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
-from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
 from ldpaudit.attacks.blackbox.encoding import Skeleton
-from ldpaudit.attacks.blackbox.features import Feature, NumberScore, Score, log_ratio, monotone_ratio
-from ldpaudit.attacks.blackbox.public_coins import parity_ratio
-from ldpaudit.attacks.blackbox.ramps import ramp_ratio
+from ldpaudit.attacks.blackbox.features import Feature, NumberScore, Score
+from ldpaudit.attacks.blackbox.weights import (
+    clear_ratio,
+    log_ratio,
+    monotone_ratio,
+    parity_ratio,
+    ramp_ratio,
+    shared_ratios,
+)
 from ldpaudit.evidence import NOTHING_LEARNED
 
 THRESHOLDS = 4
 """Numbers of a report on which thresholds are tried, per family."""
-
-LUCK = 0.6
-"""A cell that a fair coin makes as lopsided with this probability says nothing: two sightings of two say something."""
 
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
@@ -105,13 +106,6 @@ def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         own = {s: [f for f in book.features[s] if f.family == family] for s in book.features}
         told = {s: [(f, clear_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in own.items()}
         yield from _scored(book, name, {}, told)
-
-
-def clear_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log-ratio of how often each input showed each cell, half a sighting added to both; 0 where a coin would often do as well."""
-    many, few = np.maximum(first, second), np.minimum(first, second)
-    luck = 2 * special.betainc(np.maximum(many, 1), few + 1, 0.5)  # both ways
-    return np.where(luck < LUCK, np.log(first + 0.5) - np.log(second + 0.5), 0.0)
 
 
 def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:

@@ -23,7 +23,6 @@ from ldpaudit.attacks.blackbox.learning import AGAIN, GROWTH, GROWTH_LONG, GUESS
 from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
-from ldpaudit.attacks.blackbox.two_users import neighbouring
 from ldpaudit.attacks.games.game import Target, Wager
 from ldpaudit.attacks.games.two_inputs import ThresholdRule
 from ldpaudit.core.pace import LEARNING, LEAST, least_trials
@@ -77,7 +76,8 @@ def target(
     if len(given) < 2:
         raise ValueError(f"an audit of a callable needs at least two inputs, got {len(given)}")
     sampler = Sampler.of(function, reading, given)
-    given = list(neighbouring(given)) if reading.users == 2 else given
+    if reading.users == 2:  # the second user has the first of the inputs, the first user any of them
+        given = [(x, given[0]) for x in given]
     rng = np.random.default_rng(np.random.SeedSequence(experiment.seed, spawn_key=(FRESH,)))
     first = [sampler(x, 1, rng, prober(function, patience, place == 0)) for place, x in enumerate(given)]
     width = max(sum(group.width for group in one.values()) for one in first)

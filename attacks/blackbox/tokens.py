@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from ldpaudit.attacks.blackbox.bits import least_surprise, surprise
 from ldpaudit.attacks.blackbox.encoding import Group, Skeleton, mixed, numbers
 from ldpaudit.attacks.blackbox.features import BAG, VALUES, Feature, feature
 from ldpaudit.attacks.blackbox.items import Items, layout
@@ -155,12 +155,12 @@ def _tokens(
     for kind, (name, size, tell) in enumerate(kinds_sought):
         told = [tell(items) for items in few]
         tokens, often, example = _often(told)
-        surprises = _surprise(often, sizes)
+        surprises = surprise(often, sizes)
         tried += int(np.count_nonzero(often.sum(axis=0) > 1))
         for j in np.argsort(-surprises, kind="stable")[:TOKENS].tolist():
             x, place = int(example[0][j]), int(example[1][j])
             found.append((float(surprises[j]), kind, int(tokens[j]), f"{_said(few[x], kind, size, place)} ({name})"))
-    least = _least(len(shown), tried)
+    least = least_surprise(len(shown), tried)
     best = [each for each in nlargest(TOKENS, found, key=lambda each: each[0]) if each[0] > least]
     if best:
         kinds = {kind: np.array([token for _, k, token, _ in best if k == kind], dtype=np.uint64) for _, kind, _, _ in best}
@@ -207,17 +207,6 @@ def _said(items: Items, kind: int, size: int, place: int) -> str:
         return repr("".join(chr(int(part)) if is_text else " " for part, is_text in whole if not np.isnan(part)))
     told = [f"{part:.12g}" for part in parts[~np.isnan(parts)].tolist()]
     return ", ".join(told) or "a type or length"
-
-
-def _surprise(often: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The chi-square statistic of how often each input shows a token; see `bits`."""
-    share = often.sum(axis=0) / sizes.sum()
-    return np.asarray(((often - sizes[:, None] * share) ** 2 / (sizes[:, None] * share * (1 - share) + 0.5)).sum(axis=0))
-
-
-def _least(inputs: int, tried: int) -> float:
-    """What luck makes fewer than one of so many exceed."""
-    return float(special.chdtri(max(inputs - 1, 1), 1 / max(tried, 2)))
 
 
 # Numbers after a key, and at the first and last places.
@@ -289,8 +278,8 @@ def _sums(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
     found = []
     for modulus in MODULI:
         often = np.array([np.bincount(total % modulus, minlength=modulus) for total in sums], dtype=np.float64)
-        found.append((float(_surprise(often, sizes).max()), modulus))
-    least = _least(len(shown), sum(MODULI))
+        found.append((float(surprise(often, sizes).max()), modulus))
+    least = least_surprise(len(shown), sum(MODULI))
     for _, modulus in nlargest(SUMS, (each for each in found if each[0] > least)):
         yield feature("count", f"the sum of the report modulo {modulus}", partial(_sum_modulo, modulus), groups, modulus)
 
@@ -317,17 +306,17 @@ def _pairs(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
     place = np.array([j for j, _ in columns])
     laws = [_covariance(table[:, place] == np.array([v for _, v in columns])) for table in tables]
     # Of two inputs the covariances' difference, in units of its variance if numbers were independent; of more, the largest.
-    surprise = np.zeros((len(columns), len(columns)))
+    surprising = np.zeros((len(columns), len(columns)))
     for a in range(len(laws)):
         for b in range(a):
             spread = sum(np.outer(v, v) / max(n, 1) for _, v, n in (laws[a], laws[b]))
-            surprise = np.maximum(surprise, (laws[a][0] - laws[b][0]) ** 2 / (spread + 1 / min(laws[a][2], laws[b][2]) ** 2))
-    surprise[place[:, None] >= place] = 0
-    least, best = _least(2, surprise.size * len(laws) ** 2 // 4), dict[tuple[int, int], float]()
-    for flat in np.argsort(-surprise, axis=None, kind="stable")[: FEW * FEW * PAIRS].tolist():
+            surprising = np.maximum(surprising, (laws[a][0] - laws[b][0]) ** 2 / (spread + 1 / min(laws[a][2], laws[b][2]) ** 2))
+    surprising[place[:, None] >= place] = 0
+    least, best = least_surprise(2, surprising.size * len(laws) ** 2 // 4), dict[tuple[int, int], float]()
+    for flat in np.argsort(-surprising, axis=None, kind="stable")[: FEW * FEW * PAIRS].tolist():
         i, j = divmod(flat, len(columns))
-        if surprise[i, j] > least and len(best) < PAIRS:
-            best.setdefault((int(place[i]), int(place[j])), float(surprise[i, j]))
+        if surprising[i, j] > least and len(best) < PAIRS:
+            best.setdefault((int(place[i]), int(place[j])), float(surprising[i, j]))
     for i, j in best:
         yield feature("pair", f"numbers {i} and {j} of the report together", partial(_both, i, j), groups, FEW * FEW)
 

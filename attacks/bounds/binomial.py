@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ldpaudit.attacks.bounds.counts import Counts, logit_share
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 
 MARGIN = 1e-8
 """Relative error allowed for in a binomial tail of scipy's. Measured against balls (tests/attacks/test_bounds.py): 1e-11 in
@@ -33,7 +33,7 @@ tenths are left, which at level 0.05 costs 0.05 standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
-class BinomialTest:
+class BinomialTest(LevelTest):
     """The exact test at delta = 0 on a fixed number of views."""
 
     inputs: int  # how many inputs the game draws from
@@ -54,10 +54,6 @@ class BinomialTest:
         else:
             tail = special.betaincc(counts.wrong + 1, counts.right, special.expit(-odds))
         return min(1.0, max(float(tail) * (1 + MARGIN), sys.float_info.min))  # below it, floats lose the margin
-
-    def refutes(self, counts: Counts, epsilon: float) -> bool:
-        """See `LevelTest`."""
-        return self.epsilon_lower(counts) > epsilon
 
 
 def explained_by_delta(trials: ArrayLike, delta: ArrayLike, alpha: float) -> NDArray[np.int64]:

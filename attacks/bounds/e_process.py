@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ldpaudit.attacks.bounds.counts import Counts, logit_share
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 
 DIFFUSE = 0.15
 """Share of the prior that is spread over all bets. It costs log(1/0.15) = 1.9 nats where the bets are wrong, and 0.16 where
@@ -44,7 +44,7 @@ _PRECISION = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class EProcess:
+class EProcess(LevelTest):
     """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`."""
 
     inputs: int  # how many inputs the game draws from

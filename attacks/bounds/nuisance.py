@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.bounds.binomial import MARGIN
-from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 
 NUISANCE = 1e-3
 """Share of the level that pays for the confidence interval of the nuisance W. It is lost
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class NuisanceTest:
+class NuisanceTest(LevelTest):
     """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`."""
 
     inputs: int  # how many inputs the game draws from

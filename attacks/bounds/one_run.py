@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ldpaudit.attacks.bounds import binomial
-from ldpaudit.attacks.bounds.counts import Counts
+from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 
 MOST = 10**7
 """Canaries, at most: the logarithms of their binomial probabilities are then right to `ROUNDING`."""
@@ -97,7 +97,7 @@ def epsilon_lower(
 
 
 @dataclass(frozen=True, slots=True)
-class OneRunTest:
+class OneRunTest(LevelTest):
     """The test; see `ldpaudit.attacks.bounds.counts.LevelTest`. The trials of its counts are the canaries."""
 
     share: float  # the delta times the share of the two sides that are ever guessed
@@ -111,7 +111,3 @@ class OneRunTest:
     def p_value(self, counts: Counts, epsilon: float) -> float:
         """See `LevelTest`."""
         return float(p_values(counts.right, counts.wrong, counts.trials, self.share, epsilon, self.spent))
-
-    def refutes(self, counts: Counts, epsilon: float) -> bool:
-        """See `LevelTest`."""
-        return self.epsilon_lower(counts) > epsilon

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit import errors
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import TIE, Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 
@@ -24,10 +24,6 @@ Growing: TypeAlias = tuple[bool, bool]
 """Whether the user's prefix grows, and whether the other one does."""
 Numbers: TypeAlias = tuple[int, int]
 """The noisy votes for the user's prefix and for the other one; 0 for one that is not released."""
-TIE = 1e-6
-"""Score of a release of the user's prefix that the declared mechanism shows on neither data set."""
-
-
 _WIDTH = 0.02
 """Log-likelihood ratios that are taken for one, where data sets are compared."""
 
@@ -137,7 +133,7 @@ class Apart:
     def _ratio(self, own: bool, other: bool, shown: Numbers) -> float:
         """Log-likelihood ratio of a round in which one prefix or both may grow."""
         there, without = (law.get(shown, 0.0) for law in self._laws(own, other))
-        if not (there or without):
+        if not (there or without):  # the declared mechanism shows it on neither data set
             return TIE if shown[0] else -TIE
         return math.log(there / without) if there and without else math.inf if there else -math.inf
 

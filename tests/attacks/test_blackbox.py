@@ -17,7 +17,7 @@ from ldpaudit import audit
 from ldpaudit.adapters import callables
 from ldpaudit.attacks import Execution, Reading
 from ldpaudit.attacks.blackbox.encoding import encode
-from ldpaudit.attacks.blackbox.features import monotone_ratio
+from ldpaudit.attacks.blackbox.weights import monotone_ratio
 from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form, Mode

@@ -18,7 +18,8 @@ from ldpaudit.attacks.blackbox.choosing import Candidate, Reports, _rarer
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import Score
 from ldpaudit.attacks.blackbox.rarer import NONE, SPENT, better, spend
-from ldpaudit.attacks.blackbox.scores import NOTHING, clear_ratio
+from ldpaudit.attacks.blackbox.scores import NOTHING
+from ldpaudit.attacks.blackbox.weights import clear_ratio
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.games.game import Narrower, Target

@@ -15,11 +15,9 @@ from ldpaudit import audit
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.blackbox.choosing import Candidate, _moved
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
-from ldpaudit.attacks.blackbox.empirical_bayes import shared_ratios
 from ldpaudit.attacks.blackbox.encoding import encode, join, split
-from ldpaudit.attacks.blackbox.public_coins import parity_ratio
-from ldpaudit.attacks.blackbox.ramps import ramp_ratio
 from ldpaudit.attacks.blackbox.scores import NOTHING, posteriors, ramps, ratios, sightings
+from ldpaudit.attacks.blackbox.weights import parity_ratio, ramp_ratio, shared_ratios
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Form, Mode

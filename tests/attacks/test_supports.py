@@ -22,6 +22,7 @@ from ldpaudit import audit
 from ldpaudit.adapters import hashes
 from ldpaudit.adapters.programs import Program
 from ldpaudit.attacks import Reading
+from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import SUPPORTED, UNREADABLE, Form
 
@@ -116,12 +117,22 @@ def test_a_program_has_a_support_on_the_command_line_and_in_a_gate(tmp_path: Pat
     assert b"--support theirs:support" in done.stdout
 
 
-def test_a_program_keeps_its_own_order_and_patience() -> None:
-    from ldpaudit.attacks.blackbox.supports import supported
+COUNTING = "n = 0\nwhile input(): print(n, flush=True); n += 1"
 
-    with Program(f"{shlex.quote(sys.executable)} -c 'for line in iter(input, 0): print([0, 1], flush=True)'", 5) as program:
-        made: Any = supported(program, lambda report, x: x == report[1], [0, 1])
-        assert made.in_order([0, 1], [0, 1, 0]) == [[([False, True], [0, 1])] * 2, [([False, True], [0, 1])]]
+
+@pytest.mark.parametrize(
+    ("reading", "first", "second"),
+    [
+        (Reading(support=lambda report, x: x == report), [([True, False], 0), ([False, False], 2)], [([False, True], 1)]),
+        (Reading(Form.CANONICAL), [0, 2], [1]),
+        (Reading(users=2), [(0, 1, False, 1.0), (4, 5, False, 1.0)], [(2, 3, False, 1.0)]),
+    ],
+)
+def test_a_program_keeps_its_own_order_however_it_is_read(reading: Reading, first: list[Any], second: list[Any]) -> None:
+    xs = [(0, 0), (1, 0)] if reading.users == 2 else [0, 1]
+    with Program([sys.executable, "-c", COUNTING], 5) as program:
+        read: Any = Sampler.of(program, reading, [0, 1]).function
+        assert read.in_order(xs, [0, 1, 0]) == [first, second]
 
 
 def test_the_packages_clients_are_known_by_their_own_hashes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.attacks.shared.memoized_bits import CERTAIN, count_losses, look_up
+from ldpaudit.attacks.shared.odds import CERTAIN, count_losses, look_up
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
