@@ -168,19 +168,9 @@ def recheck(
 ) -> list[str]:
     """What an evidence says that no such `audit` of a plan would have said, in sentences; nothing is sampled.
 
-    Parameters
-    ----------
-    evidence : Evidence or None
-        What is said to come from it; the inputs of the pair may be text.
-    target, epsilon, delta, trials, confidence, neighbours, witness
-        See `audit`.
-    implementation : callable or None
-        Anything of the form of the audited code, ``(x, size, rng) -> reports`` or ``x -> report``; it is not called.
-
-    Raises
-    ------
-    Unsupported
-        Where the audit would have raised it.
+    ``evidence``: what is said to come from it; the inputs of the pair may be text; ``implementation``: anything of the form of
+    the audited code, ``(x, size, rng) -> reports`` or ``x -> report``; it is not called; for the others see `audit`. Raises
+    Unsupported where the audit would have raised it.
     """
     from ldpaudit.attacks.engine import recheck as engine
     from ldpaudit.attacks.games.sources import Planned

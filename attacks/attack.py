@@ -23,17 +23,6 @@ TIE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
-    """The game on k inputs: any two of them are neighbours, and a guess names the one that made a view."""
-
-    inputs: tuple[Any, ...]  # at least two
-    guess: Callable[[Views], NDArray[np.int64]]  # views to positions in `inputs`, shape ``(size,)``; -1 abstains
-    # for each input the declared probability that a guess at it is right, inputs being equally likely
-    shares: Sequence[float]
-    event: str  # the guess, in words
-
-
-@dataclass(frozen=True, slots=True)
 class Attack:
     """Two inputs and a score that tells them apart.
 
@@ -47,8 +36,6 @@ class Attack:
         shows it, NaN where neither does. Scores of repeated runs are added.
     event : str
         What the extreme scores are, in words.
-    many : Many or None
-        The k-input form, where the mechanism has one.
     baits : tuple of Attack
         Other pairs, which show little if the code is as declared, and much if it is wrong in a likely way.
     """
@@ -56,7 +43,6 @@ class Attack:
     pair: tuple[Any, Any]
     score: Callable[[Views], NDArray[np.float64]]
     event: str
-    many: Many | None = None
     baits: tuple[Attack, ...] = ()
 
 

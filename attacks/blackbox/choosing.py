@@ -290,8 +290,6 @@ def _believed(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[
     if not choice.believed:
         return None
     right, wrong = choice.rule.count(first, second)
-    share = np.array(prospect.delta * choice.rule.directions / 2)
     # One rule, and not the luckiest of all.
-    one = replace(prospect, luck=prospect.luck * CANDIDATES**2)
-    bound = one.bound(np.array(float(right)), np.array(right + wrong), len(first) + len(second), share)
-    return (float(bound), right - wrong), choice.rule
+    bound = replace(prospect, luck=prospect.luck * CANDIDATES**2).of(choice.rule, first, second)
+    return (bound, right - wrong), choice.rule

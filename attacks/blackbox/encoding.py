@@ -174,12 +174,7 @@ def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
     return Remembered(parts[0]), Remembered(parts[1])
 
 
-def join(first: Encoded, size: int, second: Encoded) -> Encoded:
-    """The reports of `first`, `size` in number, and those of `second` after them."""
-    return join_all([(first, size), (second, 0)])
-
-
-def join_all(parts: Sequence[tuple[Encoded, int]]) -> Encoded:
+def join(parts: Sequence[tuple[Encoded, int]]) -> Encoded:
     """The reports of all parts, one part after the other, each with the number of its reports."""
     found: dict[Skeleton, list[Group]] = {}
     start = 0

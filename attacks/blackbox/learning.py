@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ldpaudit.attacks.blackbox.choosing import LUCK, Chosen, Reports, learn
-from ldpaudit.attacks.blackbox.encoding import Encoded, join, join_all, split
+from ldpaudit.attacks.blackbox.encoding import Encoded, join, split
 from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import level_test
@@ -83,7 +83,7 @@ class _Stock:
 
     def first(self, size: int) -> Encoded:
         """The first of them."""
-        self.parts = [(join_all(self.parts), self.size)]
+        self.parts = [(join(self.parts), self.size)]
         return split(self.parts[0][0], size)[0]
 
 
@@ -126,7 +126,7 @@ class Learning:
         # From as many reports again, on the two inputs alone.
         more = self.budget * (AGAIN - 1) // 2
         fresh = self.draw(found.pair, more)
-        both = [join(reports.drawn[x], size, new) for x, new in zip(found.pair, fresh, strict=True)]
+        both = [join([(reports.drawn[x], size), (new, more)]) for x, new in zip(found.pair, fresh, strict=True)]
         drawn += 2 * more
         return Learned(replace(self._learn(Reports(both, size + more), drawn, last=True), pair=found.pair), drawn)
 

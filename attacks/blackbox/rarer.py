@@ -62,10 +62,7 @@ def better(first: Floats, second: Floats, least: float, prospect: Prospect) -> l
 
 def promised(rule: ThresholdRule, first: Floats, second: Floats, prospect: Prospect) -> float:
     """The bound to expect of a rule, as likely too high as too low."""
-    right, wrong = rule.count(first, second)
-    explained = np.array(prospect.delta * rule.directions / 2)
-    even = replace(prospect, luck=EVEN)
-    return float(even.bound(np.array(float(right)), np.array(right + wrong), len(first) + len(second), explained))
+    return replace(prospect, luck=EVEN).of(rule, first, second)
 
 
 def _nested(first: Floats, second: Floats) -> list[ThresholdRule]:

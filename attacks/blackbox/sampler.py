@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import as_it_is_now, call, in_order, one_by_one, positional
 from ldpaudit.attacks.blackbox.canonical import formed
-from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join_all
+from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join
 from ldpaudit.attacks.blackbox.folding import Kept, fold
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form
@@ -174,4 +174,4 @@ class Sampler:
         step = max(1, PIECE // max(self.width, 1))
         parts = [order[start : start + step] for start in range(0, len(order), step)]
         drawn = [zip(self.mixed(xs, part), np.bincount(part, minlength=len(xs)).tolist(), strict=True) for part in parts]
-        return [join_all(of_one) for of_one in zip(*drawn, strict=True)]
+        return [join(of_one) for of_one in zip(*drawn, strict=True)]

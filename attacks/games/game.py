@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.errors import ImplementationError, shown
@@ -22,7 +21,7 @@ CHUNK_BYTES = 1 << 26
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
 """(side, size, rng) to the scores of `size` independent views on side 0 or 1 of the pair."""
-Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], ...]]
 """Sides, in the order in which the views are drawn, to the scores of the views on each side."""
 Sampler = Callable[[Any, int, np.random.Generator], Views]
 Sample = Any
@@ -89,7 +88,7 @@ class Target:
     last: float = 1.0  # share of what the last look may spend, where others may have followed other events
     odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
-    def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
+    def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         for part in chunks(size, self.view_bytes):
             if self.mixed is not None:
                 yield self.mixed(rng.integers(0, 2, part))
@@ -123,6 +122,14 @@ class Target:
         return two_inputs.choose_thresholds(first, second, aim, self.calibrated, self.calibrated or self.undeclared)
 
 
+def one_by_one(sides: NDArray[np.int64], score: Callable[[int], NDArray[np.float64]]) -> tuple[NDArray[np.float64], ...]:
+    """The scores of one view after the other, each on its side of the pair; those of the first side, and of the second."""
+    found: tuple[list[NDArray[np.float64]], ...] = ([np.empty(0)], [np.empty(0)])
+    for side in sides.tolist():
+        found[side].append(score(side))
+    return tuple(map(np.concatenate, found))
+
+
 def _column(sample: Sample, place: int) -> Sample:
     """The scores that a rule reads."""
     return tuple(scores if scores.ndim == 1 else scores[:, place] for scores in sample)
@@ -144,7 +151,7 @@ class KInputs:
     patience: ClassVar[int] = 0
     wagers: ClassVar[tuple[Wager, ...]] = ()
     last: ClassVar[float] = 1.0
-    many: Many
+    many: k_inputs.Many
     sample: Sampler
     view_bytes: int = 8
     # makes one view after the other, in place of `sample`; see `mixed` of `Target`
@@ -175,7 +182,7 @@ class KInputs:
             for position in np.flatnonzero(often).tolist():
                 x, asked = self.many.inputs[position], int(often[position])
                 views = self.sample(x, asked, rng) if made is None else made[position]
-                table += k_inputs.tabulate(guesses_of(self.many, views, asked, x), position, self.inputs)
+                table += k_inputs.tabulate(read(self.many.guess, views, asked, x), position, self.inputs)
         return table
 
     def count(self, rules: Sequence[k_inputs.SubsetRule], sample: Sample) -> list[tuple[int, int]]:
@@ -196,15 +203,15 @@ Game: TypeAlias = Target | KInputs
 """Draw an input uniformly, look at the view, guess which."""
 
 
-def guesses_of(many: Many, views: Any, size: int, x: Any) -> NDArray[np.int64]:
-    """Guesses at views; foreign code may have returned what is no view of the mechanism.
+def read(of: Callable[[Any], NDArray[Any]], views: Any, size: int, x: Any) -> NDArray[Any]:
+    """A number of each view; foreign code may have returned what is no view of the mechanism.
 
     Raises ImplementationError where they are not views of the mechanism.
     """
     try:
-        guesses = np.asarray(many.guess(views))
+        found = of(views)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise ImplementationError(f"needs views of the declared mechanism, got {shown(views, 80)}: {error}", x) from error
-    if guesses.shape != (size,) or not np.issubdtype(guesses.dtype, np.integer):
-        raise ImplementationError(f"needs {size} views of the declared mechanism, got {guesses.shape}", x)
-    return guesses
+    if found.shape != (size,) or not np.issubdtype(found.dtype, np.number):
+        raise ImplementationError(f"needs {size} views of the declared mechanism, got {found.shape}", x)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ldpaudit.attacks.attack import Many
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import BEYOND, Aim, Choice, fits
 from ldpaudit.errors import Unsupported
@@ -21,6 +20,17 @@ LARGEST_LAW = 1 << 16
 """Probabilities in all laws together, up to which the best guesses are found by looking at each: under a second."""
 Table = NDArray[np.int64]
 """How often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """The game on k inputs: any two of them are neighbours, and a guess names the one that made a view."""
+
+    inputs: tuple[Any, ...]  # at least two
+    guess: Callable[[Views], NDArray[np.int64]]  # views to positions in `inputs`, shape ``(size,)``; -1 abstains
+    # for each input the declared probability that a guess at it is right, inputs being equally likely
+    shares: Sequence[float]
+    event: str  # the guess, in words
 
 
 @dataclass(frozen=True, slots=True)

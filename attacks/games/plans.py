@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.games.foreign import Foreign, is_of_numbers
-from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.game import Target, read
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import SHORT, Mechanism, is_ours
@@ -123,25 +123,16 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
         # Foreign code is never asked for 0 views.
         return scores_of(found, code.sample(x, size, rng), size, x) if size else np.zeros(0)
 
-    def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
         made = zip(found.pair, code.in_order(found.pair, sides.tolist()), strict=True)
-        first, second = (scores_of(found, views, len(views), x) if len(views) else np.zeros(0) for x, views in made)
-        return first, second
+        return tuple(scores_of(found, views, len(views), x) if len(views) else np.zeros(0) for x, views in made)
 
     return Target(found.pair, found.event, draw, size, mixed=mixed if code.one_by_one else None, odd=(code.odd,))
 
 
 def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float64]:
-    """Scores of views; foreign code may have returned what is no view of the mechanism.
-
-    Raises ImplementationError where they are not views of the mechanism, or where one is of neither input.
-    """
-    try:
-        scores = np.asarray(found.score(views), dtype=np.float64)
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
-        raise ImplementationError(f"needs views of the declared mechanism, got {shown(views, 80)}: {error}", x) from error
-    if scores.shape != (size,):
-        raise ImplementationError(f"needs {size} views of the declared mechanism, got {scores.shape}", x)
+    """Scores of views. Raises ImplementationError where they are not views of the mechanism, or where one is of neither input."""
+    scores = read(lambda views: np.asarray(found.score(views), dtype=np.float64), views, size, x)
     if (unread := np.isnan(scores)).any():
         view = shown(np.asarray(views)[unread][0].tolist(), 80)
         either = " or ".join(shown(x, 80) for x in found.pair)

@@ -21,15 +21,16 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import one_by_one
+from ldpaudit.adapters import callables
 from ldpaudit.attacks.games import plans, two_inputs
 from ldpaudit.attacks.games.foreign import Foreign
-from ldpaudit.attacks.games.game import CHUNK_BYTES, Target
+from ldpaudit.attacks.games.game import CHUNK_BYTES, Target, one_by_one
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on, part_on
 from ldpaudit.errors import ImplementationError, Unsupported, shown
@@ -57,7 +58,7 @@ def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> 
         return plans.views_within(plan.plan, trials)
     if implementation is None and _tabulated(plan) is not None:
         return trials
-    slow = implementation is not None and not isinstance(implementation, Mechanism) and one_by_one(implementation)
+    slow = implementation is not None and not isinstance(implementation, Mechanism) and callables.one_by_one(implementation)
     runs = plans.runs(plan.plan)
     trials, size = plans.views_within(plan.plan, trials), plan.users * runs
     # Runs are drawn one after the other, so that calls are many and short.
@@ -135,20 +136,16 @@ def _of_scores(local: Target, users: int, side: int) -> Target:
                     others[view] += float(np.exp(sign * local.draw(side, min(most, users - 1 - start), rng)).sum())
         return score(own, others)
 
-    def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        found: tuple[list[Floats], list[Floats]] = ([], [])
-        for user in sides.tolist():
-            made = local.mixed(np.array([user, *[side] * (users - 1)]))  # type: ignore[misc]
-            with np.errstate(over="ignore"):
-                total = sum(float(np.exp(sign * part).sum()) for part in made)
-            found[user].append(score(np.array([-sign * np.inf]), np.array([total])))
-        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
-        return first, second
+    def view(user: int) -> Floats:
+        made = local.mixed(np.array([user, *[side] * (users - 1)]))  # type: ignore[misc]
+        with np.errstate(over="ignore"):
+            total = sum(float(np.exp(sign * part).sum()) for part in made)
+        return score(np.array([-sign * np.inf]), np.array([total]))
 
     pair = tuple(_data_set(x, local.pair[side], users - 1) for x in local.pair)
     event = f"{EVENT}, each report looked at for {local.event}"
-    own_way = None if local.mixed is None else mixed
-    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=own_way, odd=local.odd)
+    mixed = None if local.mixed is None else partial(one_by_one, score=view)
+    return Target((pair[0], pair[1]), event, draw, calibrated=True, mixed=mixed, odd=local.odd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +229,15 @@ def _of_counts(m: Mechanism, witness: Witness, implementation: Implementation) -
     bytes_of_view = users * plans.memory(m.sample(values[0], 1, np.random.default_rng(0)))
     code = Foreign(m, implementation, values)
     if code.one_by_one:
-        return replace(target, mixed=_one_by_one(kinds, data, code, score))
+
+        def view(side: int) -> Floats:
+            """One user after the other."""
+            values = list(data[side])
+            order = [place for place, x in enumerate(values) for _ in range(data[side][x])]
+            made = zip(code.in_order(values, order), values, strict=True)
+            return score(np.asarray(sum(_tally(kinds.count(part, x)[None], kinds.number) for part, x in made)))
+
+        return replace(target, mixed=partial(one_by_one, score=view))
 
     def draw(side: int, size: int, rng: np.random.Generator) -> Floats:
         counts = np.zeros((size, kinds.number), dtype=np.int64)
@@ -255,25 +260,3 @@ def _tally(made: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     """Row by row, how often each kind occurs."""
     rows = np.arange(len(made))[:, None] * number
     return np.bincount((made + rows).ravel(), minlength=len(made) * number).reshape(len(made), number)
-
-
-def _one_by_one(
-    kinds: Kinds, data: list[dict[Any, int]], code: Foreign, score: Callable[[NDArray[np.int64]], Floats]
-) -> Callable[[NDArray[np.int64]], tuple[Floats, Floats]]:
-    """One user after the other, one view after the other."""
-
-    def view(side: int) -> Floats:
-        values = list(data[side])
-        order = [place for place, x in enumerate(values) for _ in range(data[side][x])]
-        made = zip(code.in_order(values, order), values, strict=True)
-        counts = sum(_tally(kinds.count(part, x)[None], kinds.number) for part, x in made)
-        return score(np.asarray(counts))
-
-    def mixed(sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        found: tuple[list[Floats], list[Floats]] = ([], [])
-        for side in sides.tolist():
-            found[side].append(view(side))
-        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
-        return first, second
-
-    return mixed

@@ -86,11 +86,9 @@ class Planned:
         target, *baits = (
             replace(plans.played(m, each, self.implementation), calibrated=True) for each in (found, *found.baits)
         )
-        many = found.many
-        if many is None and (self.neighbours or m.relations[0]) == REPLACE_ONE:
-            many = k_inputs.of_law(m)
+        many = k_inputs.of_law(m) if (self.neighbours or m.relations[0]) == REPLACE_ONE else None
         played = target, *baits, *self._by_numbers(plan)
-        if many is None or len(many.inputs) < 3:
+        if many is None:
             return played
         if self.implementation is None and is_ours(m):
             return *played, KInputs(many, m.sample, target.view_bytes)

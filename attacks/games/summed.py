@@ -33,7 +33,7 @@ from scipy.stats import binom
 from ldpaudit.attacks.attack import Coins, logs
 from ldpaudit.attacks.games import plans, shuffled
 from ldpaudit.attacks.games.foreign import Foreign
-from ldpaudit.attacks.games.game import Target
+from ldpaudit.attacks.games.game import Target, one_by_one
 from ldpaudit.attacks.games.plans import Implementation
 from ldpaudit.attacks.games.stems import attack_on, coins_on, noise_on_counts
 from ldpaudit.attacks.games.two_inputs import ScoreLaw
@@ -325,17 +325,17 @@ class _Reports:
             total += self._read(self.code.sample(x, size * users, rng)).reshape(size, users, -1).sum(axis=1)
         return self.score(_noised(total, self.witness, rng))
 
-    def mixed(self, sides: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def mixed(self, sides: NDArray[np.int64]) -> tuple[Floats, ...]:
         """One user after the other, one view after the other."""
-        found: tuple[list[Floats], list[Floats]] = ([], [])
         rng = np.random.default_rng()  # no such view is drawn a second time: its reports have coins of their own
-        for side in sides.tolist():
+
+        def view(side: int) -> Floats:
             values, users = zip(*self._users(side), strict=True)
             order = [place for place, count in enumerate(users) for _ in range(count)]
             made = [self._read(part) for part in self.code.in_order(values, order)]
-            found[side].append(self.score(_noised(np.concatenate(made).sum(axis=0, keepdims=True), self.witness, rng)))
-        first, second = (np.concatenate([np.empty(0), *part]) for part in found)
-        return first, second
+            return self.score(_noised(np.concatenate(made).sum(axis=0, keepdims=True), self.witness, rng))
+
+        return one_by_one(sides, view)
 
     def _users(self, side: int) -> list[tuple[Any, int]]:
         """How many hold each value."""

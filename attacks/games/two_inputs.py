@@ -102,6 +102,11 @@ class _Tails:
     wrong: NDArray[np.int64]
     expected: Floats
 
+    @property
+    def fits(self) -> bool:
+        """Whether as many guesses are right as the scores say."""
+        return fits(self.right, self.wrong, self.expected)
+
 
 def _tails(first: Floats, second: Floats) -> _Tails:
     scores = np.clip(np.concatenate([first, second]), -LARGEST, LARGEST)
@@ -150,6 +155,27 @@ class Prospect:
         promised[better] = np.where(sure > 0, found, 0.0)
         return promised
 
+    def of(self, rule: ThresholdRule, first: Floats, second: Floats) -> float:
+        """The bound to expect of one rule, from scores of views on the first and on the second input."""
+        right, wrong = rule.count(first, second)
+        share = np.array(self.delta * rule.directions / 2)
+        return float(self.bound(np.array(float(right)), np.array(right + wrong), len(first) + len(second), share))
+
+
+class _Pairs:
+    """All pairs of candidate thresholds, one on either side, and what is guessed beyond them."""
+
+    def __init__(self, first: Floats, second: Floats, delta: float) -> None:
+        up, low = _tails(first, second), _tails(-second, -first)
+        self.up, self.low, self.views = up, low, len(first) + len(second)
+        self.guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
+        self.right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
+        self.share = _share(up.thresholds, low.thresholds, delta)
+
+    def rule(self, best: tuple[Any, ...]) -> ThresholdRule:
+        """The rule of one pair."""
+        return ThresholdRule(float(self.up.thresholds[best[0]]), float(-self.low.thresholds[best[1]]))
+
 
 def most_promising(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
     """The thresholds that promise the best bound from fresh views; nothing declared is believed.
@@ -158,19 +184,16 @@ def most_promising(first: Floats, second: Floats, prospect: Prospect) -> tuple[t
     what to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
     promised the rule guesses as often as it can.
     """
-    up, low = _tails(first, second), _tails(-second, -first)
-    guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
-    right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
-    bounds = prospect.bound(right, guesses, len(first) + len(second), _share(up, low, prospect.delta))
+    pairs = _Pairs(first, second, prospect.delta)
+    right, guesses = pairs.right, pairs.guesses
+    bounds = prospect.bound(right, guesses, pairs.views, pairs.share)
     best = _best(bounds, guesses, guesses)
-    rule = ThresholdRule(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
-    return (float(bounds[best]), int(2 * right[best] - guesses[best])), rule
+    return (float(bounds[best]), int(2 * right[best] - guesses[best])), pairs.rule(best)
 
 
-def _share(up: _Tails, low: _Tails, delta: float) -> Floats:
+def _share(up: Floats, low: Floats, delta: float) -> Floats:
     """The delta times the share of the inputs that are ever guessed, for each pair of thresholds."""
-    both = (up.thresholds < np.inf)[:, None] & (low.thresholds < np.inf)[None, :]
-    return np.where(both, delta, delta / 2)
+    return np.where((up < np.inf)[:, None] & (low < np.inf)[None, :], delta, delta / 2)
 
 
 def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool = False, either_way: bool = False) -> Choice:
@@ -184,19 +207,16 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
     ``calibrated``: whether scores are log-likelihood ratios under what is declared; ``either_way``: whether a
     mirrored rule may be chosen, where no other promises anything.
     """
-    up, low = _tails(first, second), _tails(-second, -first)
-    views = len(first) + len(second)
-    share = _share(up, low, aim.delta)
-    guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
+    pairs = _Pairs(first, second, aim.delta)
+    guesses, views, share = pairs.guesses, pairs.views, pairs.share
 
     def choice(right: Floats, best: tuple[Any, ...], promise: float, believed: bool) -> Choice:
-        rule = ThresholdRule(float(up.thresholds[best[0]]), float(-low.thresholds[best[1]]))
         hits = float(right[best])
-        return Choice(rule, promise, hits / max(views, 1), (float(guesses[best]) - hits) / max(views, 1), believed)
+        return Choice(pairs.rule(best), promise, hits / max(views, 1), (float(guesses[best]) - hits) / max(views, 1), believed)
 
     promise = None
-    if calibrated and fits(up.right, up.wrong, up.expected) and fits(low.right, low.wrong, low.expected):
-        right = np.minimum(up.expected[:, None] + low.expected[None, :], guesses)
+    if calibrated and pairs.up.fits and pairs.low.fits:
+        right = np.minimum(pairs.up.expected[:, None] + pairs.low.expected[None, :], guesses)
         scale = aim.horizon / max(views, 1)
         bounds = epsilon_lower(right * scale, (guesses - right) * scale, aim.horizon, share, aim.alpha)
         # With too few views for any bound: the rule that is expected to deviate most, in standard errors.
@@ -206,7 +226,7 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
             declared = np.log((right[best] - share[best] * views) / (guesses[best] - right[best]))
         if aim.claimed is None or declared > aim.claimed * BEYOND:
             return choice(right, best, promise, True)
-    right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
+    right = pairs.right
     bounds = epsilon_lower(right, guesses - right, views, share, aim.alpha)
     # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
     deviates = (2 * right - guesses - share * views) / np.sqrt(np.maximum(guesses, 1))
@@ -242,9 +262,8 @@ class ScoreLaw:
         """The thresholds that promise the best bound from fresh views."""
         (up, right, wrong), mirrored = self._beyond(), ScoreLaw(-self.scores[::-1], self.second[::-1], self.first[::-1])
         low, other_right, other_wrong = mirrored._beyond()
-        both = (up < np.inf)[:, None] & (low < np.inf)[None, :]
         hits, misses = (right[:, None] + other_right) / 2, (wrong[:, None] + other_wrong) / 2
-        share, views = np.where(both, aim.delta, aim.delta / 2), aim.horizon
+        share, views = _share(up, low, aim.delta), aim.horizon
         bounds = epsilon_lower(hits * views, misses * views, views, share, aim.alpha)
         deviates = (hits - misses - share) / np.sqrt(np.maximum(hits + misses, 1 / max(views, 1)))
         best = _best(bounds, deviates, hits + misses)

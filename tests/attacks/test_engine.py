@@ -385,7 +385,7 @@ def test_what_is_no_checkpoint_is_refused(text: str, tmp_path: Path) -> None:
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """An audit's options, and the checkpoint that it wrote when it was done."""
     file = tmp_path_factory.mktemp("written") / "audit.json"
-    options = {"target": HUNDRED, "trials": 20_000, "seed": 3, "epsilon": 3.0}
+    options: dict[str, Any] = {"target": HUNDRED, "trials": 20_000, "seed": 3, "epsilon": 3.0}
     audit(**options, execution=Execution(checkpoint=file))
     return options, file.read_text(encoding="utf-8")
 

@@ -304,7 +304,8 @@ def test_a_long_report_in_a_known_form_is_kept_unless_it_is_too_long() -> None:
 def test_reports_split_and_joined_are_the_same_reports() -> None:
     reports = [[1.5, 2.5], (1, 2), [3.5, 4.5], "ab", [5.5, 6.5], (3, 4)]
     encoded = encode(reports, 6, 0)
-    joined = join(*((parts := split(encoded, 2))[0], 2), parts[1])
+    first, second = split(encoded, 2)
+    joined = join([(first, 2), (second, 4)])
     assert joined.keys() == encoded.keys()
     for skeleton, group in encoded.items():
         assert joined[skeleton].rows.tolist() == group.rows.tolist()

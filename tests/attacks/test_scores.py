@@ -141,7 +141,7 @@ def test_reports_that_are_split_and_joined_are_the_same() -> None:
     for size in range(6):
         first, second = split(whole, size)
         assert sum(len(group.rows) for group in first.values()) == size
-        again = join(first, size, second)
+        again = join([(first, size), (second, 5 - size)])
         assert all(np.array_equal(again[s].rows, whole[s].rows) for s in whole)
         assert all(np.array_equal(x, y) for s in whole for x, y in zip(again[s].leaves, whole[s].leaves, strict=True))
 
