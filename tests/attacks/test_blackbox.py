@@ -70,9 +70,8 @@ def test_laplace_noise_as_a_plain_function_shows_its_epsilon_where_floats_are_ro
 
 def test_thresholds_show_epsilon_at_a_delta() -> None:
     exact = 1 + 2 * math.log1p(-0.05)
-    function: Callable[..., Any] = Laplace.for_epsilon(1).sample
     options: dict[str, Any] = {"trials": 60_000, "confidence": SURE, "reading": Reading(Form.CANONICAL)}
-    found = audit(function, inputs=[0.0, 1.0], delta=0.05, **options)
+    found = audit(Laplace.for_epsilon(1).sample, inputs=[0.0, 1.0], delta=0.05, **options)
     assert 0.75 * exact <= found.epsilon_lower <= exact
 
 
@@ -85,9 +84,8 @@ SAMPLERS = [
 @pytest.mark.parametrize(("trials", "share"), [(100_000, 0.8), pytest.param(600_000, 0.9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("m", SAMPLERS, ids=str)
 def test_functions_that_make_many_reports_at_once_show_their_epsilon(m: Mechanism, trials: int, share: float) -> None:
-    function: Callable[..., Any] = m.sample
     options: dict[str, Any] = {"trials": trials, "seed": 1, "confidence": SURE, "reading": Reading(Form.CANONICAL)}
-    evidence = audit(function, inputs=list(m.inputs)[:6], **options)
+    evidence = audit(m.sample, inputs=list(m.inputs)[:6], **options)
     assert share <= evidence.epsilon_lower <= 1
 
 
@@ -164,8 +162,7 @@ def test_a_rare_extreme_is_found() -> None:
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
         return rng.normal(size=size) + 8 * x * (rng.random(size) < 0.02)
 
-    many: Callable[..., Any] = function
-    assert audit(many, inputs=[0, 1], trials=300_000).epsilon_lower > 4  # in bins it shows 0.6
+    assert audit(function, inputs=[0, 1], trials=300_000).epsilon_lower > 4  # in bins it shows 0.6
 
 
 def test_a_little_in_each_of_many_numbers_adds_up() -> None:
@@ -174,8 +171,7 @@ def test_a_little_in_each_of_many_numbers_adds_up() -> None:
         rows[:, :40] = rng.random((size, 40)) < 0.45 + 0.1 * x
         return rows
 
-    many: Callable[..., Any] = function
-    assert audit(many, inputs=[0, 1], trials=50_000).epsilon_lower > 2  # a single number shows 0.2
+    assert audit(function, inputs=[0, 1], trials=50_000).epsilon_lower > 2  # a single number shows 0.2
 
 
 def test_the_one_pair_of_inputs_that_leaks_is_found() -> None:
@@ -249,8 +245,7 @@ def test_the_measured_views_are_none_that_were_learned_from() -> None:
         drawn.extend(views.tolist())
         return views
 
-    many: Callable[..., Any] = function
-    evidence = audit(many, inputs=[0, 1, 2], epsilon=1.0, trials=5_000, seed=9)
+    evidence = audit(function, inputs=[0, 1, 2], epsilon=1.0, trials=5_000, seed=9)
     assert len(set(drawn)) == len(drawn) == 5_000
     assert evidence.trials <= 5_000
 
@@ -362,8 +357,7 @@ def test_the_type_of_an_array_tells_of_its_input() -> None:
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
         return np.zeros(size, dtype=[np.int32, np.int64][x])
 
-    many: Callable[..., Any] = function
-    assert audit(many, inputs=[0, 1], epsilon=1.0, trials=5_000).epsilon_lower > 1
+    assert audit(function, inputs=[0, 1], epsilon=1.0, trials=5_000).epsilon_lower > 1
 
 
 @pytest.mark.parametrize("inputs", [np.array([0, 1]), np.eye(2, dtype=int)])
@@ -371,9 +365,8 @@ def test_inputs_may_be_the_rows_of_an_array(inputs: Any, tmp_path: Path) -> None
     def function(x: Any, size: int, rng: np.random.Generator) -> Any:
         return np.full(size, np.ravel(x)[-1])
 
-    many: Callable[..., Any] = function
     options: dict[str, Any] = {"inputs": inputs, "epsilon": 1.0, "trials": 2_000}
     options["execution"] = Execution(checkpoint=tmp_path / "audit.json")
-    found = [EvidenceRecord.of(audit(many, **options)) for _ in range(2)]
+    found = [EvidenceRecord.of(audit(function, **options)) for _ in range(2)]
     assert found[0].epsilon_lower > 1
     assert found[0].model_dump_json() == found[1].model_dump_json()

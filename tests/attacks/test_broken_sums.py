@@ -153,6 +153,7 @@ def is_clamped(data: Data, size: int, rng: np.random.Generator) -> Counts:
     ("system", "plan"),
     [
         (as_described, PLAN),
+        (summed, Aggregate(BITS, USERS)),
         (each_round_has_its_own_noise, Repeat(PLAN, 2)),
         (wraps_around, PLAN),
         (wraps_around_early, PLAN),

@@ -150,8 +150,7 @@ def test_no_view_is_drawn_twice_and_none_beyond_the_budget(mode: Mode) -> None:
         drawn.extend(views.tolist())
         return views
 
-    many: Callable[..., Any] = function
-    evidence = audit(many, inputs=[0, 1, 2], epsilon=1.0, trials=TRIALS, mode=mode)
+    evidence = audit(function, inputs=[0, 1, 2], epsilon=1.0, trials=TRIALS, mode=mode)
     assert len(set(drawn)) == len(drawn) == evidence.trials == TRIALS
 
 

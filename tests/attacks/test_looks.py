@@ -162,9 +162,8 @@ def test_a_seed_that_is_fixed_inside_is_found(function: Callable[..., Any], inpu
     (Form.CANONICAL, 2), *(pytest.param(form, 2, marks=pytest.mark.slow) for form in (Form.RAW, Form.UNORDERED)),
 ])  # fmt: skip
 def test_a_sound_function_is_refuted_no_more_often_than_stated_however_it_is_read(form: Form, users: int) -> None:
-    function: Callable[..., Any] = BINARY.sample
     options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 600, "reading": Reading(form, users)}
-    assert sum(audit(function, seed=s, **options).epsilon_lower > 1 for s in range(RUNS)) <= MOST_FALSE
+    assert sum(audit(BINARY.sample, seed=s, **options).epsilon_lower > 1 for s in range(RUNS)) <= MOST_FALSE
 
 
 def _same_seed_in(write: Callable[[list[int]], Any]) -> Callable[[int], Any]:
@@ -201,8 +200,7 @@ def test_two_users_who_are_told_nothing_are_an_error() -> None:
 
 
 def test_two_users_show_the_epsilon_of_one() -> None:
-    function: Callable[..., Any] = BINARY.sample
-    found = audit(function, inputs=[0, 1], trials=40_000, reading=Reading(users=2), confidence=0.999)
+    found = audit(BINARY.sample, inputs=[0, 1], trials=40_000, reading=Reading(users=2), confidence=0.999)
     assert 0.85 < found.epsilon_lower <= 1
 
 
@@ -237,10 +235,9 @@ def test_a_classifier_refutes_what_is_sound_no_more_often_than_stated() -> None:
 
 
 def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    function: Callable[..., Any] = BINARY.sample
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(Unsupported, match=r"install ldpaudit\[ml\]"):
-        audit(function, inputs=[0, 1], trials=5_000, reading=Reading(learned=True))
+        audit(BINARY.sample, inputs=[0, 1], trials=5_000, reading=Reading(learned=True))
 
 
 def test_a_reading_is_for_callables_and_users_are_one_or_two() -> None:

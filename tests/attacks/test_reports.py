@@ -117,8 +117,7 @@ if X87:
 
 @pytest.mark.parametrize("leak", IN_BITS)
 def test_a_leak_in_the_bits_of_a_number_is_found(leak: str) -> None:
-    function: Callable[..., Any] = IN_BITS[leak]
-    assert audit(function, inputs=[0, 1], trials=20_000, epsilon=4.0).epsilon_lower > 4
+    assert audit(IN_BITS[leak], inputs=[0, 1], trials=20_000, epsilon=4.0).epsilon_lower > 4
 
 
 @pytest.mark.parametrize("leak", ["bit 0 of a double", "bit 17 of a double", "a sign of zero in the middle"])
@@ -219,8 +218,7 @@ def test_a_randomized_bit_far_inside_a_report_shows_its_epsilon(trials: int, sha
         rows[:, 1_500] = (rng.random(size) < math.e / (1 + math.e)) == x
         return rows
 
-    many: Callable[..., Any] = function
-    assert share < audit(many, inputs=[0, 1], trials=trials, confidence=0.99).epsilon_lower <= 1
+    assert share < audit(function, inputs=[0, 1], trials=trials, confidence=0.99).epsilon_lower <= 1
 
 
 def of_length(low: int, high: int, write: Callable[[Any], Any]) -> Callable[[int], Any]:
@@ -269,8 +267,7 @@ def test_reports_that_are_too_long_to_keep_are_looked_at_in_short(monkeypatch: p
         rows[:, -3] = x
         return rows
 
-    many: Callable[..., Any] = function
-    evidence = audit(many, inputs=[0, 1], epsilon=2.0, trials=2_000)
+    evidence = audit(function, inputs=[0, 1], epsilon=2.0, trials=2_000)
     assert evidence.epsilon_lower > 2
     assert "in short" in evidence.event
 

@@ -30,8 +30,7 @@ def seen_with_the_seed(x: int, size: int, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_of_hashed_reports_it_says_that_it_cannot_read_them_and_promises_nothing(mode: Mode) -> None:
-    function: Callable[..., Any] = HASHED.sample
-    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=10_000, mode=mode)
+    evidence = audit(HASHED.sample, inputs=[0, 1], epsilon=1.0, trials=10_000, mode=mode)
     assert evidence.epsilon_lower == 0
     assert evidence.distinct is not None
     assert evidence.distinct > DIFFERENT
@@ -43,8 +42,7 @@ def test_with_the_public_seed_the_same_reports_are_refuted() -> None:
 
 
 def test_where_no_event_tells_the_inputs_apart_it_says_that_and_how_many_views_it_had() -> None:
-    function: Callable[..., Any] = lambda x, size, rng: rng.integers(0, 3, size)  # noqa: E731
-    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=10_000)
+    evidence = audit(lambda x, size, rng: rng.integers(0, 3, size), inputs=[0, 1], epsilon=1.0, trials=10_000)
     assert evidence.epsilon_lower == 0
     assert evidence.resolution.startswith(NO_EVENT)
     assert "10,000 views" in evidence.resolution
@@ -52,11 +50,9 @@ def test_where_no_event_tells_the_inputs_apart_it_says_that_and_how_many_views_i
 
 
 def test_the_power_is_that_of_an_event_that_was_found_or_that_the_mechanism_names() -> None:
-    function: Callable[..., Any] = BINARY.sample
-    noise: Callable[..., Any] = lambda x, size, rng: rng.integers(0, 2, size)  # noqa: E731
     for evidence in (
-        audit(function, inputs=[0, 1], epsilon=1.0, trials=10_000),
-        audit(BINARY, epsilon=1.0, implementation=noise, trials=10_000),
+        audit(BINARY.sample, inputs=[0, 1], epsilon=1.0, trials=10_000),
+        audit(BINARY, epsilon=1.0, implementation=lambda x, size, rng: rng.integers(0, 2, size), trials=10_000),
     ):
         assert evidence.resolution.startswith(ONE_EVENT)
         assert "this audit says nothing about other events" in evidence.resolution
@@ -76,8 +72,7 @@ def test_reports_that_differ_in_nearly_every_call_are_no_obstacle_where_they_can
 
 
 def test_a_record_says_the_sentence_of_its_evidence() -> None:
-    function: Callable[..., Any] = BINARY.sample
-    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000)
+    evidence = audit(BINARY.sample, inputs=[0, 1], epsilon=1.0, trials=1_000)
     written = EvidenceRecord.of(evidence).model_dump(mode="json")
     assert (written["resolution"], written["distinct"]) == (evidence.resolution, evidence.distinct)
     assert EvidenceRecord.model_validate_json(json.dumps(written)).read().resolution == evidence.resolution
@@ -89,8 +84,7 @@ def test_a_bound_of_a_part_of_the_level_is_computed_again_from_what_is_written(t
     def rare(x: int, size: int, rng: np.random.Generator) -> Any:
         return np.where(rng.random(size) < 2e-3, 7 + x, BINARY.sample(x, size, rng))
 
-    function: Callable[..., Any] = rare
-    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=50_000)
+    evidence = audit(rare, inputs=[0, 1], epsilon=1.0, trials=50_000)
     (tmp_path / "e.json").write_text(EvidenceRecord.of(evidence).model_dump_json(), encoding="utf-8")
     again = EvidenceRecord.model_validate_json((tmp_path / "e.json").read_text(encoding="utf-8")).read()
     assert evidence.level < 0.5

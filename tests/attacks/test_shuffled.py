@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ import ldpaudit as ldp
 from benchmarks.shuffled_attacks import SYSTEMS, measured
 from ldpaudit.accountants import account
 from ldpaudit.attacks.games import shuffled
+from ldpaudit.attacks.games.game import Target
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import ImplementationError, Unsupported
@@ -44,6 +46,19 @@ def witness_of(plan: Plan, delta: float) -> Witness:
     found = profile.witness(profile.epsilon(delta).low)
     assert found is not None
     return found
+
+
+def scores_have_laws(game: Target, laws: Sequence[Mapping[Any, F]]) -> None:
+    """A game's scores are the log-likelihood ratios of views of these two laws, and as frequent."""
+    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
+    for view in laws[0]:
+        score = round(math.log(laws[0][view] / laws[1][view]), 6)
+        for side in (0, 1):
+            wanted[side][score] += float(laws[side][view])
+    for side in (0, 1):
+        found = Counter(np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 6).tolist())
+        assert set(found) <= set(wanted[side])
+        assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
 
 
 def test_a_data_set_says_what_it_holds() -> None:
@@ -78,20 +93,11 @@ def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_mult
 ) -> None:
     channel = dict(zip(m.inputs, oracle.laws(m), strict=True))
     laws = [oracle.shuffled([channel[x] for x, n in data.items() for _ in range(n)]) for data in pair]
-    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
-    for view in laws[0]:
-        score = round(math.log(laws[0][view] / laws[1][view]), 7)
-        for side in (0, 1):
-            wanted[side][score] += float(laws[side][view])
     users = sum(pair[0].values())
     witness = Witness(Shuffle(m, users), (DataSet.of(pair[0]), DataSet.of(pair[1])), "the multiset")
     for code in (None, m, lambda x, size, rng: m.sample(x, size, rng)):
         (game,) = shuffled.games(Shuffle(m, users), None, code, 0.0, witness)
-        for side in (0, 1):
-            scores = np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 7)
-            found = Counter(scores.tolist())
-            assert set(found) <= set(wanted[side])
-            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
+        scores_have_laws(game, laws)
 
 
 @pytest.mark.parametrize(

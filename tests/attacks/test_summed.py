@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
@@ -35,12 +35,10 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Plan
 from ldpaudit.profile import DataSet, Witness
+from tests.attacks.test_shuffled import DRAWS, OFF, scores_have_laws
 from tests.oracles import sums
 
 F = Fraction
-DRAWS = 40_000
-OFF = 5 / math.sqrt(DRAWS)
-"""A probability is this close to its frequency, but once in a million."""
 Q = F(1, 20)
 NOISY = UnaryEncoding.flips(Q, 8)
 
@@ -56,33 +54,36 @@ def law_of(m: Mechanism, own: Any, others: DataSet) -> sums.Outcomes:
     return sums.summed(dict(m.law(x).items()) for x in reports)
 
 
+COINS = BinomialNoise(2, F(1, 3))
+
+
+def noise_law(noise: Any, coordinates: int) -> sums.Outcomes:
+    one = {y: p for y, p in noise.law((0,)).items() if p}
+    return {tuple(y for (y,) in each): math.prod(one[y] for y in each) for each in product(one, repeat=coordinates)}
+
+
 @pytest.mark.parametrize(
-    ("m", "values", "others"),
+    ("m", "values", "others", "noise"),
     [
-        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}),
-        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, 2), {0: 1, 1: 1, 2: 1}),
-        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, None), {0: 1, 1: 1}),
-        (PermanentRappor(5, 2, F(1, 2), domain=3), (0, 1), {2: 2}),
+        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, []),
+        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, 2), {0: 1, 1: 1, 2: 1}, []),
+        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, None), {0: 1, 1: 1}, []),
+        (PermanentRappor(5, 2, F(1, 2), domain=3), (0, 1), {2: 2}, []),
+        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {}, [COINS, COINS]),
+        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, [COINS, COINS]),
     ],
     ids=str,
 )
-def test_scores_are_the_log_likelihood_ratios_of_sums(m: Mechanism, values: tuple[Any, Any], others: dict[Any, int]) -> None:
+def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordinate(
+    m: Mechanism, values: tuple[Any, Any], others: dict[Any, int], noise: list[Any]
+) -> None:
     held = [Counter({own: 1}) if own is not None else Counter() for own in values]
     pair = DataSet.of(Counter(others) + held[0]), DataSet.of(Counter(others) + held[1])
-    laws = [law_of(m, own, DataSet.of(others)) for own in values]
-    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
-    for outcome in laws[0]:
-        score = round(math.log(laws[0][outcome] / laws[1][outcome]), 7)
-        for side in (0, 1):
-            wanted[side][score] += float(laws[side][outcome])
-    plan = Aggregate(m, 1 + sum(others.values()))
+    laws = [sums.summed([law_of(m, own, DataSet.of(others)), *(noise_law(each, 2) for each in noise)]) for own in values]
+    plan = Aggregate(m, 1 + sum(others.values()), noise)
     for code in (None, lambda x, size, rng: m.sample(x, size, rng)):
         game, *_ = summed.games(plan, None, code, 0.0, Witness(plan, pair, "the sum"))
-        for side in (0, 1):
-            scores = np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 7)
-            found = Counter(scores.tolist())
-            assert set(found) <= set(wanted[side])
-            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
+        scores_have_laws(game, laws)
 
 
 @pytest.mark.parametrize(
@@ -249,69 +250,6 @@ def test_a_claim_about_a_sum_is_judged_with_evidence_a_witness_and_a_proof(
         (proof,) = record.proofs
         assert proof.theorem.endswith("post-processing never increases epsilon")
         assert recorded == "refuted" or 0.8 * record.enclosure.low < found.epsilon_lower <= record.enclosure.high
-
-
-BITS = UnaryEncoding.flips(Q, 2)
-USERS = 400
-KINDS = np.array([y for y, _ in BITS.law(0).items()])
-
-
-def sum_of(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return np.asarray(kinds_of(data, size, rng) @ KINDS)
-
-
-def kinds_of(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How often each report occurs."""
-    laws = {x: [float(p) for _, p in BITS.law(x).items()] for x in data}
-    return np.asarray(sum(rng.multinomial(users, laws[x], size) for x, users in data.items()))
-
-
-def reduced(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return np.asarray(sum_of(data, size, rng) % 256)
-
-
-def clamped(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return np.clip(sum_of(data, size, rng), 15, 375)
-
-
-def with_a_count_beside(data: dict[int, int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How many reports have no ones."""
-    kinds = kinds_of(data, size, rng)
-    return np.column_stack([kinds @ KINDS, kinds @ ~KINDS.any(axis=1)])
-
-
-@pytest.mark.parametrize(("system", "refuted"), [(sum_of, False), (reduced, False), (clamped, False), (with_a_count_beside, True)])
-def test_what_is_computed_from_the_sum_is_not_refuted_and_what_is_published_beside_it_is(system: Any, refuted: bool) -> None:
-    exact = account(Aggregate(BITS, USERS)).epsilon(1e-2)
-    data = [{0: USERS}, {0: USERS - 1, 1: 1}]
-    found = ldp.audit(system, inputs=data, epsilon=exact.high, delta=1e-2, trials=200_000)
-    assert (found.epsilon_lower > exact.high) == refuted
-
-
-COINS = BinomialNoise(2, F(1, 3))
-
-
-def noise_law(noise: Any, coordinates: int) -> sums.Outcomes:
-    one = {y: p for y, p in noise.law((0,)).items() if p}
-    return {tuple(y for (y,) in each): math.prod(one[y] for y in each) for each in product(one, repeat=coordinates)}
-
-
-@pytest.mark.parametrize("users", [1, 3])
-def test_noise_is_drawn_on_every_coordinate_and_counts_in_the_scores(users: int) -> None:
-    m, others = UnaryEncoding(2, F(2, 3), F(1, 5)), DataSet.of({0: users - 1} if users > 1 else {})
-    pair = DataSet.of({0: users}), DataSet.of(Counter({0: users - 1, 1: 1}) if users > 1 else {1: 1})
-    laws = [sums.summed([law_of(m, own, others), noise_law(COINS, 2), noise_law(COINS, 2)]) for own in (0, 1)]
-    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
-    for outcome in laws[0]:
-        for side in (0, 1):
-            wanted[side][round(math.log(laws[0][outcome] / laws[1][outcome]), 6)] += float(laws[side][outcome])
-    plan = Aggregate(m, users, [COINS, COINS])
-    for code in (None, lambda x, size, rng: m.sample(x, size, rng)):
-        game, *_ = summed.games(plan, None, code, 0.0, Witness(plan, pair, "the sum"))
-        for side in (0, 1):
-            found = Counter(np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 6).tolist())
-            assert set(found) <= set(wanted[side])
-            assert all(abs(found[score] / DRAWS - share) < OFF for score, share in wanted[side].items())
 
 
 def test_one_hot_reports_with_noise_are_drawn_together() -> None:

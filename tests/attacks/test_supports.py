@@ -76,8 +76,7 @@ def test_a_hashing_client_that_leaks_is_refuted_with_its_support(form: Form, use
 
 
 def test_reports_that_are_made_in_bulk_have_a_support_too() -> None:
-    function: Callable[..., Any] = many
-    assert audit(function, inputs=[0, 1], epsilon=1.0, trials=4_000, reading=Reading(support=support)).refutes(1)
+    assert audit(many, inputs=[0, 1], epsilon=1.0, trials=4_000, reading=Reading(support=support)).refutes(1)
 
 
 def test_a_sound_hashing_client_is_not_refuted_and_is_said_to_be_seen() -> None:

@@ -113,8 +113,7 @@ LEAKS: dict[str, Many] = {
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_that_has_no_place_of_its_own_is_refuted_in_few_views(leak: str) -> None:
-    function: Callable[..., Any] = LEAKS[leak]
-    assert audit(function, inputs=[0, 1], epsilon=1.0, trials=6_000).refutes(1)
+    assert audit(LEAKS[leak], inputs=[0, 1], epsilon=1.0, trials=6_000).refutes(1)
 
 
 @pytest.mark.parametrize("kind", ["a pair", pytest.param("objects", marks=pytest.mark.slow)])
