@@ -27,7 +27,7 @@ from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.level import level_test
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.games.game import Game
-from ldpaudit.attacks.games.sources import Given, Planned
+from ldpaudit.attacks.games.sources import Planned
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
@@ -257,7 +257,7 @@ def blackbox_used(case: Case, epsilon: float, needed: int, seeds: int = 4) -> fl
             whole = Experiment(trials - kept, 1 - ALPHA, seed, 0.0, RHO * epsilon, Mode.FIXED)
             found = target.target(function, list(attack_on(m).pair), whole, ROUNDED)
             level = 1 - late.LEVEL if kept else 1.0
-            job = play.Job(Given(found.target), replace(whole, trials=found.remaining), share=level)
+            job = play.Job(found.target, replace(whole, trials=found.remaining), share=level)
             state = play.begin(job)
             (look,) = job.looks(state)
             right, wrong = rates_of(job.source.games()[0], state.rule, epsilon, case.fires(m))

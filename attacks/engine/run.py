@@ -11,15 +11,14 @@ from ldpaudit.attacks.bounds.level import bounds_of, detectable_of, p_value_of
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.play import Job, begin, measure
 from ldpaudit.attacks.engine.work import Checkpoint, State
-from ldpaudit.attacks.games.game import Target
-from ldpaudit.attacks.games.sources import Given, Source, games
+from ldpaudit.attacks.games.sources import Source, games
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
 from ldpaudit.version import __version__
 from ldpaudit.workers.experiment import HERE, Execution, Experiment
 
 
 def run(
-    source: Source | Target, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
+    source: Source, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
 ) -> Evidence:
     """Evidence at the stated confidence.
 
@@ -33,10 +32,9 @@ def run(
 
 
 def played(
-    source: Source | Target, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
+    source: Source, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
 ) -> tuple[Job, State]:
     """The audit, and where it ended; see `run`."""
-    source = Given(source) if isinstance(source, Target) else source
     job, path = Job(source, experiment, execution, share), execution.checkpoint
     file = None if path is None else Checkpoint(Path(path), f"{job.description} {__version__} {np.__version__} {code}")
     return job, measure(job, (file.load() if file else None) or begin(job), file)

@@ -88,6 +88,15 @@ class Target:
     last: float = 1.0  # share of what the last look may spend, where others may have followed other events
     odd: tuple[list[ImplementationError], ...] = ()  # see `Foreign`: what its code has shown by now
 
+    @property
+    def description(self) -> str:
+        """See `sources.Source`."""
+        return f"{self.pair} {self.event}"
+
+    def games(self) -> tuple[Target]:
+        """See `sources.Source`: this one alone."""
+        return (self,)
+
     def _parts(self, size: int, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         for part in chunks(size, self.view_bytes):
             if self.mixed is not None:

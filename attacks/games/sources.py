@@ -1,4 +1,4 @@
-"""Where games come from: a target that is at hand, or a plan."""
+"""Where games come from: a plan, or a target that is at hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECKED = 1000
 
 
 class Source(Protocol):
-    """Where games come from. A source is sent to the workers, and they make the games."""
+    """Where games come from: a target, which must pickle, or a plan. It is sent to the workers, and they make the games."""
 
     @property
     def description(self) -> str:
@@ -32,22 +32,6 @@ class Source(Protocol):
 
     def games(self) -> tuple[Game, ...]:
         """The games that can be played, the one on two inputs first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A target that was made already; other processes need its `draw` to pickle."""
-
-    target: Target
-
-    @property
-    def description(self) -> str:
-        """See `Source`."""
-        return f"{self.target.pair} {self.target.event}"
-
-    def games(self) -> tuple[Game, ...]:
-        """See `Source`."""
-        return (self.target,)
 
 
 @dataclass(frozen=True, slots=True)

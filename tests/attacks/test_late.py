@@ -15,7 +15,6 @@ from ldpaudit.attacks.blackbox import late
 from ldpaudit.attacks.blackbox.target import target
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.attacks.engine import play
-from ldpaudit.attacks.games.sources import Given
 from ldpaudit.evidence import LEARNED_AGAIN, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.workers.experiment import Experiment
@@ -122,7 +121,7 @@ def test_all_tests_that_begin_while_a_score_is_learned_spend_the_level_once(delt
     box = target(function, [0, 1], Experiment(8_000, 1 - 0.05, 0, delta, 1.0))
     spent = sum(each.share for each in box.target.wagers)
     assert spent <= 1 + 1e-12
-    job = play.Job(Given(box.target), Experiment(box.remaining, 1 - 0.05, 0, delta, 1.0))
+    job = play.Job(box.target, Experiment(box.remaining, 1 - 0.05, 0, delta, 1.0))
     looks = job.looks(play.begin(job))
     assert sum(look.share for look in looks) == pytest.approx(1 - play.FINAL)
     assert all(each.counts.trials <= 8_000 - box.remaining for each in box.target.wagers)
@@ -162,14 +161,18 @@ def test_the_last_part_is_small_and_is_left_out_where_it_would_be_too_small_to_l
     assert late.late_views(1_000_000, 0) == 0
 
 
-def test_progress_counts_the_last_views_too_and_its_bound_never_falls_back() -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_progress_is_told_from_the_first_reports_to_the_last_views_and_its_bound_never_falls_back(mode: Mode) -> None:
     told: list[tuple[int, float]] = []
     execution = Execution(progress=lambda drawn, bound: told.append((drawn, bound)))
-    evidence = audit(BINARY.sample, inputs=[0, 1], trials=TRIALS, mode=Mode.FIXED, execution=execution)
+    evidence = audit(BINARY.sample, inputs=[0, 1], epsilon=1.0, trials=TRIALS, mode=mode, execution=execution)
     views, bounds = zip(*told, strict=True)
     assert list(views) == sorted(views)
+    assert views[0] < 0.16 * TRIALS
+    assert bounds[0] == 0
     assert views[-1] == evidence.trials == TRIALS
-    assert bounds[-1] == evidence.epsilon_lower > 0.8
+    assert bounds[-1] > 0.8
+    assert mode is Mode.SEQUENTIAL or bounds[-1] == evidence.epsilon_lower
 
 
 def test_an_audit_with_a_last_part_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import level
 from benchmarks.level import Case, cases, most
+from ldpaudit import audit
+from ldpaudit.attacks import Reading
+from ldpaudit.evidence import Form
+from ldpaudit.workers.experiment import AS_RETURNED
+from tests.attacks.test_blackbox import bits, coin
+from tests.attacks.test_reports import of_length
+from tests.attacks.test_tokens import TRUTH, records, two_places
 
 RUNS = 50
 FEW = 20
@@ -35,6 +45,57 @@ def test_nor_over_more_runs(case: Case) -> None:
 def test_nor_where_the_audit_may_stop_after_every_view(case: Case) -> None:
     refuted = case.count(0, MANY)
     assert MANY / 1000 <= refuted <= most(MANY) * MANY
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A function of a true claim, as a seed makes it, and how it is audited."""
+
+    make: Callable[[int], Callable[..., Any]]
+    epsilon: float = 1.0
+    trials: int = 600
+    reading: Reading = AS_RETURNED
+    inputs: tuple[int, ...] = (0, 1)
+    runs: int = 20
+
+
+def noisy(*shape: int) -> Sound:
+    return Sound(lambda _: lambda x, size, rng: rng.normal(size=(size, *shape)), 0.0, 1_500)
+
+
+def alike(low: int, high: int) -> Callable[[int], Any]:
+    """Lists whose length varies, and says nothing."""
+    report = of_length(low, high, lambda row: row.tolist())
+    return lambda x: report(0)
+
+
+SOUND: dict[str, Sound] = {
+    "randomized response": Sound(coin, trials=2_000),
+    "a constant": Sound(lambda _: lambda x: "the same", 0.0, 2_000, inputs=(0, 1, 2)),
+    "noise alone": noisy(),
+    "bits": Sound(lambda seed: bits(seed, 8), trials=2_000, inputs=(0, 3)),
+    "many noises": noisy(4),
+    "many noises and a classifier": replace(noisy(3), reading=Reading(learned=True), runs=10),
+    "lists of about a hundred numbers": Sound(lambda _: alike(70, 120), 0.0, 300, runs=4),
+    "lists of 500 to 1,000 numbers": Sound(lambda _: alike(500, 1_000), 0.0, 300, runs=4),
+    "two of forty bits together": Sound(lambda _: two_places(2, 40, TRUTH), trials=1_000, runs=12),
+    "objects of any form": Sound(lambda _: records(TRUTH), trials=1_000, runs=12),
+    **{
+        f"{form} reports of {users}": Sound(lambda _: level.TINY.sample, reading=Reading(form, users))
+        for form in Form for users in (1, 2)
+    },
+}  # fmt: skip
+SLOW = ("objects of any form", "lists of 500 to 1,000 numbers", "raw reports of 2", "unordered reports of 2")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in SOUND])
+def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> None:
+    s = SOUND[kind]
+    if s.reading.learned:
+        pytest.importorskip("sklearn")
+    options: dict[str, Any] = {"inputs": s.inputs, "epsilon": s.epsilon, "trials": s.trials, "reading": s.reading}
+    refuted = sum(audit(s.make(seed), seed=seed, **options).epsilon_lower > s.epsilon for seed in range(s.runs))
+    assert refuted <= most(s.runs) * s.runs
 
 
 def test_runs_may_be_done_a_few_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,6 @@ from ldpaudit.attacks.blackbox.weights import clear_ratio
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.games.game import Narrower, Target
-from ldpaudit.attacks.games.sources import Given
 from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -69,7 +68,7 @@ def test_what_rarer_events_may_spend_is_a_part_of_the_last_look_and_all_looks_to
     noise: Callable[..., NDArray[np.float64]] = lambda side, size, rng: rng.integers(-1, 2, (size, 3))  # noqa: E731
     target = Target((0, 1), "noise", noise, chosen=ONE, narrower=rules)
     for mode in Mode:
-        job = play.Job(Given(target), Experiment(1_000, mode=mode), share=0.9)
+        job = play.Job(target, Experiment(1_000, mode=mode), share=0.9)
         state = play.measure(job, play.begin(job))
         shares = [look.share for look in (*job.looks(state), *job.narrow_looks(state))]
         assert sum(shares) == pytest.approx(0.9)

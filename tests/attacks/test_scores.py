@@ -15,7 +15,7 @@ from ldpaudit import audit
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.blackbox.choosing import Candidate, _moved
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
-from ldpaudit.attacks.blackbox.encoding import encode, join, split
+from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.scores import NOTHING, posteriors, ramps, ratios, sightings
 from ldpaudit.attacks.blackbox.weights import parity_ratio, ramp_ratio, shared_ratios
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
@@ -133,17 +133,6 @@ def test_what_is_not_looked_at_would_promise_nothing(guesses: int, luck: float) 
     sure = epsilon_lower(right, guesses - right, 10**4, np.zeros(guesses + 1), luck)
     assert not promised[sure == 0].any()
     assert np.all(promised[sure > 1e-3] > 0)
-
-
-def test_reports_that_are_split_and_joined_are_the_same() -> None:
-    reports = [1, (2, 3), 4, (5, 6), 7]
-    whole = encode(reports, 5, 0)
-    for size in range(6):
-        first, second = split(whole, size)
-        assert sum(len(group.rows) for group in first.values()) == size
-        again = join([(first, size), (second, 5 - size)])
-        assert all(np.array_equal(again[s].rows, whole[s].rows) for s in whole)
-        assert all(np.array_equal(x, y) for s in whole for x, y in zip(again[s].leaves, whole[s].leaves, strict=True))
 
 
 SAMPLERS: dict[str, tuple[float, Callable[[float], Any], tuple[Any, Any], int, float]] = {
