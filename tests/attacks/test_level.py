@@ -60,7 +60,7 @@ class Sound:
 
 
 def noisy(*shape: int) -> Sound:
-    return Sound(lambda _: lambda x, size, rng: rng.normal(size=(size, *shape)), 0.0, 1_500)
+    return Sound(lambda _: lambda x, size, rng: rng.normal(size=(size, *shape)), 0.0)
 
 
 def alike(low: int, high: int) -> Callable[[int], Any]:
@@ -70,12 +70,12 @@ def alike(low: int, high: int) -> Callable[[int], Any]:
 
 
 SOUND: dict[str, Sound] = {
-    "randomized response": Sound(coin, trials=2_000),
-    "a constant": Sound(lambda _: lambda x: "the same", 0.0, 2_000, inputs=(0, 1, 2)),
+    "randomized response": Sound(coin),
+    "a constant": Sound(lambda _: lambda x: "the same", 0.0, inputs=(0, 1, 2)),
     "noise alone": noisy(),
-    "bits": Sound(lambda seed: bits(seed, 8), trials=2_000, inputs=(0, 3)),
+    "bits": Sound(lambda seed: bits(seed, 8), inputs=(0, 3)),
     "many noises": noisy(4),
-    "many noises and a classifier": replace(noisy(3), reading=Reading(learned=True), runs=10),
+    "many noises and a classifier": replace(noisy(3), trials=1_500, reading=Reading(learned=True), runs=10),
     "lists of about a hundred numbers": Sound(lambda _: alike(70, 120), 0.0, 300, runs=4),
     "lists of 500 to 1,000 numbers": Sound(lambda _: alike(500, 1_000), 0.0, 300, runs=4),
     "two of forty bits together": Sound(lambda _: two_places(2, 40, TRUTH), trials=1_000, runs=12),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import math
 import random
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +23,7 @@ from ldpaudit.attacks import Reading
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import SUPPORTED, UNREADABLE, Form
+from tests.helpers import within
 
 TRUTH = math.e / (1 + math.e)
 CLIENT = """
@@ -101,19 +100,18 @@ def test_a_support_that_raises_or_cannot_be_called_is_an_error_of_one_line() -> 
 
 
 def test_a_program_has_a_support_on_the_command_line_and_in_a_gate(tmp_path: Path) -> None:
-    (tmp_path / "theirs.py").write_text(CLIENT, encoding="utf-8")
+    (tmp_path / "hashing_client.py").write_text(CLIENT, encoding="utf-8")
     loop = "for line in sys.stdin: print(json.dumps(client(json.loads(line))), flush=True)"
-    (tmp_path / "serve.py").write_text(f"import json, sys\nfrom theirs import client\n{loop}\n", encoding="utf-8")
+    (tmp_path / "serve.py").write_text(f"import json, sys\nfrom hashing_client import client\n{loop}\n", encoding="utf-8")
     program = f"exec:{shlex.quote(sys.executable)} serve.py"
-    options = ["--inputs", "0", "1", "--epsilon", "1", "--trials", "4000", "--support", "theirs:support", "--format", "json"]
-    run: Callable[..., Any] = functools.partial(subprocess.run, cwd=tmp_path, capture_output=True, check=False)
-    done = run([sys.executable, "-m", "ldpaudit", "audit", program, *options])
-    assert (done.returncode, done.stdout and json.loads(done.stdout)["refuted"]) == (1, True), done.stderr.decode()
-    target = 'id = "hashed"\ncallable = "theirs:client"\nsupport = "theirs:support"\ninputs = [0, 1]\nepsilon = 1\n'
+    options = ["--inputs", "0", "1", "--epsilon", "1", "--trials", "4000", "--support", "hashing_client:support", "--format", "json"]
+    done = within(tmp_path, "audit", program, *options)
+    assert (done.returncode, done.stdout and json.loads(done.stdout)["refuted"]) == (1, True), done.stderr
+    target = 'id = "hashed"\ncallable = "hashing_client:client"\nsupport = "hashing_client:support"\ninputs = [0, 1]\nepsilon = 1\n'
     (tmp_path / "ldpaudit.toml").write_text(f"trials = 4000\n[[targets]]\n{target}", encoding="utf-8")
-    done = run([sys.executable, "-m", "ldpaudit", "check"])
+    done = within(tmp_path, "check")
     assert done.returncode == 1
-    assert b"--support theirs:support" in done.stdout
+    assert "--support hashing_client:support" in done.stdout
 
 
 COUNTING = "n = 0\nwhile input(): print(n, flush=True); n += 1"
