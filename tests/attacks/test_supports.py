@@ -104,11 +104,11 @@ def test_a_program_has_a_support_on_the_command_line_and_in_a_gate(tmp_path: Pat
     loop = "for line in sys.stdin: print(json.dumps(client(json.loads(line))), flush=True)"
     (tmp_path / "serve.py").write_text(f"import json, sys\nfrom hashing_client import client\n{loop}\n", encoding="utf-8")
     program = f"exec:{shlex.quote(sys.executable)} serve.py"
-    options = ["--inputs", "0", "1", "--epsilon", "1", "--trials", "4000", "--support", "hashing_client:support", "--format", "json"]
-    done = within(tmp_path, "audit", program, *options)
+    options = ["--inputs", "0", "1", "--epsilon", "1", "--trials", "1500", "--support", "hashing_client:support"]
+    done = within(tmp_path, "audit", program, *options, "--format", "json")
     assert (done.returncode, done.stdout and json.loads(done.stdout)["refuted"]) == (1, True), done.stderr
     target = 'id = "hashed"\ncallable = "hashing_client:client"\nsupport = "hashing_client:support"\ninputs = [0, 1]\nepsilon = 1\n'
-    (tmp_path / "ldpaudit.toml").write_text(f"trials = 4000\n[[targets]]\n{target}", encoding="utf-8")
+    (tmp_path / "ldpaudit.toml").write_text(f"trials = 1500\n[[targets]]\n{target}", encoding="utf-8")
     done = within(tmp_path, "check")
     assert done.returncode == 1
     assert "--support hashing_client:support" in done.stdout
