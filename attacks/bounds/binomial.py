@@ -61,6 +61,9 @@ def explained_by_delta(trials: ArrayLike, delta: ArrayLike, alpha: float) -> NDA
     delta = np.asarray(delta, dtype=np.float64)
     if not delta.any():
         return np.zeros(np.broadcast(trials, delta).shape, dtype=np.int64)
+    if np.ndim(trials) == 0 and delta.ndim:  # of many rules that are compared, deltas are two at most
+        few, place = np.unique(delta, return_inverse=True)
+        return explained_by_delta(np.full(len(few), trials), few, alpha)[place].reshape(delta.shape)
     guess = np.where(delta > 0, special.bdtrik(1 - alpha, trials, np.where(delta > 0, delta, 0.5)), 0)
     d = np.maximum(np.nan_to_num(np.ceil(guess)), 0)
     while np.any(short := special.betainc(d + 1, np.maximum(trials - d, 1e-9), delta) > alpha):

@@ -20,11 +20,12 @@ def parity(values: ArrayLike) -> NDArray[np.bool_]:
 
 
 def transform(vector: ArrayLike) -> NDArray[np.float64]:
-    """The product ``H @ vector`` by the fast Walsh-Hadamard transform; the length is a power of two."""
+    """The product ``H @ vector`` by the fast Walsh-Hadamard transform, of each row; the length is a power of two."""
     result = np.array(vector, dtype=np.float64)
     half = 1
-    while half < len(result):
-        pairs = result.reshape(-1, 2, half)
-        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    while half < result.shape[-1]:
+        pairs = result.reshape(*result.shape[:-1], -1, 2, half)
+        first, second = pairs[..., 0, :], pairs[..., 1, :]
+        result = np.stack([first + second, first - second], axis=-2).reshape(result.shape)
         half *= 2
     return result
