@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.experiment import growth, say, timed, times
-from ldpaudit.accountants.claims.accuracy import zipf
+from ldpaudit.accountants.claims.sentence import zipf
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter

@@ -25,7 +25,7 @@ from benchmarks.experiment import options, picture
 from ldpaudit import account
 from ldpaudit.accountants.claims import heavy_thresh as heavy_claims
 from ldpaudit.accountants.claims import thresh as claims
-from ldpaudit.accountants.claims.votes_per_change import most_votes
+from ldpaudit.accountants.claims.heavy_thresh import most_votes
 from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.accountants.memoized_bit import kept as kept_copy
 from ldpaudit.accountants.memoized_bit import same_pattern
@@ -293,8 +293,8 @@ def accuracy(runs: int = 20) -> Iterator[list[str]]:
     """The errors of runs, where the bound is below that of a constant."""
     from ldpaudit.studies.literature import measure
 
-    stated = [(m, claim) for m in claims.simulated() for claim in claims.accuracy(m)]
-    words = [(m, claim) for m in heavy_claims.simulated() for claim in heavy_claims.accuracy(m)]
+    stated = [(m, claim) for m in claims.SIMULATED for claim in claims.accuracy(m)]
+    words = [(m, claim) for m in heavy_claims.SIMULATED for claim in heavy_claims.accuracy(m)]
     for m, claim in (*stated, *words):
         if "vacuous" not in claim.sentence:
             found = measure(m, claim, runs, seed=1)

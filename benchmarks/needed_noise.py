@@ -120,7 +120,7 @@ def stemmer() -> Iterator[Row]:
 
 def hadamard() -> Iterator[Row]:
     """Blanket messages a user."""
-    for s in shuffled_hadamard.examples()[:3]:
+    for s in shuffled_hadamard.EXAMPLES[:3]:
         m, enough = s.mechanism, shuffled_hadamard.sufficient_rho(s)
         yield row("shuffled_hadamard", promise(s.epsilon, s.delta), f"rho, k={s.k}", float(m.rho), enough.high, *both(m, s.delta))
 

@@ -1,14 +1,14 @@
 """What papers print about a mechanism, beside what is true: one file for each stem whose paper prints claims.
 
-A file named like a stem has `printed(setting)`, every statement at some parameters with what is found, `examples()`,
+A file named like a stem has `printed(setting)`, every statement at some parameters with what is found, `EXAMPLES`,
 the settings of docs/literature.md, and where errors can be simulated `accuracy(setting)`; where a paper states its
 claims in other parameters than the mechanism's, a `Setting` holds them. `ldpaudit.studies.literature` finds these
 files by the stem, and `STEMS` says whose claims they judge. The formulas with their hypotheses stand in the theory
 rooms. Reading order: `sentence` (a printed bound beside what is found, and the words for how they stand to each
-other), `accuracy` (a printed error that a simulation is held against), `promise` (what is promised for which
-parameters), the stems, with their parts `count_min_costs`, `heavy_hitters` and `votes_per_change`, `statements` (all
-numbered statements, and why some have no row), `tables` (the papers' bound tables), `published` (the field's bounds
-of a plan, beside the certified value), `ledger` (each of these at three settings).
+other; a printed error that a simulation is held against; what is promised for which parameters), the stems, with
+`heavy_hitters` of two of them, `statements` (all numbered statements, and why some have no row), `tables` (the papers'
+bound tables), `published` (the field's bounds of a plan, beside the certified value), `ledger` (each of these at three
+settings).
 """
 
 STEMS = {

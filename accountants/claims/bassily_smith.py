@@ -11,8 +11,7 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf_data
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, largest_error, remembered, zipf_data
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.core.working_precision import working_precision
@@ -99,18 +98,15 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[Setting, ...]:
-    """Few users and many, small epsilons and large."""
-    return (
-        Setting(Fraction(1), 2_000, 20),
-        Setting(Fraction(1, 10), 10_000, 100),
-        Setting(Fraction(4), 100_000, 1_000),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), 2_000, 20),
+    Setting(Fraction(1, 10), 10_000, 100),
+    Setting(Fraction(4), 100_000, 1_000),
+)
+"""Few users and many, small epsilons and large."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """Settings that run in a second."""
-    return examples()[:2]
+SIMULATED = EXAMPLES[:2]
+"""Settings that run in a second."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

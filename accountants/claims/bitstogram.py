@@ -9,9 +9,8 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.claims import heavy_hitters
-from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.heavy_hitters import BETA
-from ldpaudit.accountants.claims.sentence import Printed
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -25,15 +24,7 @@ _WHERE = "STEMMER, Bitstogram"
 class Setting(heavy_hitters.Setting):
     """Parameters of Bitstogram; see `heavy_hitters.Setting`."""
 
-    @property
-    def mechanism(self) -> Bitstogram:
-        """With one sign a user."""
-        return Bitstogram.for_epsilon(self.epsilon, self.users, self.domain, self.width, beta=BETA)
-
-    @property
-    def split(self) -> SplitBitstogram:
-        """With two signs a user."""
-        return SplitBitstogram.for_epsilon(self.epsilon, self.users, self.domain, self.width, beta=BETA)
+    one, two = Bitstogram, SplitBitstogram
 
 
 def detection_level(m: Bitstogram | SplitBitstogram, users: int) -> Enclosure:
@@ -82,24 +73,19 @@ def rate(s: Setting) -> float:
 
 def printed(s: Setting) -> tuple[Printed, ...]:
     """Privacy, costs and detection, of one sign a user and of two."""
-    one, two = s.mechanism, s.split
-    levels = detection_level(one, s.users), detection_level(two, s.users)
-    return heavy_hitters.rows(_WHERE, s.epsilon, one, two, rate(s), levels)
+    return heavy_hitters.rows(_WHERE, s, rate(s), detection_level)
 
 
-def examples() -> tuple[Setting, ...]:
-    """The talk's millions of users; narrow symbols, and fewer values."""
-    return (
-        Setting(Fraction(1), 10**6, 1 << 64),
-        Setting(Fraction(1), 10**6, 1 << 64, width=1),
-        Setting(Fraction(1, 2), 10**7, 1 << 32),
-        Setting(Fraction(2), 10**5, 1 << 32, width=4),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), 10**6, 1 << 64),
+    Setting(Fraction(1), 10**6, 1 << 64, width=1),
+    Setting(Fraction(1, 2), 10**7, 1 << 32),
+    Setting(Fraction(2), 10**5, 1 << 32, width=4),
+)
+"""The talk's millions of users; narrow symbols, and fewer values."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """Those that take parts of a second."""
-    return (Setting(Fraction(2), 10**5, 1 << 32, width=4), Setting(Fraction(3), 10**5, 1 << 64))
+SIMULATED = (Setting(Fraction(2), 10**5, 1 << 32, width=4), Setting(Fraction(3), 10**5, 1 << 64))
+"""Those that take parts of a second."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -27,10 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.laplace import noise_tail
-from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
-from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
+from ldpaudit.accountants.claims.sentence import (
+    ABSENT,
+    LITERAL,
+    VACUOUS,
+    Accuracy,
+    Failure,
+    LocalPromise,
+    Printed,
+    derived,
+    least_scale,
+)
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
@@ -316,13 +324,12 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return composed, *theorem_4_3(s), *lemma_4_5(2), *lemma_4_5(k), *accurate(s), lemma_4_7(s, s.beta)
 
 
-def examples() -> tuple[Setting, ...]:
-    """A usual promise, too strict for the theorem's accuracy among a million users; a laxer one; and a delta near 1."""
-    return (
-        Setting(Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 20), 1 << 20, 10**6),
-        Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
-        Setting(Fraction(999, 1000), Fraction(9999, 10_000), Fraction(7, 8), 4, 10**6),
-    )
+EXAMPLES = (
+    Setting(Fraction(1, 2), Fraction(1, 10**6), Fraction(1, 20), 1 << 20, 10**6),
+    Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
+    Setting(Fraction(999, 1000), Fraction(9999, 10_000), Fraction(7, 8), 4, 10**6),
+)
+"""A usual promise, too strict for the theorem's accuracy among a million users; a laxer one; and a delta near 1."""
 
 
 def accuracy(s: Setting) -> Iterator[Accuracy]:

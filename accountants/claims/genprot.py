@@ -150,13 +150,12 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[Setting, ...]:
-    """Three randomizers at epsilon = 1/4, the largest that the theorem allows, with the fewest draws that it asks for; and more."""
-    quarter, least = Fraction(1, 4), 7
-    return (
-        Setting(quarter, least, k=2),
-        Setting(quarter, 20, k=2, bottom=0),
-        Setting(quarter, least, k=4, leak=Fraction(1, 10**6)),
-        Setting(quarter, least, trials=8, bottom=0),
-        Setting(quarter, least, trials=1000),
-    )
+_QUARTER, _LEAST = Fraction(1, 4), 7
+EXAMPLES = (
+    Setting(_QUARTER, _LEAST, k=2),
+    Setting(_QUARTER, 20, k=2, bottom=0),
+    Setting(_QUARTER, _LEAST, k=4, leak=Fraction(1, 10**6)),
+    Setting(_QUARTER, _LEAST, trials=8, bottom=0),
+    Setting(_QUARTER, _LEAST, trials=1000),
+)
+"""Three randomizers at epsilon = 1/4, the largest that the theorem allows, with the fewest draws that it asks for; and more."""

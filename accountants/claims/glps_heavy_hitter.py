@@ -21,11 +21,18 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
 from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_tail
-from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
-from ldpaudit.accountants.claims.sentence import Failure, Printed
+from ldpaudit.accountants.claims.sentence import (
+    ABSENT,
+    LITERAL,
+    VACUOUS,
+    Accuracy,
+    Failure,
+    LocalPromise,
+    Printed,
+    least_scale,
+)
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
@@ -179,24 +186,20 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return *theorem_4_1(s), *theorem_4_2(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """A usual promise among too few users for Theorem 4.2; a laxer one; one with users enough; and a delta near 1."""
-    million = Fraction(1, 10**6)
-    return (
-        Setting(Fraction(1, 2), million, Fraction(1, 20), 1 << 20, 10**6),
-        Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
-        Setting(Fraction(9, 10), million, Fraction(1, 20), 1 << 20, 10**7),
-        Setting(Fraction(999, 1000), Fraction(9999, 10_000), million, 64, 1000),
-    )
+_MILLIONTH = Fraction(1, 10**6)
+EXAMPLES = (
+    Setting(Fraction(1, 2), _MILLIONTH, Fraction(1, 20), 1 << 20, 10**6),
+    Setting(Fraction(9, 10), Fraction(1, 10), Fraction(1, 4), 1 << 10, 10**6),
+    Setting(Fraction(9, 10), _MILLIONTH, Fraction(1, 20), 1 << 20, 10**7),
+    Setting(Fraction(999, 1000), Fraction(9999, 10_000), _MILLIONTH, 64, 1000),
+)
+"""A usual promise among too few users for Theorem 4.2; a laxer one; one with users enough; and a delta near 1."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """Settings with so many users that the count that is asked for is small, in domains of 20 and of 32 bits."""
-    million = Fraction(1, 10**6)
-    return tuple(
-        Setting(Fraction(9, 10), million, Fraction(1, 20), domain, users)
-        for domain, users in ((1 << 20, 10**10), (1 << 32, 10**12))
-    )
+SIMULATED = tuple(
+    Setting(Fraction(9, 10), _MILLIONTH, Fraction(1, 20), domain, users)
+    for domain, users in ((1 << 20, 10**10), (1 << 32, 10**12))
+)
+"""Settings with so many users that the count that is asked for is small, in domains of 20 and of 32 bits."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

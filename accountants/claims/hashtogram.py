@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
-from ldpaudit.accountants.claims.sentence import Printed, derived
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, zipf_data
 from ldpaudit.accountants.claims.sign_oracle import ABOUT, NO_CONSTANT, averages, report_bits
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
@@ -95,12 +94,11 @@ def printed(m: Hashtogram) -> tuple[Printed, ...]:
     )
 
 
-def examples() -> tuple[Hashtogram, ...]:
-    """The talk's epsilon 1/10, 1/4 and 2/5."""
-    return tuple(
-        replace(Hashtogram.for_epsilon(1, users, domain=1 << 20), p=Fraction(1, 2) + bias)
-        for bias, users in ((Fraction(1, 10), 10_000), (Fraction(1, 4), 10**6), (Fraction(2, 5), 10**5))
-    )
+EXAMPLES = tuple(
+    replace(Hashtogram.for_epsilon(1, users, domain=1 << 20), p=Fraction(1, 2) + bias)
+    for bias, users in ((Fraction(1, 10), 10_000), (Fraction(1, 4), 10**6), (Fraction(2, 5), 10**5))
+)
+"""The talk's epsilon 1/10, 1/4 and 2/5."""
 
 
 def accuracy(m: Hashtogram) -> tuple[Accuracy, ...]:

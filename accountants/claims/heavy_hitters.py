@@ -7,23 +7,22 @@ source's rate is written with the constant 1 beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import sign_oracle
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, remembered, zipf
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shared.public_questions.deviation import deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.profile import Number
 
 BETA = Fraction(1, 20)
 """How 'with high probability' is read."""
@@ -37,12 +36,24 @@ _TRANSFORMED = 20
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of a system that names values."""
+    """Parameters of a system that names values, in two forms: users send one sign each, or two."""
 
+    one: ClassVar[Any]
+    two: ClassVar[Any]
     epsilon: Fraction  # above 0
     users: int  # n and |X|
     domain: int
     width: int = 8  # bits of a fragment or symbol
+
+    @property
+    def mechanism(self) -> Any:
+        """With one sign a user."""
+        return self.one.for_epsilon(self.epsilon, self.users, self.domain, self.width, beta=BETA)
+
+    @property
+    def split(self) -> Any:
+        """With two signs a user."""
+        return self.two.for_epsilon(self.epsilon, self.users, self.domain, self.width, beta=BETA)
 
 
 def miscount(m: PartitionedSign, users: int, values: int) -> Enclosure:
@@ -60,19 +71,18 @@ def miscount(m: PartitionedSign, users: int, values: int) -> Enclosure:
     return narrow(lambda: deviation(m.chances[1], users, users + values, beta / 2), "Bernstein", Rigour.INTERVAL)
 
 
-def rows(
-    where: str, epsilon: Number, one: PartitionedSign, two: SplitSigns, rate: float, levels: tuple[Enclosure, Enclosure]
-) -> tuple[Printed, ...]:
-    """Privacy, costs and detection, of one sign a user and of two; `levels` are the counts from which on values are named."""
+def rows(where: str, s: Setting, rate: float, level: Callable[[Any, int], Enclosure]) -> tuple[Printed, ...]:
+    """Privacy, costs and detection, of one sign a user and of two; `level` is the count from which on values are named."""
+    one, two = s.mechanism, s.split
     bias = sign_oracle.largest_bias(SignOracle(one.users, 1 << min(len(one.questions[0]), _TRANSFORMED), one.p))
     said, bits = "values that this many users hold are named, at beta = 1/20", "bits that a user sends"
     return (
-        derived(where, "a user's report is epsilon-LDP", Fraction(epsilon), account(one).epsilon(0)),
+        derived(where, "a user's report is epsilon-LDP", s.epsilon, account(one).epsilon(0)),
         derived(where, bits, 1.0, sign_oracle.report_bits(one)),
-        remembered(where, said, rate, levels[0], attained=False, variant=NO_CONSTANT),
-        derived(where, "both signs of a user are epsilon-LDP", Fraction(epsilon), account(two).epsilon(0), variant=_TWO),
+        remembered(where, said, rate, level(one, s.users), attained=False, variant=NO_CONSTANT),
+        derived(where, "both signs of a user are epsilon-LDP", s.epsilon, account(two).epsilon(0), variant=_TWO),
         derived(where, bits, 1.0, sign_oracle.report_bits(two), variant=_TWO),
-        remembered(where, said, rate, levels[1], attained=False, variant=f"{_TWO}; {NO_CONSTANT}"),
+        remembered(where, said, rate, level(two, s.users), attained=False, variant=f"{_TWO}; {NO_CONSTANT}"),
         derived(where, "largest bias of a cell's count, in users per user", 0.0, bias, variant=_ORACLE),
     )
 

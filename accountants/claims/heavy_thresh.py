@@ -7,7 +7,7 @@ of ours, and not the paper's claim.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import flint
@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, remembered
 from ldpaudit.accountants.claims.thresh import assumption, moving, vacuous
-from ldpaudit.accountants.claims.votes_per_change import most_votes
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Claim, Hypothesis
@@ -126,24 +124,20 @@ def printed(m: HeavyThresh) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[HeavyThresh, ...]:
-    """Where a few votes cost more than epsilon; a hundred thousand and a million users; and where one estimate costs more."""
-    half = Fraction(1, 20)
-    return (
-        HeavyThresh(800, 6, 500, Fraction(4, 5), half, 800, domain=8),
-        HeavyThresh(10**5, 100, 1000, Fraction(1, 10), half, 10**5, domain=1000),
-        HeavyThresh(10**6, 100, 10**5, Fraction(1), half, 10**6, domain=1000),
-        HeavyThresh(1_000, 5, 7_000, Fraction(9, 10), half, 1_000, domain=8),
-    )
+_DELTA = Fraction(1, 20)
+EXAMPLES = (
+    HeavyThresh(800, 6, 500, Fraction(4, 5), _DELTA, 800, domain=8),
+    HeavyThresh(10**5, 100, 1000, Fraction(1, 10), _DELTA, 10**5, domain=1000),
+    HeavyThresh(10**6, 100, 10**5, Fraction(1), _DELTA, 10**6, domain=1000),
+    HeavyThresh(1_000, 5, 7_000, Fraction(9, 10), _DELTA, 1_000, domain=8),
+)
+"""Where a few votes cost more than epsilon; a hundred thousand and a million users; and where one estimate costs more."""
 
-
-def simulated() -> tuple[HeavyThresh, ...]:
-    """A setting with room for one change, of which a constant is as near as the bound; and one where the bound says something."""
-    delta = Fraction(1, 20)
-    return (
-        HeavyThresh(20_000, 16, 150_000, Fraction(4), delta, 20_000, domain=8),
-        HeavyThresh(250_000, 4, 10**6, Fraction(16), delta, 250_000, domain=2),
-    )
+SIMULATED = (
+    HeavyThresh(20_000, 16, 150_000, Fraction(4), _DELTA, 20_000, domain=8),
+    HeavyThresh(250_000, 4, 10**6, Fraction(16), _DELTA, 250_000, domain=2),
+)
+"""A setting with room for one change, of which a constant is as near as the bound; and one where the bound says something."""
 
 
 def words(m: HeavyThresh, moving: Stream) -> Stream:
@@ -177,3 +171,68 @@ def _accurate(m: HeavyThresh, where: str, stream: Stream) -> Accuracy:
 
     sentence = f"frequencies of {stream.name}, n = {m.users}, T = {m.epochs}; restored{vacuous(stream, bound)}"
     return Accuracy(where, sentence, bound, float(m.delta), lambda rng: stream, error, run)
+
+
+ON_EDGE = Fraction(1, 8)
+"""How far above an even number of steps the changes are that are tried; up to the next even number levels are the same."""
+_NOISE = 2
+"""Steps by which a distance may be off: one for either of its ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """One user's votes for one change, and how they come about."""
+
+    votes: tuple[int, ...]  # the epochs, counted from 1, in which the user votes yes
+    change: Fraction  # by how much the group moves, in steps
+    at: int  # the epoch of the change, counted from 1
+
+    @property
+    def seen(self) -> Fraction:
+        """The distance that this user sees."""
+        return self.change + _NOISE
+
+    @property
+    def laggard(self) -> Fraction:
+        """The distance that the user sees who votes last."""
+        return self.change - _NOISE
+
+
+def level(distance: Fraction, top: int) -> int:
+    """The highest level j whose threshold, ``2 (j + 1)`` steps, a distance exceeds; -1 where it is only the silent one."""
+    return max(-1, min(-(-distance // 2) - 2, top))
+
+
+def votes_of(epochs: int, change: Fraction, at: int) -> Votes:
+    """Of the user who sees the most while another one of the group sees the least; none of them votes after the update."""
+    top = epochs.bit_length() - 1
+    high, low = (level(change + noise, top) for noise in (_NOISE, -_NOISE))
+    if high < 0:
+        return Votes((), change, at)
+    every = 1 << (top - high)
+    last = epochs if low < 0 else min(epochs, _next(at, 1 << (top - low)))
+    return Votes(tuple(range(_next(at, every), last + 1, every)), change, at)
+
+
+def _next(epoch: int, period: int) -> int:
+    """The first multiple of the period from an epoch on."""
+    return -(-epoch // period) * period
+
+
+def most_votes(epochs: int) -> Votes:
+    """The most that one change can cost a user, exhaustively over changes of all sizes in all epochs.
+
+    The proof sketch of JRUW18, Theorem 4.3, says at most twice. On the event that all users' estimates are accurate, a user whose
+    group has moved by D (in steps, half the distance of two thresholds) since the last update sees a distance within D - 2 and
+    D + 2: a step each for the estimate of now and of then. So of two users of a group one may see a level that is two above the
+    other's, and vote four times until the other one votes too, and there is an update.
+
+    Examples
+    --------
+    >>> worst = most_votes(64)
+    >>> worst.votes, float(worst.change), worst.at
+    ((16, 32, 48, 64), 4.125, 1)
+    """
+    sizes = [2 * steps + ON_EDGE for steps in range(epochs.bit_length() + _NOISE)]
+    tried = (votes_of(epochs, size, at) for size in sizes for at in range(1, epochs + 1))
+    return max(tried, key=lambda each: len(each.votes))

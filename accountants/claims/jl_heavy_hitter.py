@@ -29,11 +29,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
 from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_reach, noise_tail
-from ldpaudit.accountants.claims.promise import ABSENT, LITERAL, VACUOUS, LocalPromise, least_scale
-from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
+from ldpaudit.accountants.claims.sentence import (
+    ABSENT,
+    LITERAL,
+    VACUOUS,
+    Accuracy,
+    Failure,
+    LocalPromise,
+    Printed,
+    derived,
+    least_scale,
+    zipf_data,
+)
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
@@ -202,26 +211,23 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return theorem_2_9(s), *lemma_3_1(s), *theorem_3_2(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """Within Theorem 2.5's range, few users and many, and a delta near 1; and outside of it."""
-    million, twentieth = Fraction(1, 10**6), Fraction(1, 20)
-    return (
-        Setting(Fraction(9, 10), million, twentieth, 10, 10),
-        Setting(Fraction(9, 10), million, twentieth, 10, 2),
-        Setting(Fraction(1, 2), million, twentieth, 1 << 20, 10**6),
-        Setting(Fraction(999, 1000), million, twentieth, 10, 2),
-        Setting(Fraction(999, 1000), Fraction(9999, 10_000), twentieth, 10, 2),
-        Setting(Fraction(8), Fraction(1, 10), twentieth, 1000, 10),
-        Setting(Fraction(8), Fraction(1, 2), twentieth, 10, 2),
-    )
+_MILLIONTH, _TWENTIETH = Fraction(1, 10**6), Fraction(1, 20)
+EXAMPLES = (
+    Setting(Fraction(9, 10), _MILLIONTH, _TWENTIETH, 10, 10),
+    Setting(Fraction(9, 10), _MILLIONTH, _TWENTIETH, 10, 2),
+    Setting(Fraction(1, 2), _MILLIONTH, _TWENTIETH, 1 << 20, 10**6),
+    Setting(Fraction(999, 1000), _MILLIONTH, _TWENTIETH, 10, 2),
+    Setting(Fraction(999, 1000), Fraction(9999, 10_000), _TWENTIETH, 10, 2),
+    Setting(Fraction(8), Fraction(1, 10), _TWENTIETH, 1000, 10),
+    Setting(Fraction(8), Fraction(1, 2), _TWENTIETH, 10, 2),
+)
+"""Within Theorem 2.5's range, few users and many, and a delta near 1; and outside of it."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """A setting with the printed number of rows, and one with as many as suffice."""
-    return (
-        Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1000, 10),
-        Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1 << 10, 10**5),
-    )
+SIMULATED = (
+    Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1000, 10),
+    Setting(Fraction(1), Fraction(1, 10**6), Fraction(1, 20), 1 << 10, 10**5),
+)
+"""A setting with the printed number of rows, and one with as many as suffice."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

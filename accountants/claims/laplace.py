@@ -187,11 +187,10 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return theorem_2_4(s), *theorem_2_10(s), theorem_3_3(s), *naive_histogram(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """One noise, some, and a million; a beta so large that Theorem 2.10's own tail does not give its T_beta."""
-    return (
-        Setting(Fraction(1), Fraction(1), 1, Fraction(1, 20)),
-        Setting(Fraction(1, 10), Fraction(2), 100, Fraction(1, 20)),
-        Setting(Fraction(3), Fraction(1, 3), 10**6, Fraction(1, 10**6)),
-        Setting(Fraction(1, 2), Fraction(1), 40, Fraction(9, 10)),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), Fraction(1), 1, Fraction(1, 20)),
+    Setting(Fraction(1, 10), Fraction(2), 100, Fraction(1, 20)),
+    Setting(Fraction(3), Fraction(1, 3), 10**6, Fraction(1, 10**6)),
+    Setting(Fraction(1, 2), Fraction(1), 40, Fraction(9, 10)),
+)
+"""One noise, some, and a million; a beta so large that Theorem 2.10's own tail does not give its T_beta."""

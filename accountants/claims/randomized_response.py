@@ -14,9 +14,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error
-from ldpaudit.accountants.claims.promise import ShuffledPromise
-from ldpaudit.accountants.claims.sentence import Printed, derived, restored
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, largest_error, restored
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.calibrate import needed_noise
@@ -74,14 +72,13 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[Setting, ...]:
-    """Usual promises, where many users hold few values; and more values than the case is about."""
-    return (
-        Setting(Fraction(1), Fraction(1, 10**9), 10**6, 64),
-        Setting(Fraction(1), Fraction(1, 10**6), 10**6, 16),
-        Setting(Fraction(1, 2), Fraction(1, 10**6), 10**5, 4),
-        Setting(Fraction(1), Fraction(1, 10**9), 10**7, 10**4),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), Fraction(1, 10**9), 10**6, 64),
+    Setting(Fraction(1), Fraction(1, 10**6), 10**6, 16),
+    Setting(Fraction(1, 2), Fraction(1, 10**6), 10**5, 4),
+    Setting(Fraction(1), Fraction(1, 10**9), 10**7, 10**4),
+)
+"""Usual promises, where many users hold few values; and more values than the case is about."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

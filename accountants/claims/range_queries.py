@@ -16,9 +16,15 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
-from ldpaudit.accountants.claims.promise import ShuffledPromise, union
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import (
+    Accuracy,
+    Printed,
+    ShuffledPromise,
+    derived,
+    remembered,
+    union,
+    zipf_data,
+)
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import bernstein
 from ldpaudit.accountants.numerics.precision import narrow
@@ -186,21 +192,17 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return *_lemmas(s), *_theorems(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """A line, a plane, few values and many users, for a sketch; and a side that is no power of two."""
-    promise = Fraction(1), Fraction(1, 10**6)
-    return (
-        Setting(*promise, 1 << 20, 1 << 10),
-        Setting(*promise, 1 << 16, 1 << 3, 2),
-        Setting(*promise, 1 << 24, 1 << 4),
-        Setting(*promise, 1 << 16, 100),
-    )
+_PROMISE = Fraction(1), Fraction(1, 10**6)
+EXAMPLES = (
+    Setting(*_PROMISE, 1 << 20, 1 << 10),
+    Setting(*_PROMISE, 1 << 16, 1 << 3, 2),
+    Setting(*_PROMISE, 1 << 24, 1 << 4),
+    Setting(*_PROMISE, 1 << 16, 100),
+)
+"""A line, a plane, few values and many users, for a sketch; and a side that is no power of two."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """The examples but the third, of 16 million users."""
-    line, plane, _, odd = examples()
-    return line, plane, odd
+SIMULATED = EXAMPLES[:2] + EXAMPLES[3:]
+"""The examples but the third, of 16 million users."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

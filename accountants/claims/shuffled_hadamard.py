@@ -19,10 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf
-from ldpaudit.accountants.claims.count_min_costs import NO_CONSTANT
-from ldpaudit.accountants.claims.promise import ShuffledPromise, union
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import (
+    Accuracy,
+    Printed,
+    ShuffledPromise,
+    derived,
+    largest_error,
+    remembered,
+    union,
+    zipf,
+)
+from ldpaudit.accountants.claims.shuffled_count_min import NO_CONSTANT
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -243,21 +250,17 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return *_lemma_4_4(s), *_steps(s), *_errors(s), *_costs(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """Usual promises, for one element and for three; no power of two; and an epsilon far above 1, where the lemma fails."""
-    return (
-        Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
-        Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16),
-        Setting(Fraction(1), Fraction(1, 10**6), 1 << 12, 1 << 10, k=3),
-        Setting(Fraction(1), Fraction(1, 10**6), 1025, 1 << 10),
-        Setting(Fraction(10), Fraction(1, 10**6), 1 << 10, 1 << 10),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
+    Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16),
+    Setting(Fraction(1), Fraction(1, 10**6), 1 << 12, 1 << 10, k=3),
+    Setting(Fraction(1), Fraction(1, 10**6), 1025, 1 << 10),
+    Setting(Fraction(10), Fraction(1, 10**6), 1 << 10, 1 << 10),
+)
+"""Usual promises, for one element and for three; no power of two; and an epsilon far above 1, where the lemma fails."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """The examples but the second, whose 6e7 messages take most of a minute."""
-    first, _, *rest = examples()
-    return first, *rest
+SIMULATED = EXAMPLES[:1] + EXAMPLES[2:]
+"""The examples but the second, whose 6e7 messages take most of a minute."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

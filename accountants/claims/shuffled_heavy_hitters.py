@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, zipf_data
-from ldpaudit.accountants.claims.promise import ShuffledPromise
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, remembered, zipf_data
 from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
@@ -157,19 +155,16 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return *_privacy(s), *_found(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """Promises over ten, fourteen and twenty lengths; and as many users as sketches for all lengths ask for."""
-    return (
-        Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
-        Setting(Fraction(1), Fraction(1, 10**9), 1 << 20, 1 << 14),
-        Setting(Fraction(1), Fraction(1, 10**10), 1 << 20, 1 << 20),
-        Setting(Fraction(1), Fraction(1, 10**6), 1 << 27, 1 << 8),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10),
+    Setting(Fraction(1), Fraction(1, 10**9), 1 << 20, 1 << 14),
+    Setting(Fraction(1), Fraction(1, 10**10), 1 << 20, 1 << 20),
+    Setting(Fraction(1), Fraction(1, 10**6), 1 << 27, 1 << 8),
+)
+"""Promises over ten, fourteen and twenty lengths; and as many users as sketches for all lengths ask for."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """Those of a million users."""
-    return examples()[:3]
+SIMULATED = EXAMPLES[:3]
+"""Those of a million users."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import range_queries
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.promise import ShuffledPromise
-from ldpaudit.accountants.claims.sentence import Printed, derived
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -78,19 +76,16 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[Setting, ...]:
-    """As many cells as users, as in the paper; fewer cells, for which the noise is less; and another promise."""
-    promise = Fraction(1), Fraction(1, 10**6)
-    return (
-        Setting(*promise, 1 << 12, 1 << 12),
-        Setting(*promise, 1 << 16, 1 << 8),
-        Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 16, 1 << 6),
-    )
+_PROMISE = Fraction(1), Fraction(1, 10**6)
+EXAMPLES = (
+    Setting(*_PROMISE, 1 << 12, 1 << 12),
+    Setting(*_PROMISE, 1 << 16, 1 << 8),
+    Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 16, 1 << 6),
+)
+"""As many cells as users, as in the paper; fewer cells, for which the noise is less; and another promise."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """The examples but the first, whose kernels are many."""
-    return examples()[1:]
+SIMULATED = EXAMPLES[1:]
+"""The examples but the first, whose kernels are many."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -16,9 +16,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy, largest_error, zipf_data
-from ldpaudit.accountants.claims.promise import union
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, largest_error, remembered, union, zipf_data
 from ldpaudit.accountants.composition.theorems import advanced_grouposition
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
@@ -253,13 +251,12 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )
 
 
-def examples() -> tuple[Setting, ...]:
-    """Few users and many, small epsilons and large."""
-    return (
-        Setting(Fraction(1, 10), 10_000, 1_000),
-        Setting(Fraction(1, 4), 10**6, 1 << 20),
-        Setting(Fraction(2, 5), 10_000, 1 << 20),
-    )
+EXAMPLES = (
+    Setting(Fraction(1, 10), 10_000, 1_000),
+    Setting(Fraction(1, 4), 10**6, 1 << 20),
+    Setting(Fraction(2, 5), 10_000, 1 << 20),
+)
+"""Few users and many, small epsilons and large."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

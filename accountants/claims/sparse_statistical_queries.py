@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.promise import ShuffledPromise, union
-from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, remembered, union
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -87,19 +85,16 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-def examples() -> tuple[Setting, ...]:
-    """Few true queries of many; a tenth of the tolerance, and users for it; and too few users."""
-    promise = Fraction(1), Fraction(1, 10**6)
-    return (
-        Setting(*promise, 1 << 16, 1 << 10, 2),
-        Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 22, 200, 4, Fraction(1, 500)),
-        Setting(*promise, 1 << 12, 1 << 10, 2),
-    )
+_PROMISE = Fraction(1), Fraction(1, 10**6)
+EXAMPLES = (
+    Setting(*_PROMISE, 1 << 16, 1 << 10, 2),
+    Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 22, 200, 4, Fraction(1, 500)),
+    Setting(*_PROMISE, 1 << 12, 1 << 10, 2),
+)
+"""Few true queries of many; a tenth of the tolerance, and users for it; and too few users."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """The first: the second has millions of users, and for the third nothing is proved."""
-    return examples()[:1]
+SIMULATED = EXAMPLES[:1]
+"""The first: the second has millions of users, and for the third nothing is proved."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -65,6 +65,5 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return (lemma_3_19(s),)
 
 
-def examples() -> tuple[Setting, ...]:
-    """The least example, three users of binary randomized response; half of 1,000; and all users, where nothing is lost."""
-    return Setting(3, 2), Setting(1000, 500, epsilon=Fraction(1, 4)), Setting(3, 3)
+EXAMPLES = Setting(3, 2), Setting(1000, 500, epsilon=Fraction(1, 4)), Setting(3, 3)
+"""The least example, three users of binary randomized response; half of 1,000; and all users, where nothing is lost."""

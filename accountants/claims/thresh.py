@@ -10,8 +10,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, derived
+from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.core.streams import Stream, at_the_bound, drift, sine_wave
@@ -43,6 +42,15 @@ def claims(m: Thresh) -> tuple[Claim, ...]:
     )  # fmt: skip
     source = "Joseph, Roth, Ullman, Waggoner 2018, Theorem 4.1"
     return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
+
+
+def repaired_claims(m: ThreshRepaired) -> tuple[Claim, ...]:
+    """What `Thresh` claims, without the hypotheses that it lacks; and what is proved."""
+    source = "proofs/thresh_repaired.py"
+    return tuple(
+        Claim(name, Run(m), share * m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, (assumption(m),))
+        for name, share in (("theorem-4.1", Fraction(1)), ("three-quarters", Fraction(3, 4)))
+    )
 
 
 def assumption(m: Thresh | HeavyThresh) -> Hypothesis:
@@ -88,26 +96,22 @@ def printed(m: Thresh) -> tuple[Printed, ...]:
     return tuple(rows)
 
 
-def examples() -> tuple[Thresh, ...]:
-    """Where the theorem holds with room, where votes alone refute it inside of Assumption 4.2, and where the noise is negative."""
-    half = Fraction(1, 20)
-    return (
-        Thresh(10**6, 1000, 30_000, Fraction(1), half, 10**6),
-        Thresh(800, 6, 190, Fraction(9, 10), half, 800),
-        Thresh(10, 3, 100, Fraction(1), half, 10),
-    )
+_DELTA = Fraction(1, 20)
+EXAMPLES = (
+    Thresh(10**6, 1000, 30_000, Fraction(1), _DELTA, 10**6),
+    Thresh(800, 6, 190, Fraction(9, 10), _DELTA, 800),
+    Thresh(10, 3, 100, Fraction(1), _DELTA, 10),
+)
+"""Where the theorem holds with room, where votes alone refute it inside of Assumption 4.2, and where the noise is negative."""
 
-
-def simulated() -> tuple[Thresh, ...]:
-    """Settings within Theorem 4.3's condition that run in a second; of the last two the error says something of data that move.
+_STILL = Thresh(10**4, 100, 30_000, Fraction(1), _DELTA, 10**4)
+_MANY, _ALL_EPOCHS = (Thresh(users, 16, 10**6, Fraction(1), _DELTA, users) for users in (10**8, 10**9))
+_FEW = Thresh(2_140, 6, 190, Fraction(9, 10), Fraction(402, 8045), 2_140)
+SIMULATED = _STILL, Thresh(10**5, 16, 30_000, Fraction(2), _DELTA, 10**5), _FEW, _MANY, _ALL_EPOCHS
+"""Settings within Theorem 4.3's condition that run in a second; of the last two the error says something of data that move.
 
     In the first ones a constant is as near as the theorem promises; the last one allows a change in every epoch.
     """
-    delta = Fraction(1, 20)
-    still = Thresh(10**4, 100, 30_000, Fraction(1), delta, 10**4)
-    many, all_epochs = (Thresh(users, 16, 10**6, Fraction(1), delta, users) for users in (10**8, 10**9))
-    few = Thresh(2_140, 6, 190, Fraction(9, 10), Fraction(402, 8045), 2_140)
-    return still, Thresh(10**5, 16, 30_000, Fraction(2), delta, 10**5), few, many, all_epochs
 
 
 def moving(epochs: int, changes: int) -> tuple[Stream, ...]:

@@ -18,8 +18,7 @@ from typing import Any
 import flint
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Provenance, derived, restored, rounding
+from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Provenance, derived, restored, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.sampling.theorems import (
@@ -70,18 +69,17 @@ _NOISY = "noisy votes are released too, with a share of epsilon and delta for ea
 _VOTES = "votes are released too, where the paper releases the trie alone"
 
 
-def examples() -> tuple[TrieHeavyHitter, ...]:
-    """Table 1 with one level and with ten, one that refutes Theorem 1, several words, votes released too, experiments."""
-    return (
-        TrieHeavyHitter(10**4, 100, 10, 1),
-        TrieHeavyHitter(10**6, 1_000, 12, 10),
-        TrieHeavyHitter(10**4, 100, 20, 1),
-        TrieHeavyHitter(10**4, 100, 10, 2, words=2),
-        TrieHeavyHitter(10**4, 100, 10, 1, counts=1),
-        # Corollary 1's threshold, rounded to the nearest integer: too small for its proof.
-        TrieHeavyHitter(20_000, 142, 10, 1),
-        TrieHeavyHitter(658_769, 14_478, 15, 10),
-    )
+EXAMPLES = (
+    TrieHeavyHitter(10**4, 100, 10, 1),
+    TrieHeavyHitter(10**6, 1_000, 12, 10),
+    TrieHeavyHitter(10**4, 100, 20, 1),
+    TrieHeavyHitter(10**4, 100, 10, 2, words=2),
+    TrieHeavyHitter(10**4, 100, 10, 1, counts=1),
+    # Corollary 1's threshold, rounded to the nearest integer: too small for its proof.
+    TrieHeavyHitter(20_000, 142, 10, 1),
+    TrieHeavyHitter(658_769, 14_478, 15, 10),
+)
+"""Table 1 with one level and with ten, one that refutes Theorem 1, several words, votes released too, experiments."""
 
 
 def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:

@@ -13,10 +13,8 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.promise import ShuffledPromise
 from ldpaudit.accountants.claims.randomized_response import ALIKE, simulated_error
-from ldpaudit.accountants.claims.sentence import Printed, derived
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest, expected_largest_binomial
 from ldpaudit.accountants.numerics.precision import narrow
@@ -101,19 +99,15 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     return *_privacy(s), *error(s)
 
 
-def examples() -> tuple[Setting, ...]:
-    """Usual promises, where many values are held by fewer users than their number's square."""
-    return (
-        Setting(Fraction(1), Fraction(1, 10**9), 10**6, 10**4),
-        Setting(Fraction(1), Fraction(1, 10**10), 10**8, 10**6),
-        Setting(Fraction(1, 2), Fraction(1, 10**8), 10**5, 10**3),
-    )
+EXAMPLES = (
+    Setting(Fraction(1), Fraction(1, 10**9), 10**6, 10**4),
+    Setting(Fraction(1), Fraction(1, 10**10), 10**8, 10**6),
+    Setting(Fraction(1, 2), Fraction(1, 10**8), 10**5, 10**3),
+)
+"""Usual promises, where many values are held by fewer users than their number's square."""
 
-
-def simulated() -> tuple[Setting, ...]:
-    """The examples but the second, of which a run takes seconds."""
-    first, _, third = examples()
-    return first, third
+SIMULATED = EXAMPLES[::2]
+"""The examples but the second, of which a run takes seconds."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

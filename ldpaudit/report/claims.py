@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from ldpaudit.accountants.claims.accuracy import Accuracy
-    from ldpaudit.accountants.claims.sentence import Failure, Printed
+    from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed
     from ldpaudit.studies.literature import Measured, Row
 
 

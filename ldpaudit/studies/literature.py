@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldpaudit.accountants.claims import STEMS
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
+from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 
@@ -53,15 +52,14 @@ def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[An
         raise ValueError(f"needs one of {', '.join(stems())}, got {stem!r}")
     known = _claims(stem)
     if not parameters:
-        return tuple(known.examples())
+        return tuple(known.EXAMPLES)
     return (construct(getattr(known, "Setting", None) or find(stem), parameters),)
 
 
 def simulated(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """Settings whose errors are simulated: as `settings`, but by default those that take seconds."""
     chosen = settings(stem, parameters)
-    small: Callable[[], tuple[Any, ...]] | None = None if parameters else getattr(_claims(stem), "simulated", None)
-    return chosen if small is None else tuple(small())
+    return chosen if parameters else tuple(getattr(_claims(stem), "SIMULATED", chosen))
 
 
 def command(stem: str, setting: Any, verb: str = "claims") -> str:

@@ -25,9 +25,8 @@ from ldpaudit.accountants.claims import (
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.studies import literature
-from tests.claims.test_literature import PAGE, claims_of
-from tests.claims.test_witnesses import constant, empty_trie
+from tests.claims.test_literature import PAGE
+from tests.claims.test_witnesses import WITNESSES, claims_at, constant, empty_trie
 
 F = Fraction
 EPSILON, MILLIONTH, TWENTIETH = F(999, 1000), F(1, 10**6), F(1, 20)
@@ -38,8 +37,10 @@ ULP = F(1, 10**5)
 
 
 def failing(*stems: str) -> Iterator[Printed]:
-    for stem in stems or literature.stems():
-        yield from (claim for claim in claims_of(stem) if claim.standing is Standing.FAILS)
+    """What fails at the settings of the witnesses; that every sentence that fails has one is held beside these."""
+    for command in dict.fromkeys(w["command"] for w in WITNESSES):
+        if not stems or command.split()[2] in stems:
+            yield from (claim for claim in claims_at(command) if claim.standing is Standing.FAILS)
 
 
 def failures(*stems: str, where: str = "") -> set[Failure]:
@@ -97,22 +98,20 @@ def by_composition(delta: Fraction) -> bool | None:
 def by_bits(which: str) -> Callable[[Fraction], bool | None]:
     def holds(delta: Fraction) -> bool | None:
         setting = bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6)
-        (row,) = (r for r in bucket_heavy_hitter.theorem_4_3(setting) if r.sentence.endswith(which) and "whole" in r.reading)
-        return row.holds
+        rows = bucket_heavy_hitter.theorem_4_3(setting)
+        return next(r for r in rows if r.sentence.endswith(which) and "whole" in r.reading).holds
 
     return holds
 
 
 def by_measurements(delta: Fraction) -> bool | None:
     rows = glps_heavy_hitter.theorem_4_1(glps_heavy_hitter.Setting(EPSILON, delta, MILLIONTH, 64, 1000))
-    (row,) = (r for r in rows if r.reading.endswith("noise for them"))
-    return row.holds
+    return next(r for r in rows if r.reading.endswith("noise for them")).holds
 
 
 def lemma_3_1(reading: str, epsilon: Fraction, delta: Fraction, domain: int) -> bool | None:
     rows = jl_heavy_hitter.lemma_3_1(jl_heavy_hitter.Setting(epsilon, delta, TWENTIETH, domain, 2))
-    (row,) = (r for r in rows if r.reading == reading and r.sentence.endswith("two values, this public matrix"))
-    return row.holds
+    return next(r for r in rows if r.reading == reading and r.sentence.endswith("two values, this public matrix")).holds
 
 
 ONSETS: dict[str, Callable[[Fraction], bool | None]] = {

@@ -86,7 +86,7 @@ def test_over_three_decades_of_users_levels_grow_as_the_rate_and_without_a_code_
 
 @pytest.mark.parametrize("room", [tree_histogram, bitstogram])
 def test_what_is_promised_is_kept_in_simulations(room: Any) -> None:
-    s = room.simulated()[0]
+    s = room.SIMULATED[0]
     missing, error = room.accuracy(s)
     rng = np.random.default_rng(1)
     data = missing.data(rng)

@@ -12,8 +12,8 @@ import pytest
 
 from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import heavy_thresh as paper
+from ldpaudit.accountants.claims.heavy_thresh import level, most_votes, votes_of
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.accountants.claims.votes_per_change import level, most_votes, votes_of
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
 from ldpaudit.studies import literature
@@ -21,7 +21,7 @@ from tests.helpers import proved
 
 F = Fraction
 HALF = F(1, 20)
-SMALL, MANY, LARGE, NOISY = paper.examples()
+SMALL, MANY, LARGE, NOISY = paper.EXAMPLES
 
 
 def private(m: HeavyThresh) -> list[tuple[Standing, bool | None]]:
@@ -83,14 +83,14 @@ def test_the_errors_are_the_formulas() -> None:
 
 
 def test_an_error_from_1_on_is_called_vacuous_and_never_holds() -> None:
-    for m in paper.examples():
+    for m in paper.EXAMPLES:
         (row,) = (each for each in paper.printed(m) if each.where == "JRUW18 Theorem 5.2")
         assert (row.standing is Standing.HOLDS) == (row.claimed < 1) == (m == LARGE)
         assert ("vacuous" in row.variant) == (row.claimed >= 1)
 
 
 def test_the_error_is_simulated_for_as_many_changes_as_the_counters_pay_for() -> None:
-    one, telling = paper.simulated()
+    one, telling = paper.SIMULATED
     assert (one.votes, one.estimates, paper.derived_changes(one)) == (9, 2, 1)
     assert (telling.votes, telling.estimates, paper.derived_changes(telling)) == (4, 4, 3)
     for m, changes, says_nothing in ((one, [1, 1, 0], True), (telling, [3, 3, 3, 2, 2], False)):
@@ -103,7 +103,7 @@ def test_the_error_is_simulated_for_as_many_changes_as_the_counters_pay_for() ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("m", paper.simulated(), ids=str)
+@pytest.mark.parametrize("m", paper.SIMULATED, ids=str)
 def test_the_error_stays_within_the_bound(m: HeavyThresh) -> None:
     for claim in paper.accuracy(m):
         found = literature.measure(m, claim, 5, seed=1)

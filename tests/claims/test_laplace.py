@@ -15,7 +15,7 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms.laplace import LaplaceHistogram
 
 
-@pytest.mark.parametrize("s", laplace.examples(), ids=str)
+@pytest.mark.parametrize("s", laplace.EXAMPLES, ids=str)
 def test_theorem_2_4_is_attained_and_every_sentence_about_laplace_noise_holds(s: Setting) -> None:
     one, *tails = laplace.theorem_2_4(s), *laplace.theorem_2_10(s)
     assert (s.mechanism.sensitivity, s.mechanism.scale) == (s.sensitivity, s.sensitivity / s.epsilon)
@@ -34,7 +34,7 @@ def test_theorem_2_10_is_judged_on_both_sides_of_n_b_where_a_float_can_say_it() 
 
 
 def test_the_tail_of_one_noise_is_below_what_is_found_of_it() -> None:
-    *one_side, both = laplace.theorem_2_10(laplace.examples()[0])
+    *one_side, both = laplace.theorem_2_10(laplace.EXAMPLES[0])
     reaches = (Fraction(1, 2), Fraction(1), Fraction(4))
     for each, reach in zip(one_side, reaches, strict=True):
         assert f"T={reach} b" in each.sentence
@@ -43,7 +43,7 @@ def test_the_tail_of_one_noise_is_below_what_is_found_of_it() -> None:
 
 
 def test_a_sum_of_noises_exceeds_t_beta_no_more_often_than_found() -> None:
-    s, rng = laplace.examples()[3], np.random.default_rng(11)
+    s, rng = laplace.EXAMPLES[3], np.random.default_rng(11)
     sums = np.abs(rng.standard_gamma(s.users, 10**5) - rng.standard_gamma(s.users, 10**5))
     rate = np.mean(sums > math.sqrt(6 * s.users) * math.log(2 / s.beta))
     found = tuple(laplace.theorem_2_10(s))[-1].found.high

@@ -15,8 +15,7 @@ import pytest
 import typer
 
 from benchmarks.literature import page
-from ldpaudit.accountants.claims.accuracy import Accuracy
-from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
+from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.commands.claims import accuracy
 from ldpaudit.commands.claims import claims as judged

@@ -13,7 +13,6 @@ from scipy import stats
 
 from ldpaudit.accountants.claims import (
     bucket_heavy_hitter,
-    count_min_costs,
     hashtogram,
     laplace,
     shuffled_count_min,
@@ -47,7 +46,7 @@ def test_bucket_s_accuracy_is_judged_without_other_values_with_even_ones_and_wit
 def test_no_data_that_meet_the_condition_have_a_larger_sum_of_squares_than_one_other_value(
     lead: bucket_heavy_hitter.Lead,
 ) -> None:
-    s = replace(bucket_heavy_hitter.examples()[1], users=10**7)
+    s = replace(bucket_heavy_hitter.EXAMPLES[1], users=10**7)
     count = bucket_heavy_hitter.least_count(s, lead, bucket_heavy_hitter.one_other)
     assert count is not None
     most = bucket_heavy_hitter.one_other(s, count)
@@ -110,8 +109,8 @@ def test_of_the_worst_reports_of_a_group_epsilon_is_known_to_ten_digits() -> Non
 
 def test_what_a_user_sends_is_as_long_as_the_numbers_of_cells_and_answers_say() -> None:
     m = ShuffledCountMin(users=10, domain=4, rows=3, buckets=5, gamma=Fraction(1, 4))
-    assert count_min_costs.message_bits(m).low == 4 == (15 - 1).bit_length()
-    assert count_min_costs.cells_read(m).low == 3
+    assert shuffled_count_min.message_bits(m).low == 4 == (15 - 1).bit_length()
+    assert shuffled_count_min.cells_read(m).low == 3
     assert sign_oracle.report_bits(SignOracle(users=5, domain=8, p=Fraction(3, 4))).low == 1
     rows = [*about("shuffled_count_min", "GGKPV Lemma 4.9", "(1)"), *about("shuffled_count_min", "GGKPV Lemma 4.9", "(3)")]
     assert len(rows) == 10
@@ -131,14 +130,14 @@ def test_theorems_4_1_and_4_2_are_questions_of_ours_as_they_print_no_constants()
     assert {each.standing for each in (*one, *other)} == {Standing.VARIANT}
     assert all(each.holds for each in other)
     sent = about("shuffled_hadamard", "GGKPV Lemma 4.6", "messages of a user")
-    settings = shuffled_hadamard.examples()
+    settings = shuffled_hadamard.EXAMPLES
     assert [each.found.low for each in sent] == [s.k + s.mechanism.rho for s in settings]
     assert all(each.holds and each.looseness == 1 for each in sent)
 
 
 def test_the_mean_changes_as_often_as_theorem_4_3_allows_and_by_more_than_its_error() -> None:
     made = []
-    for m in thresh.simulated():
+    for m in thresh.SIMULATED:
         allowed = thresh.allowed_changes(m)
         for claim in thresh.accuracy(m):
             stream = claim.data(np.random.default_rng(0))
@@ -149,7 +148,7 @@ def test_the_mean_changes_as_often_as_theorem_4_3_allows_and_by_more_than_its_er
             assert ("vacuous" in claim.sentence) == (np.ptp(stream.average) / 2 <= claim.alpha)
             made.append(stream.changes)
     assert sorted(made) == [0, 0, 1, 1, 2, 2, 5, 5, 6, 6, *[15] * 6]
-    assert thresh.allowed_changes(thresh.examples()[0]) > 6
+    assert thresh.allowed_changes(thresh.EXAMPLES[0]) > 6
 
 
 def test_corollary_2_is_judged_at_the_budget_of_the_paper_s_experiment_and_at_others() -> None:
@@ -170,7 +169,7 @@ def test_of_all_prefixes_that_lemma_2_is_about_the_most_held_one_is_found_most_e
     tails = [float(hypergeometric_upper(n + 1, w + 1, m, theta)) for w in range(n // m + 1)]
     assert tails == sorted(tails)
     assert all(f"W={s.users // s.batch} others" in each.sentence for s, each in zip(
-        trie_heavy_hitter.examples(), about("trie_heavy_hitter", "TRIEHH Lemma 2", ""), strict=True
+        trie_heavy_hitter.EXAMPLES, about("trie_heavy_hitter", "TRIEHH Lemma 2", ""), strict=True
     ))  # fmt: skip
 
 
@@ -198,7 +197,7 @@ def test_an_estimate_of_algorithm_2_is_below_the_truth_unless_every_row_s_blanke
 
 
 def test_a_private_report_s_likelihood_ratio_is_above_e_to_the_epsilon_more_often_than_delta() -> None:
-    (row,) = (each for each in laplace.printed(laplace.examples()[0]) if each.where == "HKR12 Theorem 3.3, proof")
+    (row,) = (each for each in laplace.printed(laplace.EXAMPLES[0]) if each.where == "HKR12 Theorem 3.3, proof")
     assert row.standing is Standing.FAILS
     law = stats.laplace(scale=1)  # of 0; of 1 it is moved by 1, and the ratio is above e**(1/2) below 1/4
     above, there = law.cdf(0.25), law.cdf(0.25 - 1)

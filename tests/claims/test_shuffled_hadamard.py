@@ -13,10 +13,10 @@ from scipy import stats
 
 from ldpaudit import account
 from ldpaudit.accountants.claims.shuffled_hadamard import (
+    EXAMPLES,
     Setting,
     accuracy,
     claims,
-    examples,
     failure,
     printed,
     sufficient_rho,
@@ -40,7 +40,7 @@ def test_the_printed_parameters_need_a_promise(parameters: tuple[float, float]) 
 )
 def test_settings_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="need"):
-        replace(examples()[0], **change)
+        replace(EXAMPLES[0], **change)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "k"), [(1.0, 1e-6, 1), (0.25, 1e-12, 1), (0.9, 1e-3, 4)])
@@ -54,7 +54,7 @@ def by_name(s: Setting) -> dict[str, Any]:
     return {f"{p.where}: {p.sentence.split(',')[-1]}": p for p in printed(s)}
 
 
-@pytest.mark.parametrize("s", examples()[:3], ids=str)
+@pytest.mark.parametrize("s", EXAMPLES[:3], ids=str)
 def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves(s: Setting) -> None:
     assert all(h.holds for h in s.hypotheses)
     for claim in printed(s):
@@ -62,12 +62,12 @@ def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves
 
 
 def test_the_lemma_fails_for_an_epsilon_far_above_1() -> None:
-    s = examples()[4]
+    s = EXAMPLES[4]
     private, _, noise, *_ = printed(s)
     assert private.holds is noise.holds is False
     assert "not met: epsilon <= 1" in str(private)
     assert private.found.low == math.inf
-    assert printed(examples()[3])[0].holds, "not only for powers of two"
+    assert printed(EXAMPLES[3])[0].holds, "not only for powers of two"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio:
 
 
 def test_the_judge_bounds_the_lemma_and_refutes_it_for_a_user_who_leaves() -> None:
-    replaced, left = claims(examples()[1])
+    replaced, left = claims(EXAMPLES[1])
     assert (replaced.neighbours, left.neighbours) == (REPLACE_ONE, ADD_REMOVE)
     outcomes = [judge(c, [account(c.plan, c.neighbours).epsilon(c.delta)], [], []).outcome for c in (replaced, left)]
     assert outcomes == [Outcome.BOUNDED, Outcome.REFUTED]

@@ -35,7 +35,7 @@ def test_the_printed_draws_are_4_to_6_times_and_the_flips_3_to_4_times_what_is_n
 
 
 def test_the_least_noise_lies_between_one_that_data_refute_and_one_that_is_certified() -> None:
-    s = randomized_response.examples()[1]
+    s = randomized_response.EXAMPLES[1]
     (needed,) = (each.found for each in randomized_response.printed(s) if "draws" in each.sentence)
     for gamma, end in ((needed.low, "low"), (needed.high, "high")):
         delta = account(Shuffle(KaryRandomizedResponse.with_uniform_draw(F(gamma), s.values), s.users)).delta(s.epsilon)

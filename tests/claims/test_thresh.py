@@ -14,7 +14,6 @@ import pytest
 
 from ldpaudit import account, audit, derivation, judge
 from ldpaudit.accountants.claims import thresh as paper
-from ldpaudit.accountants.claims import thresh_repaired as repaired
 from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
@@ -122,7 +121,7 @@ def test_with_positive_noise_it_is_three_quarters_of_epsilon_and_one_overshoot_o
 def test_the_repaired_one_costs_three_quarters_of_its_claim(seed: int) -> None:
     m = printed(seed, ThreshRepaired)
     assert account(m).epsilon(0).high <= 3 * m.epsilon / 4
-    assert judged(m, repaired.claims).outcome == "BOUNDED"
+    assert judged(m, paper.repaired_claims).outcome == "BOUNDED"
 
 
 def test_the_repaired_one_can_come_as_close_to_three_quarters_as_one_likes() -> None:

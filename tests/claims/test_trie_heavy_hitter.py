@@ -14,9 +14,9 @@ from scipy import stats
 
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
+    EXAMPLES,
     accuracy,
     claimed_epsilon,
-    examples,
     lemma_1,
     missed,
     printed,
@@ -60,12 +60,12 @@ def claims_of(m: TrieHeavyHitter, where: str) -> list[Printed]:
 
 @pytest.mark.slow
 def test_theorem_2_holds_for_one_user_more_and_is_open_for_one_replaced() -> None:
-    theorem = claims_of(examples()[3], "TRIEHH Theorem 2")
+    theorem = claims_of(EXAMPLES[3], "TRIEHH Theorem 2")
     assert [p.holds for p in theorem] == [True, None]
 
 
 def test_what_fails_fails_and_what_holds_holds() -> None:
-    table, _, crowd, _, counted, rounded, _ = examples()
+    table, _, crowd, _, counted, rounded, _ = EXAMPLES
     small = TrieHeavyHitter(81, 9, 5, 1)
     theorem = claims_of(table, "TRIEHH Theorem 1")
     assert [p.holds for p in theorem] == [True, True]

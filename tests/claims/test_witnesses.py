@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from math import ceil, comb, factorial, floor, isqrt
 from typing import Any
 
 import pytest
 
-from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.studies import literature
@@ -288,13 +289,19 @@ def test_every_sentence_that_fails_has_a_witness_for_each_reading() -> None:
     assert failing == {(w["claim"], w["reading"]) for w in WITNESSES}
 
 
+@cache
+def claims_at(command: str) -> tuple[Printed, ...]:
+    """What a witness's command judges."""
+    verb, stem, *given = command.split()[1:]
+    (setting,) = literature.settings(stem, dict(each.split("=") for each in given))
+    assert verb == "claims"
+    assert setting in literature.settings(stem), "a refutation that is on record is at an example, so the command ends with 0"
+    return literature.printed(stem, setting)
+
+
 def test_a_witness_s_command_prints_the_failure_that_it_is_of() -> None:
     for w in WITNESSES:
-        verb, stem, *given = w["command"].split()[1:]
-        (setting,) = literature.settings(stem, dict(each.split("=") for each in given))
-        assert verb == "claims"
-        assert setting in literature.settings(stem), "a refutation that is on record is at an example, so the command ends with 0"
-        claims = [c for c in literature.printed(stem, setting) if (c.where, c.reading) == (w["claim"], w["reading"])]
+        claims = [c for c in claims_at(w["command"]) if (c.where, c.reading) == (w["claim"], w["reading"])]
         assert any(c.standing is Standing.FAILS for c in claims), w["command"]
 
 

@@ -47,7 +47,7 @@ def test_a_report_on_a_word_has_a_variance_of_c_squared_minus_1_and_the_mean_x()
     assert mean == list(u)
     assert square - 1 == ONE.variance
     assert float(ONE.variance) == pytest.approx(3.682694, abs=5e-7)
-    assert claims.own_variance(claims.examples()[0].mechanism).low == pytest.approx(3.682694, abs=5e-7)
+    assert claims.own_variance(claims.EXAMPLES[0].mechanism).low == pytest.approx(3.682694, abs=5e-7)
 
 
 def test_the_total_variation_of_two_vectors_is_the_share_of_rows_in_which_they_differ_of_the_coin_s() -> None:
@@ -179,7 +179,7 @@ def test_the_sign_of_an_entry_between_the_ends_is_exact() -> None:
 
 
 def test_the_claims_see_a_bias_and_a_variance_that_are_not_as_they_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    m = claims.examples()[0].mechanism
+    m = claims.EXAMPLES[0].mechanism
     assert claims.largest_bias(m).high == 0
     monkeypatch.setattr(RowSign, "scale", property(lambda m: 1 / m.theta + F(1, 100)))
     assert claims.largest_bias(m).low == pytest.approx(float(m.theta) / 100)
@@ -187,7 +187,7 @@ def test_the_claims_see_a_bias_and_a_variance_that_are_not_as_they_should_be(mon
 
 
 def test_no_word_s_estimate_is_off_by_more_than_is_derived() -> None:
-    (setting, _), rng = claims.simulated(), np.random.default_rng(1)
+    (setting, _), rng = claims.SIMULATED, np.random.default_rng(1)
     (claim,) = claims.accuracy(setting)
     c, log = 1 / math.tanh(0.5), math.log(4 * 20 * 20)
     assert claim.alpha == pytest.approx(2_000 * (c * math.sqrt(2 * log / 2_000) + math.sqrt(2 * log / 40_000)))

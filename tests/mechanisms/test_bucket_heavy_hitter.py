@@ -245,7 +245,7 @@ def test_lemmas_4_6_and_4_7_and_theorem_4_8_hold_though_not_as_proved(setting: S
     assert all(printed.holds for printed in found)
 
 
-@pytest.mark.parametrize("s", bucket_heavy_hitter.examples()[1:], ids=str)
+@pytest.mark.parametrize("s", bucket_heavy_hitter.EXAMPLES[1:], ids=str)
 def test_the_data_of_a_simulation_meet_theorem_4_8_s_condition_and_a_rarer_heavy_hitter_does_not(s: Setting) -> None:
     found = []
     for claim in bucket_heavy_hitter.accuracy(s):

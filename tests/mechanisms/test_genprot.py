@@ -330,9 +330,9 @@ def test_on_three_randomizers_ten_epsilon_holds_with_room_and_so_does_the_distan
     rows = [each for each in claims_of("genprot") if each.variant == ""]
     assert {each.standing for each in rows} == {Standing.HOLDS}
     own = [each for each in rows if each.sentence.startswith("10 epsilon of") and "any base" not in each.sentence]
-    assert len(own) == len(claims.examples()) == 5
+    assert len(own) == len(claims.EXAMPLES) == 5
     assert all(4.9 < each.looseness < 5.7 for each in own[:4])
-    assert {type(s.mechanism.base) for s in claims.examples()} == {KaryRandomizedResponse, LeakyResponse, ShiftedBinomial}
+    assert {type(s.mechanism.base) for s in claims.EXAMPLES} == {KaryRandomizedResponse, LeakyResponse, ShiftedBinomial}
 
 
 def test_where_a_hypothesis_fails_nothing_is_claimed() -> None:

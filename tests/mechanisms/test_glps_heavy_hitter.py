@@ -305,7 +305,7 @@ def test_a_sum_of_noises_exceeds_its_bound_no_more_often() -> None:
 
 @pytest.mark.slow  # the rows of docs/literature.md have these verdicts, which a default test compares
 def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1() -> None:
-    usual, *_, extreme = glps_heavy_hitter.examples()
+    usual, *_, extreme = glps_heavy_hitter.EXAMPLES
     literal, dense, whole, absent, ours, worst, away = glps_heavy_hitter.theorem_4_1(usual)
     assert literal.found.high == 0, "no two users' histograms are neighbours, read literally"
     assert all(each.holds for each in (dense, whole, ours, worst))
@@ -321,7 +321,7 @@ def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1(
 
 
 def test_the_judge_bounds_theorem_4_1_for_both_relations() -> None:
-    for claim in glps_heavy_hitter.claims(glps_heavy_hitter.examples()[0]):
+    for claim in glps_heavy_hitter.claims(glps_heavy_hitter.EXAMPLES[0]):
         enclosure = account(claim.plan, claim.neighbours).epsilon(claim.delta)
         assert judge(claim, [enclosure], [], []).outcome is Outcome.BOUNDED
 
@@ -338,14 +338,14 @@ def test_theorem_4_2_says_nothing_among_a_million_users(users: int, says: bool) 
 
 
 def test_the_success_that_theorem_4_2_promises_is_read_in_two_ways() -> None:
-    *_, success, failure = glps_heavy_hitter.theorem_4_2(glps_heavy_hitter.examples()[0])
+    *_, success, failure = glps_heavy_hitter.theorem_4_2(glps_heavy_hitter.EXAMPLES[0])
     assert success.claimed == pytest.approx(0.3)
     assert failure.claimed == pytest.approx(0.7)
     assert success.found == failure.found
     assert not success.attained
 
 
-@pytest.mark.parametrize("s", glps_heavy_hitter.simulated(), ids=str)
+@pytest.mark.parametrize("s", glps_heavy_hitter.SIMULATED, ids=str)
 def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Setting) -> None:
     (claim,) = glps_heavy_hitter.accuracy(s)
     data = claim.data(np.random.default_rng(3))
@@ -359,7 +359,7 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
 
 
 def test_no_simulation_is_held_against_an_error_of_all_users() -> None:
-    assert glps_heavy_hitter.accuracy(glps_heavy_hitter.examples()[0]) == ()
+    assert glps_heavy_hitter.accuracy(glps_heavy_hitter.EXAMPLES[0]) == ()
 
 
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])

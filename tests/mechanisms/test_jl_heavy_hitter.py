@@ -187,7 +187,7 @@ def test_the_noise_s_error_is_the_specified_one_and_is_kept_by_a_simulation() ->
     assert np.abs(off).max() < claims.noise_error(replace(s, domain=1 << 12), 10_000).high
 
 
-@pytest.mark.parametrize("s", claims.simulated(), ids=str)
+@pytest.mark.parametrize("s", claims.SIMULATED, ids=str)
 def test_theorem_3_2_s_promise_is_kept_for_skewed_and_for_even_data(s: Setting) -> None:
     for claim in claims.accuracy(s):
         rng = np.random.default_rng(5)

@@ -19,10 +19,10 @@ from scipy import stats
 from ldpaudit import account, audit
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
+    EXAMPLES,
     Setting,
     accuracy,
     blanket_error,
-    examples,
     printed,
     printed_epsilon,
     sufficient_gamma,
@@ -275,7 +275,7 @@ def test_the_printed_gamma_is_the_formula_and_refuses_what_is_infeasible() -> No
 
 
 def test_lemma_4_10_holds_for_replaced_sets_and_fails_where_a_user_leaves() -> None:
-    claims = printed(examples()[0])
+    claims = printed(EXAMPLES[0])
     assert of(claims, "a set replaced") == [True]
     assert of(claims, "added or removed") == [False]
     assert of(claims, "Lemma 4.10, proof") == [False], "its sensitivity is that of a user's absence"
@@ -297,8 +297,8 @@ def test_claims_are_judged_at_the_delta_that_is_given() -> None:
 
 
 def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
-    m = examples()[3].mechanism
-    claims = printed(examples()[3])
+    m = EXAMPLES[3].mechanism
+    claims = printed(EXAMPLES[3])
     assert m.gamma * m.users >= 90 * m.rows**2 * math.log(2 * m.rows * 10**6)
     assert of(claims, "a set replaced") == [False]
     assert of(claims, "Lemma 4.12") == [False]
@@ -306,7 +306,7 @@ def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
 
 
 def test_the_chernoff_bound_of_lemma_4_8_fails_beyond_the_mean() -> None:
-    claims = [c for c in printed(examples()[4]) if "off by more" in c.sentence]
+    claims = [c for c in printed(EXAMPLES[4]) if "off by more" in c.sentence]
     assert [c.holds for c in claims] == [True, False]
     assert not claims[1].hypotheses[0].holds
 

@@ -200,14 +200,14 @@ def test_chances_that_prefixes_are_kept_or_lost_are_those_of_all_numbers_of_mess
 
 
 def test_the_sketch_of_the_appendix_holds_for_the_oracles_own_noise_and_not_for_any_noise_that_it_allows() -> None:
-    s = claims.examples()[1]
+    s = claims.EXAMPLES[1]
     assert s.mechanism.threshold >= 2 * s.mechanism.error_of_all(s.beta) > s.mechanism.threshold - 1
     rows = claims.printed(s)
     own, any_noise = (row for row in rows if "n/T" in row.sentence and "T is four" not in row.variant)
     assert (own.standing, own.holds, any_noise.standing, any_noise.holds) == (Standing.VARIANT, True, Standing.VARIANT, False)
     assert any_noise.found.low == 1 << 14
     assert not any(row.standing in (Standing.FAILS, Standing.OPEN) for row in rows)
-    sketches = claims.printed(claims.examples()[3])[0]
+    sketches = claims.printed(claims.EXAMPLES[3])[0]
     assert "Algorithm 2" in sketches.reading
     assert sketches.standing is Standing.HOLDS
 

@@ -115,11 +115,11 @@ def test_the_listed_inputs_are_as_far_apart_as_is_promised_and_their_elements_in
 
 
 def test_corollary_b_1_s_two_terms_are_small_enough_from_a_number_of_users_on() -> None:
-    for s in claims.examples():
+    for s in claims.EXAMPLES:
         privacy, error = claims.printed(s)
         assert (privacy.standing, error.standing) == (Standing.HOLDS, Standing.VARIANT)
         assert (error.holds is True) == (s.users >= claims.sufficient_users(s))
-    first, second, third = claims.examples()
+    first, second, third = claims.EXAMPLES
     assert [claims.sufficient_users(s) for s in (first, second, third)] == [first.users, second.users, first.users]
     sampled = 2 * first.queries * math.exp(-first.users * float(first.tolerance) ** 2 / 2)
     assert sampled < claims.failure(first, first.users).high < 2 * sampled

@@ -15,7 +15,7 @@ import pytest
 
 import ldpaudit as ldp
 from ldpaudit import frames
-from ldpaudit.accountants.claims.accuracy import Accuracy
+from ldpaudit.accountants.claims.sentence import Accuracy
 from ldpaudit.certificates.risk import risk
 from ldpaudit.display.markup import STYLE
 from ldpaudit.enclosure import Enclosure, Rigour
