@@ -99,9 +99,8 @@ INFINITE = Enclosure(math.inf, math.inf, Rigour.EXACT, "the losses have no bound
 def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclosure = INFINITE) -> AddedNoise:
     """Profile of noise of one law on counts that change by so much.
 
-    ``noise``: of one count; ``change``: of each count, not all 0; ``source``: what is computed; ``pure``: epsilon at
-    delta = 0. Returns in nats; within 1e-8, but for deltas below 1e-30, and where half of the
-    counts spread over more than two million views together: then within about 1e-3.
+    In nats; within 1e-8, but for deltas below 1e-30, and where half of the counts spread over more than two million views
+    together: then within about 1e-3.
     """
     if not noise.outside and min(noise.values) ** len(change) < _TINY:
         noise = replace(noise, outside=_TINY)
@@ -122,9 +121,7 @@ def least_noise(
 ) -> Noise:
     """About the least noise with which a change is certified to be private.
 
-    ``profile``: of a noise; ``made``: noise of a variance, on counts that change alike; ``epsilon``, ``delta``: the goal: above 0,
-    in nats; and in (0, 1). Returns noise that is certified, of a variance within a millionth of one that is not. Raises
-    ValueError for another goal.
+    The noise is certified, and its variance within a millionth of one that is not. Raises ValueError unless epsilon, delta > 0.
     """
     target = require_delta(delta)
     if not (require_epsilon(epsilon) > 0 and target > 0):

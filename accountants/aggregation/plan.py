@@ -67,12 +67,10 @@ def profile(
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
 
-    ``plan``: of a mechanism, or of its repetition: then each round is summed by itself; ``neighbours``: replace-one; a group;
-    add-remove, where the mechanism has it: one report becomes that of an absent user, and the number of reports stays known.
-    ``known``: what the mechanism's report adds: independent bits, a noisy number, or None; ``listed``: the law of noise on a count.
-    With noise on sums of one-hot reports, the least of what the reports cost without it, and of what each noise costs where the
-    report is known. Returns in nats; INTERVAL, of noisy numbers EXACT, or the shuffled plan's profile where no two multisets of
-    reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports have no sum.
+    Each round of a repetition is summed by itself. Under add-remove one report becomes that of an absent user, and the number of
+    reports stays known. With noise on sums of one-hot reports, the least of what the reports cost without it, and of what each
+    noise costs where the report is known. In nats; INTERVAL, of noisy numbers EXACT, or the shuffled plan's profile where no two
+    multisets of reports have one sum. Raises Unsupported for other plans, and for mechanisms whose reports have no sum.
     """
     group = neighbours.users if neighbours is not None and neighbours.kind == "group" else 1
     if group > plan.users:

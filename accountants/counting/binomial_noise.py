@@ -127,7 +127,7 @@ class Shifted:
 
         Newton's method on a convex piecewise linear function of e**epsilon: from any event the next one is nearer.
 
-        ``delta``: at least P[X > n - k], below 1; ``start``: the first event's t.
+        It needs a `delta` of at least P[X > n - k].
         """
         low = high = start
         best: flint.arb | None = None

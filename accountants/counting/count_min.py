@@ -73,9 +73,7 @@ def worst_replaced(users: int, gamma: Fraction, held: int, rows: int) -> Privacy
 
     Tight where the domain has at least twice `held` values. Proof: proofs/shuffled_count_min.py.
 
-    ``users``, ``held``, ``rows``: n, k and tau, each at least 1; ``gamma``: in (0, 1): every user adds one to a count
-    with this probability. Returns in nats; infinite at delta = 0. EXACT where the joint likelihood ratios are few,
-    else INTERVAL, about 1e-4 wide.
+    In nats; infinite at delta = 0. EXACT where the joint likelihood ratios are few, else INTERVAL, about 1e-4 wide.
     """
     return largest(users, gamma, replaced(users, gamma, ((-held, rows), (held, rows))))
 

@@ -55,9 +55,7 @@ def cpsgd_theorem_1(trials: int, p: Number, change: Change, delta: Number) -> En
     noise has none, from which its first term comes. Source: Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1, as restated in
     draft-case-ppm-binomial-dp-01.
 
-    ``trials``: N, coins per coordinate, the same beside both data sets; ``p``: probability that a coin adds 1;
-    ``change``: the sensitivities; ``delta``: in (0, 1). Returns epsilon in nats: the formula's value. Raises
-    ValueError where a hypothesis fails; it names the hypothesis.
+    Epsilon in nats: the formula's value. Raises ValueError that names the hypothesis that fails.
     """
     epsilon = cpsgd_as_printed(trials, p, change, delta)
     small = Hypothesis(f"epsilon <= 1 (added, see accountants/counting/cpsgd.py), not {epsilon.high:.6g}", epsilon.high <= 1)

@@ -38,8 +38,7 @@ def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:
     is the probability of Definition 4.2 itself; points outside the support have an infinite ratio. Source: GGKPV
     Definition 4.2; the law is log-concave.
 
-    ``n``, ``gamma``: the law; ``n >= 0`` and ``0 <= gamma <= 1``; ``k``: at least 1; ``epsilon``: in nats per unit of
-    shift, at least 0 and finite. Returns EXACT. Raises ValueError outside the domain.
+    EXACT, for a `k` of at least 1 and `epsilon` in nats per unit of shift. Raises ValueError outside the domain.
     """
     require_epsilon(epsilon)
     if k < 1:
@@ -101,9 +100,7 @@ def smoothness_of_binomial(n: int, gamma: Number, k: int, alpha: Number) -> tupl
     Source: GGKPV Lemma 4.12, proof in its Appendix C: a Chernoff bound confines Y to
     :math:`(1 \pm \alpha/2) \gamma n`, where k more steps stay within :math:`(1 \pm \alpha) \gamma n`.
 
-    ``n``, ``gamma``: the law; ``k``: at least 1; ``alpha``: in (0, 1); a larger one has a larger epsilon and a
-    smaller delta. Returns epsilon in nats per unit of shift, and delta; each encloses the formula's value. Raises
-    ValueError where a hypothesis of the lemma fails; it names the hypothesis.
+    Epsilon in nats per unit of shift, and delta. Raises ValueError that names the hypothesis that fails.
     """
     found = f"n={n}, gamma={float(gamma):g}, k={k}, alpha={float(alpha):g}"
     require(_LEMMA, smoothness_hypotheses(n, gamma, k, alpha), found)
@@ -117,12 +114,9 @@ def smooth_noise_guarantee(
 
     An upper bound, by a union over the coordinates that change. Source: GGKPV Lemma 4.11.
 
-    ``epsilon``, ``delta``: the noise is (epsilon, delta, smooth_to)-smooth; ``sensitivity``: :math:`\Delta`, the
-    largest l1 distance of f on neighbours. Replacing a user who holds k values in a sketch of tau rows changes tau k
-    counters up and tau k down: 2 tau k, twice what adding a user changes; ``incremental``: the largest change of one
-    coordinate; ``smooth_to``: k of the smoothness. Returns upper bounds of epsilon in nats and of delta: ``high`` is
-    the lemma's; it gives no lower bound, hence ``low = 0``. Raises ValueError where a hypothesis of the lemma fails;
-    it names the hypothesis.
+    `sensitivity` is :math:`\Delta`, the largest l1 distance of f on neighbours, and `incremental` the largest change of one
+    coordinate. Replacing a user who holds k values in a sketch of tau rows changes tau k counters up and tau k down. Only ``high``
+    is the lemma's. Raises ValueError that names the hypothesis that fails.
     """
     if incremental > smooth_to:
         raise ValueError(
@@ -144,9 +138,7 @@ def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
     Certified at the returned value, which is dyadic; at a gamma smaller by a relative 2**-40 it is refused. It is not
     proved that every smaller gamma fails: the search assumes that a larger gamma has a smaller delta.
 
-    ``n``: number of users who add noise; ``k``: sensitivity, at least 1; ``epsilon``, ``delta``: the target; epsilon
-    >= 0 in nats, delta in [0, 1]. Returns in (0, 1/2]. Raises ValueError where even gamma = 1/2 does not reach the
-    target.
+    Raises ValueError where even gamma = 1/2 does not reach the target.
     """
     require_epsilon(epsilon)
     require_delta(delta)

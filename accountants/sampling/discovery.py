@@ -27,10 +27,7 @@ _LEAST = 4
 
 
 def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels: int) -> Enclosure:
-    """The probability that the value is found, where no other shares a prefix of it.
-
-    ``users``, ``holders``, ``batch``, ``threshold``, ``levels``: n, W, m, theta and L. Returns EXACT.
-    """
+    """The probability that the value is found, where no other shares a prefix of it."""
 
     def value() -> flint.arb:
         return hypergeometric_upper(users, holders, batch, threshold) ** levels
@@ -39,10 +36,7 @@ def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels:
 
 
 def least_holders(users: int, batch: int, threshold: int, levels: int, rate: Number) -> int | None:
-    """The fewest holders with a certified discovery rate of at least `rate`; None where all users are too few.
-
-    ``users``, ``batch``, ``threshold``, ``levels``: n, m, theta and L; ``rate``: in (0, 1].
-    """
+    """The fewest holders with a certified discovery rate of at least `rate`; None where all users are too few."""
     if not 0 < (wanted := exact(rate, "rate")) <= 1:
         raise ValueError(f"least_holders needs 0 < rate <= 1, got rate={brief(rate)}")
 

@@ -50,9 +50,8 @@ class _Tangent:
 def largest_slope(users: int, draws: int, votes: int, slope: flint.arb, level: flint.arb) -> flint.arb:
     r"""Upper bound of the maximum of :math:`\psi(w)/w` over the integers from k to n.
 
-    ``users``, ``draws``, ``votes``: n, d and k, with p = d/n; ``0 < d < n`` and ``1 <= k < n``; ``slope``, ``level``:
-    a and b, neither negative, not both 0. Returns n times it is above n times the maximum by at most 0.001 nats plus
-    1e-5 of it, unless 400 tangents do not suffice.
+    It needs ``0 < d < n``, ``1 <= k < n``, and a slope a and a level b that are not both 0. n times it is above n times the maximum
+    by at most 0.001 nats plus 1e-5 of it, unless 400 tangents do not suffice.
     """
     p = ball(draws) / users
     log_p, log_q = p.log(), (1 - p).log()

@@ -63,8 +63,6 @@ def mean_verge(sampling: FixedBatch, threshold: int) -> flint.arb:
               h(w) = P[\mathrm{Hyp}(n-1, w-1, m-1) = \theta-1]
 
     h is largest at :math:`w = \lfloor (\theta-1) n / (m-1) \rfloor + 1`. Nearly tight, for prefixes of that size.
-
-    ``sampling``: n and m; ``threshold``: theta, with ``1 <= theta <= m``. Returns at most 1.
     """
     n, m = sampling.users, sampling.batch
     size = n if m == 1 else min(n, (threshold - 1) * n // (m - 1) + 1)
@@ -77,7 +75,7 @@ def verge_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.
     Uses :math:`(1 - \kappa\rho)_+ \le e^{-\lambda\rho}` for :math:`\lambda \le \kappa`, and
     :math:`\frac{\kappa}{\lambda} e^{\lambda/\kappa - 1} e^{-\lambda\rho}` beyond.
 
-    ``sampling``, ``threshold``: as for `mean_verge`; ``kappa``: at least 1. Returns at most 1; valid, not tight.
+    For a kappa of at least 1. At most 1; valid, not tight.
     """
     mean = mean_verge(sampling, threshold)
     if threshold < 2 or sampling.batch < 2:

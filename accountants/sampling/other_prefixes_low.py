@@ -56,8 +56,7 @@ def other_prefixes_excess(
     and likewise with the new user in the sample: one vote less is needed to release p, and m - 1 others are drawn. For
     replace-one neighbours the user holds one of the other prefixes instead.
 
-    ``sampling``, ``threshold``, ``c``: threshold at least 2; ``data``: with at most n users; ``neighbours``:
-    add-remove or replace-one. Returns exact but for the ball around c.
+    Exact but for the ball around c.
     """
     there, before = _silent(sampling, threshold, data, neighbours)
     more, fewer = sampling.gain(data.holders, threshold, neighbours)

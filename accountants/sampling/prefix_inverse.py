@@ -29,10 +29,7 @@ _ENOUGH = 2.0**-46
 
 
 def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours: Neighbours) -> float:
-    """Float estimate of the epsilon at which D is delta; meaningless where no finite epsilon above 0 is.
-
-    ``sampling``, ``threshold``: the mechanism; ``delta``: the goal; ``neighbours``: add-remove or replace-one.
-    """
+    """Float estimate of the epsilon at which D is delta; meaningless where no finite epsilon above 0 is."""
     rate, goal = float(sampling.rate), float(delta)
     if not goal > 0:
         return 0.0
@@ -45,11 +42,7 @@ def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours
 def growth_at(
     cost: Callable[[flint.arb], tuple[flint.arb, flint.arb]], goal: float, rate: float, start: float
 ) -> float:
-    """Float estimate of the c - 1 at which a decreasing convex cost falls to the goal.
-
-    ``cost``: c - 1 to the cost and minus its slope; ``goal``: above 0; ``rate``: q; ``start``: where to begin, above
-    0.
-    """
+    """Float estimate of the c - 1 at which a decreasing convex cost falls to the goal."""
     low, high, growth = 0.0, math.inf, start
     for _ in range(_STEPS):
         value, fall = cost(flint.arb(growth))

@@ -47,8 +47,7 @@ class RemovalBound:
 def removal_bound(sampling: Sampling, threshold: int, rounds: int, words: int, goal: float) -> RemovalBound:
     """The smallest r found for which b is negligible beside the goal.
 
-    ``sampling``, ``threshold``, ``rounds``: the mechanism; ``words``: different words that a user may hold; ``goal``:
-    a delta; it guides the choice of a only. Returns at the current precision.
+    The goal, a delta, guides the choice of a only.
     """
     once = -ball(1 - sampling.rate).log()
     if words > 1 or rounds == 1:

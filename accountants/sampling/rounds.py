@@ -59,10 +59,8 @@ def rounds_low(
 ) -> tuple[flint.arb, tuple[int, ...]]:
     r"""The largest :math:`\prod_{i \le l} g'(w_i) - c \prod_{i \le l} g(w_i)` found among nested data sets, and its w.
 
-    ``sampling``, ``threshold``, ``rounds``: the mechanism; ``c``: e**epsilon; ``neighbours``: add-remove or
-    replace-one. Returns a lower bound of delta, attained on the event that the new user's prefix of length l is
-    released; and how many others share each of the user's prefixes up to that one. All other users hold values of
-    their own.
+    A lower bound of delta, attained on the event that the new user's prefix of length l is released; all other users hold values
+    of their own.
     """
     reached, before, holders = rounds_event(sampling, threshold, rounds, c, neighbours)
     return reached - c * before, holders
@@ -115,9 +113,7 @@ class Curve:
 def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fraction, words: int, low: float) -> Curve:
     """Upper bounds of delta when a user is added, over all data sets; tightest at one epsilon.
 
-    ``sampling``, ``threshold``, ``rounds``: the mechanism; at least two rounds; ``epsilon``: at least 0; ``words``:
-    different words that a user may hold, who votes for a random one in every round; ``low``: estimate of delta; it
-    guides choices only. Returns at most 1.
+    At most 1, for two rounds or more; `low`, an estimate of delta, guides choices only.
     """
     with working_precision(PRECISION):
         silence = -ball(1 - sampling.rate).log()

@@ -44,10 +44,9 @@ _PRECISION = 192
 def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
     """Profile of a plan on some of the users.
 
-    ``plan``: of a shuffled plan of `batch` users, or where `batch` is 1, of any plan with replace-one neighbours;
-    ``neighbours``: replace-one. Returns in nats. For one user drawn, as rigorous as the plan's own; else INTERVAL: of a
-    shuffled mechanism by `replaced` and by data sets, of any other plan with lower end 0. Raises Unsupported for another
-    relation, and for reports that are not shuffled: a user who sends one was drawn.
+    In nats. For one user drawn, as rigorous as the plan's own; else INTERVAL: of a shuffled mechanism by `replaced` and by data
+    sets, of any other plan with lower end 0. Raises Unsupported for another relation than replace-one, and for reports that are not
+    shuffled: a user who sends one was drawn.
     """
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")

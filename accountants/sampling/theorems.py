@@ -36,8 +36,7 @@ def triehh_theorem_1(users: int, batch: int, threshold: int, levels: int) -> tup
     for some parameters that meet its hypotheses, such as n = 10000, m = 100, theta = 20, L = 1. Source: TrieHH, Theorem 1;
     the hypotheses are read from its proof.
 
-    ``users``, ``batch``: n and m; ``threshold``: theta; ``levels``: L, at least 1. Returns epsilon and delta: the
-    formulas' values. Raises ValueError where a hypothesis fails; it names the hypothesis.
+    Raises ValueError that names the hypothesis that fails.
     """
     if levels < 1:
         raise ValueError(f"{_THEOREM} needs at least one level, got {levels}")
@@ -72,8 +71,7 @@ def triehh_delta(threshold: int) -> Fraction:
 def triehh_corollary_1(users: int, levels: int) -> tuple[int, Enclosure, Enclosure]:
     r"""TrieHH Corollary 1: with :math:`\theta = \log_{10} n + 6` and m = sqrt(n), epsilon as in Theorem 1, delta = 1/(300 n).
 
-    ``users``: n, at least 10000; where its logarithm is no integer, theta is rounded up, and m down; ``levels``: L.
-    Returns theta, epsilon, delta: the claim's values. Raises ValueError where n is smaller.
+    Theta is rounded up, and m down, where they are no integers. Returns theta, epsilon, delta.
     """
     require(_COROLLARY, [large_enough(users)], f"n={users}")
     threshold = corollary_1_thresholds(users)[0]
@@ -109,7 +107,6 @@ def triehh_corollary_2(users: int, threshold: int, levels: int, epsilon: Number)
 
     Theorem 1's epsilon is at most the budget then; its hypotheses remain to be checked, see `triehh_theorem_1`.
 
-    ``users``, ``threshold``, ``levels``: n, theta, L; ``epsilon``: the budget, above 0. Returns in users;
     `largest_batch` finds what the truth allows.
     """
     require_epsilon(epsilon)
@@ -133,8 +130,7 @@ def sample_and_threshold(coin: Number, epsilon: Number, threshold: int) -> Enclo
     :math:`P[\mathrm{Bin}(W, s) \ge \max(\tau, tW)]` for some W, which Chernoff bounds by
     :math:`\exp(-\max(\tau, tW)\,\mathrm{kl}(t \| s)/t)`, as kl(a||s)/a grows with a. One user less costs ln(1/(1-s)) at most.
 
-    ``coin``: s, in (0, 1); ``epsilon``: in nats; ``e**epsilon >= 1/(1 - s)``; ``threshold``: tau, at least 1. Returns
-    of the formula's value. Raises ValueError where a hypothesis fails; it names the hypothesis.
+    Raises ValueError that names the hypothesis that fails.
     """
     require_epsilon(epsilon)
     s = Fraction(coin)
@@ -160,8 +156,7 @@ def without_replacement(epsilon: Number, delta: Number, rate: Fraction) -> tuple
     for one user replaced, in the map's guarantee and in the result. Tight for m = 1, see `subsample`, whose profile is this
     at every point. Source: Balle, Barthe, Gaboardi 2018, theorem 9.
 
-    ``epsilon``, ``delta``: of the map; a finite epsilon >= 0 in nats, 0 <= delta < 1; ``rate``: q, in (0, 1]. Returns
-    epsilon' and delta': the formulas' values. Raises ValueError where a parameter lies outside its domain.
+    Raises ValueError where a parameter lies outside its domain.
     """
     if not (0 <= epsilon < math.inf and 0 <= delta < 1 and 0 < rate <= 1):
         found = f"epsilon={epsilon}, delta={delta}, q={rate}"

@@ -45,8 +45,7 @@ def thinned_release(users: int, holders: int, batch: int, threshold: int, share:
 
     .. math:: P[\mathrm{Bin}(\mathrm{Hyp}(n, W, m), s) \ge \theta]
 
-    ``users``, ``holders``, ``batch``, ``threshold``: n, W, m and theta; ``share``: s, in (0, 1]: of the votes that
-    arrive, or of a holder's words that have this prefix. Returns EXACT.
+    EXACT. The `share` is of the votes that arrive, or of a holder's words that have this prefix.
     """
     arrives = _required(share)
 

@@ -55,8 +55,7 @@ class Sampling(ABC):
     def gain(self, holders: int, votes: int, neighbours: Neighbours = ADD_REMOVE) -> tuple[flint.arb, flint.arb]:
         """g' - g and g, where g' and g are P[at least `votes` votes] with the user in question and without.
 
-        ``holders``: others who hold the prefix; ``votes``: at least 1; ``neighbours``: add-remove: without, the user
-        is absent. Replace-one: without, the user holds a value of their own. Returns at the current precision.
+        For add-remove neighbours, the user is absent without; for replace-one, the user holds a value of their own.
         """
         return self._replaced(holders, votes) if neighbours == REPLACE_ONE else self._added(holders, votes)
 
@@ -159,8 +158,7 @@ def _ceilings(value: flint.arb | Fraction) -> tuple[int, int]:
 def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[int, int]:
     """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies; they differ only where balls cannot decide.
 
-    ``sampling``: who votes; ``threshold``: votes needed, at least 1; ``c``: e**epsilon, positive; ``least``: the
-    adversary's smallest w. Returns within ``0..users``.
+    The `c`, e**epsilon, is positive.
     """
     q, n = sampling.rate, sampling.users
     slope = c - 1 + q if isinstance(c, Fraction) else c - ball(1 - q)
@@ -179,8 +177,7 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
 
     Tight: attained by any data set in which w users hold the prefix, on the event that it is released.
 
-    ``sampling``, ``threshold``, ``c``, ``least``: as for `worst_holders`. Returns at the current precision; negative
-    where every w costs nothing.
+    Negative where every w costs nothing.
     """
     low, high = worst_holders(sampling, threshold, c, least)
     if high - low > _UNDECIDED:  # next to c = 1 - q
@@ -196,8 +193,7 @@ def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.ar
 
     It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
 
-    ``sampling``, ``threshold``, ``c``: as for `worst_holders`. Returns at the current precision; not a number where
-    balls cannot decide which w is worst.
+    Not a number where balls cannot decide which w is worst.
     """
     low, high = worst_holders(sampling, threshold, 1 / c)
     if c * ball(1 - sampling.rate) >= 1:
@@ -224,8 +220,6 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
     The ratio grows with the votes, hence the tail events. Raising t by one at w + 1 is a coin toss between t and t + 1
     at w (condition on whether one holder is sampled), so the maximum over all w does not grow with t: at
     :math:`w^\star` it is `single_prefix`. Where :math:`w_0 > w^\star`, the worst w is :math:`w_0`, at its own best t.
-
-    ``sampling``, ``threshold``, ``c``, ``least``: ``c >= 1``, ``least <= users``. Returns not negative.
     """
     low, high = worst_holders(sampling, threshold, c)
     if high >= least:

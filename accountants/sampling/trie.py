@@ -355,8 +355,7 @@ def largest_batch(users: int, threshold: int, levels: int, epsilon: Number, delt
     Certified at the batch returned, by the upper bound of `ThresholdProfile`; a batch larger by one was refused. As privacy
     is not monotone in the batch, one that is larger than a refused one may be missed.
 
-    ``users``, ``threshold``, ``levels``: n of the smaller data set, theta and the number L of rounds; ``epsilon``,
-    ``delta``: the target. Returns in users. Where it is below the threshold, nothing is ever released.
+    Below the threshold nothing is ever released.
     """
     require_epsilon(epsilon)
     require_delta(delta)

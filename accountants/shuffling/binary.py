@@ -46,10 +46,9 @@ class Worst:
 def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> Worst:
     """Search the data sets of shuffled binary randomized response.
 
-    ``p``: probability of the truth, 1/2 < p < 1; ``exp_epsilon``: ``e**epsilon``, at least 1 and below p/(1 - p);
-    ``users``: n, at least 2; ``tolerance``: relative width to aim at; from 1e-4 on, the search is short. Returns low
-    and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters tried
-    has shown that (epsilon0 from 1 to 12, n from 1e4 to 1e12).
+    Low and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters tried has shown
+    that (epsilon0 from 1 to 12, n from 1e4 to 1e12). It needs an `exp_epsilon` below p/(1 - p); from a tolerance of 1e-4 on,
+    the search is short.
     """
     others = users - 1
     search = _Search(TiltedResponse(p, exp_epsilon), others, tolerance)

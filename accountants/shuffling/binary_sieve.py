@@ -34,8 +34,7 @@ _LONG, _EACH, _MUCH = 1 << 16, 64, 2
 def survivors(tilt: TiltedResponse, ts: range, others: int, most: flint.arb) -> tuple[NDArray[np.int64], float] | None:
     """The t of a range at which D_t may exceed a number, the largest bound first; and a bound for all others, over the number.
 
-    ``tilt``: the mechanism; ``ts``: consecutive numbers of users, at most 2**20 of them; ``others``: N; ``most``: the
-    number, above 0. Returns None where the range is too wide for bounds of its t, or leaves too many to look at.
+    None where the range is too wide for bounds of its t, or leaves too many to look at.
     """
     comb = Comb.of(tilt, ts[0], ts[-1], others)
     if comb is None:

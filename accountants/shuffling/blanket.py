@@ -87,8 +87,7 @@ class Blanket:
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.
 
-        ``exp_epsilon``: ``e**epsilon``, at least 1; ``users``: n; ``tolerance``: relative width to aim at. Returns
-        certified. At the current precision, which should be `precision(users)`.
+        Aims at the relative width `tolerance`. At the current precision, which should be `precision(users)`.
         """
         seen = flint.arb(0)
         hidden: list[tuple[flint.arb, flint.arb]] = []

@@ -37,8 +37,7 @@ MOST_SIZES = 100
 def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
     """User 1's message among the other users', or None where there are more than 300 kinds of messages.
 
-    ``groups``: all bits that anybody sets; ``laws``: of an unset bit, and of a set one; ``share``: part of the other
-    users' law that is known.
+    ``share`` is the part of the other users' law that is known.
     """
     cells = _start(share)
     for count, kind in groups:
@@ -61,11 +60,7 @@ def _grown(cells: Cells, kind: tuple[int, int, int], laws: tuple[BitLaw, BitLaw]
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
-    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages.
-
-    ``bits``: length of a report; ``hashes``: the most bits that a value sets, at least 1; ``laws``: of an unset bit,
-    and of a set one.
-    """
+    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages."""
     share = min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes
 
     @cache

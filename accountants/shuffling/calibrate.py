@@ -29,9 +29,8 @@ _LEAST_EPSILON = 1e-6
 def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
     """A local epsilon, as large as the clones allow, at which any randomizer shuffled is (epsilon, delta)-private.
 
-    ``users``: n, at least 1; ``epsilon``, ``delta``: the goal, at least 0, in nats; and in [0, 1). Returns in nats,
-    at least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some larger one,
-    within a relative 1e-10, is not shown to do. Raises ValueError where a parameter lies outside its domain.
+    At least `epsilon`, which needs no shuffling. Certified: the upper bound at it is at most delta; some larger one, within a
+    relative 1e-10, is not shown to do. Raises ValueError where a parameter lies outside its domain.
     """
     if users < 1:
         raise ValueError(f"largest_local_epsilon needs users >= 1, got users={users}")
@@ -53,10 +52,8 @@ def largest_local_epsilon(users: int, epsilon: Number, delta: Number) -> float:
 def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     """A number of users, as small as the clones allow, for which any randomizer shuffled is (epsilon, delta)-private.
 
-    ``local_epsilon``: what every report satisfies, above 0, in nats; ``epsilon``, ``delta``: the goal, at least 0, in
-    nats; and in [0, 1). Returns certified: the upper bound with this number of users is at most delta; with one user
-    less it is not shown to be. Raises ValueError where a parameter lies outside its domain; Unsupported where no
-    number of users is enough, or more than 2**50.
+    Certified: the upper bound with this number of users is at most delta; with one user less it is not shown to be. Raises
+    ValueError outside the domain; Unsupported where no number of users is enough, or more than 2**50.
     """
     goal, target = _goal(epsilon, delta)
     clones = Clones(Fraction(local_epsilon))
@@ -89,11 +86,9 @@ def enough_noise(
 ) -> Fraction:
     """About the least noise at which a shuffled plan, or a sum, is certified to be (epsilon, delta)-private.
 
-    ``plan``: the noise, a number between 0 and `most`, to what is deployed; ``epsilon``, ``delta``: the goal, at
-    least 0, in nats; and in (0, 1); ``guess``, ``most``: where to look first, and where the noise hides everything.
-    Returns a float. Certified: the upper bound at it is at most delta. One smaller by a relative 1e-6 was not shown
-    to do; that no smaller one does is not claimed where privacy is not monotone in the noise. Raises ValueError where
-    a parameter lies outside its domain, or no noise below `most` keeps the goal.
+    ``guess``, ``most``: where to look first, and where the noise hides everything. A float. Certified: the upper bound at it is at
+    most delta. One smaller by a relative 1e-6 was not shown to do; that no smaller one does is not claimed where privacy is not
+    monotone in the noise. Raises ValueError outside the domain, or where no noise below `most` keeps the goal.
     """
     return Fraction(_crossed(plan, lambda delta_of: delta_of.high, (epsilon, delta), guess, most)[1])
 

@@ -141,7 +141,7 @@ class CutBlanket(Blanket):
 def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | None:
     """Of all numbers between two ends; None where these are too near, or too far apart.
 
-    ``s``: the distance of the ends in scales; ``ends``: as the inputs are called; ``users``: n, at least 2.
+    The distance `s` is in scales.
     """
     if not _LEAST <= s <= _MOST:
         return None
@@ -242,10 +242,7 @@ def _pairs(s: Fraction, last: int, cut: int) -> tuple[tuple[CutBlanket, ...], tu
 
 @lru_cache(maxsize=64)
 def histogram(s: Fraction, k: int, users: int) -> BlanketBound | None:
-    """Of a histogram of k values, of which each coordinate has noise of the scale 1/s; None where s is out of range.
-
-    ``k``: at least 2; ``users``: n, at least 2.
-    """
+    """Of a histogram of k values, of which each coordinate has noise of the scale 1/s; None where s is out of range."""
     if not _LEAST <= s <= _MOST:
         return None
     quick = _matched(s, k, users, _KINDS[0], _WIDTHS[0])

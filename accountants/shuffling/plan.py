@@ -72,13 +72,10 @@ def profile(
 ) -> PrivacyProfile:
     """Profile of a shuffled plan.
 
-    ``plan``: of a mechanism, a guarantee, or a repetition, composition or post-processing of such;
-    ``neighbours``: replace-one: one user's input is replaced, the number of users is known. Add-remove, where an
-    absent user sends nothing: delta is 1 at every epsilon, and no bound; ``known``: makes the bound that a
-    mechanism has, or None where it has none: then the clones serve. Returns in nats. EXACT for binary randomized
-    response where its two ends are within 1e-9; else INTERVAL. With one user, the unshuffled plan's; and so where
-    reports name their users. Raises Unsupported for another relation, for a plan whose epsilon at delta = 0 is
-    infinite, and for other plans.
+    Under add-remove, where an absent user sends nothing, delta is 1 at every epsilon. ``known`` makes the bound that a mechanism
+    has, or None where it has none: then the clones serve. In nats. EXACT for binary randomized response where its two ends are
+    within 1e-9; else INTERVAL. With one user, and where reports name their users, the unshuffled plan's. Raises Unsupported for another
+    relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs a mechanism for one user, run once")

@@ -129,10 +129,7 @@ def independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:
 
 
 def of_mechanism(m: Mechanism, users: int) -> Bound | None:
-    """What the finite law of a mechanism allows; None where it cannot be tabulated.
-
-    ``m``: any; replace-one neighbours; ``users``: n, at least 2.
-    """
+    """What the finite law of a mechanism allows; None where it cannot be tabulated."""
     xs = m.inputs
     # Where others are taken, a sequence may only name the inputs that are hardest to hide.
     names_all = isinstance(xs, range) or type(m).require_input is Mechanism.require_input
@@ -154,8 +151,7 @@ def of_law(laws: Laws, users: int) -> Bound | None:
     and every pair has its blanket; where the kinds of pairs are too many the clones serve. From below, of the data sets on which
     all others hold one value, all are compared, or those that hide least.
 
-    ``laws``: the law of every input, or of inputs of whose laws every other input's is one, or a mixture; ``users``:
-    n, at least 2.
+    Other inputs' laws may be mixtures of these.
     """
     laws = _different(laws)
     return _binary(laws, users) or listed(laws, users)

@@ -27,8 +27,7 @@ def efmrtt19(epsilon0: Number, users: int, delta: Number) -> Enclosure:
 
     An upper bound, not tight. Source: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, theorem 7.
 
-    ``epsilon0``: local epsilon, ``0 < epsilon0 <= 1/2``, in nats; ``users``: n, at least 1000; ``delta``:
-    ``0 < delta <= 1/100``. Returns in nats; INTERVAL. Raises ValueError where a hypothesis fails.
+    For n of 1000 at least, and delta of 1/100 at most. In nats; INTERVAL. Raises ValueError where a hypothesis fails.
     """
     name = "Erlingsson et al. 2019"
     _require(name, "0 < epsilon0 <= 1/2", 0 < epsilon0 <= Fraction(1, 2), epsilon0=epsilon0)
@@ -48,8 +47,7 @@ def fmt21(epsilon0: Number, users: int, delta: Number) -> Enclosure:
     An upper bound, not tight: the clones from which it is derived are computed in `clones`.
     Source: Feldman, McMillan, Talwar 2021, theorem 3.1.
 
-    ``epsilon0``: local epsilon, ``0 < epsilon0 <= log(n / (16 log(2/delta)))``, in nats; ``users``: n, at least 1;
-    ``delta``: in (0, 1). Returns in nats; INTERVAL. Raises ValueError where a hypothesis fails.
+    For :math:`\varepsilon_0 \le \log(n / (16 \log(2/\delta)))`. In nats; INTERVAL. Raises ValueError where a hypothesis fails.
     """
     name = "Feldman, McMillan, Talwar 2021"
     _require(name, "0 < epsilon0", epsilon0 > 0, epsilon0=epsilon0)
@@ -76,9 +74,7 @@ def bbgn19_hoeffding(epsilon0: Number, users: int, epsilon: Number, k: int | Non
     tight. Source: Balle, Bell, Gascon, Nissim 2019, theorem 5.3 and section 5. Checked: for W in an interval of length b
     with mean -a, :math:`E(\sum_{i \le m} W_i)_+ \le \int_0^\infty e^{-2(ma+t)^2/(mb^2)} dt \le \frac{b^2}{4a} e^{-2ma^2/b^2}`.
 
-    ``epsilon0``: local epsilon, above 0, in nats; ``users``: n, at least 1; ``epsilon``: central epsilon, above 0, in
-    nats; ``k``: at least 2, for k-ary randomized response; None for any report. Returns a probability; INTERVAL.
-    Raises ValueError where a hypothesis fails.
+    `k` is None for any report. A probability; INTERVAL. Raises ValueError where a hypothesis fails.
     """
     name = "Balle et al. 2019, Hoeffding"
     _require_blanket(name, epsilon0, users, epsilon, k)
@@ -106,8 +102,7 @@ def bbgn19_bennett(epsilon0: Number, users: int, epsilon: Number, k: int | None 
     :math:`E W^2 \le c`, :math:`E e^{\lambda W} \le \exp(-\lambda a + \alpha(e^{\lambda b_+} - 1 - \lambda b_+))`, and at
     :math:`\lambda = \log(1+\beta)/b_+` the tail beyond t is :math:`e^{-m\alpha\phi(\beta)} e^{-\lambda t}`.
 
-    ``epsilon0``, ``users``, ``epsilon``, ``k``: as for `bbgn19_hoeffding`; also ``epsilon < epsilon0``, so that W can
-    be positive. Returns a probability; INTERVAL. Raises ValueError where a hypothesis fails.
+    For ``epsilon < epsilon0``, so that W can be positive. Else as `bbgn19_hoeffding`.
     """
     name = "Balle et al. 2019, Bennett"
     _require_blanket(name, epsilon0, users, epsilon, k)
@@ -135,8 +130,7 @@ def bbgn19_gamma(k: int, users: int, epsilon: Number, delta: Number) -> Enclosur
 
     suffices for (epsilon, delta). Not tight. Source: Balle, Bell, Gascon, Nissim 2019, theorem 3.1.
 
-    ``k``, ``users``: at least 2; ``epsilon``: central epsilon, ``0 < epsilon <= 1``, in nats; ``delta``: in (0, 1).
-    Returns from 0 to what suffices; INTERVAL. Raises ValueError where a hypothesis fails, or that gamma exceeds 1.
+    INTERVAL. Raises ValueError where a hypothesis fails, or that gamma exceeds 1.
     """
     name = "Balle et al. 2019, theorem 3.1"
     _require(name, "k >= 2 and n >= 2", k >= 2 and users >= 2, k=k, users=users)
@@ -157,8 +151,7 @@ def stronger_clone_conjecture(epsilon0: Number, users: int, epsilon: Number) -> 
     Talwar 2022, theorems 3.1 and 3.2, whose proof for general randomizers has an erratum. It is a theorem for binary
     randomized response, whose two answers do not overlap; published tables use it for others as well.
 
-    ``epsilon0``: local epsilon, above 0, in nats; ``users``: n, at least 1; ``epsilon``: central epsilon, at least 0,
-    in nats. Returns a probability; FLOAT, so that no verdict rests on it.
+    A probability; FLOAT, so that no verdict rests on it.
     """
     require_epsilon(epsilon)
     _require(

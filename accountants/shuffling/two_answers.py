@@ -36,8 +36,7 @@ _ACCURATE = 80
 def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tolerance: float) -> flint.arb:
     """The divergence of `blanket` for a gain above 0 and one below.
 
-    ``high``, ``low``: gain and density of either answer; ``silence``: probability that another user does not answer;
-    exactly 0 where they all do; ``users``: n, at least 2; ``tolerance``: relative width to aim at.
+    The silence is exactly 0 where all others answer.
     """
     walk = _Walk(high, low)
     if silence == 0:
