@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ldpaudit.accountants.aggregation.bits import Bits
+from ldpaudit.accountants.aggregation.envelope import Bits
 from ldpaudit.accountants.composition.product import exact_reports, product_profile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling import bloom

@@ -12,10 +12,10 @@ from functools import singledispatch
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.profiles import Bracket, ConstantDelta, LargestProfile
+from ldpaudit.accountants.sampling.discovery import ThinnedRound
 from ldpaudit.accountants.sampling.noisy_holders import SharedWord, holders
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
-from ldpaudit.accountants.sampling.thinned import ThinnedRound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.core.number import brief
@@ -130,7 +130,7 @@ def with_dropouts(m: TrieRounds, rate: Number, neighbours: Neighbours = ADD_REMO
     .. math:: \delta(\varepsilon) \le L \sum_{m'} \binom{m}{m'} (1-r)^{m'} r^{m-m'} \delta_{m'}(\varepsilon / L)
 
     by joint convexity and basic composition, and at least what the user's own prefix costs in one round. Source:
-    `accountants/sampling/thinned.py`.
+    `accountants/sampling/discovery.py`.
 
     ``m``: without losses; ``rate``: r, in [0, 1); ``neighbours``: add-remove; of noisy and of exact votes replace-one
     too. Returns in nats. INTERVAL. Raises Unsupported for the trie alone, of users who hold several words, or who are

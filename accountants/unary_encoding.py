@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ldpaudit.accountants.aggregation.bits import Bits, Move, coin
+from ldpaudit.accountants.aggregation.envelope import Bits, Move, coin
 from ldpaudit.accountants.composition.product import product_profile
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile

@@ -17,9 +17,8 @@ from functools import reduce
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.bits import coin
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
-from ldpaudit.accountants.aggregation.envelope import Others
+from ldpaudit.accountants.aggregation.envelope import Others, coin
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.enclosure import Enclosure, Rigour, round_up

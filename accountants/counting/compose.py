@@ -20,8 +20,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.counting.counter import ShownCells
-from ldpaudit.accountants.counting.totals import Remainder
+from ldpaudit.accountants.counting.counter import Remainder, ShownCells
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.rationals import log

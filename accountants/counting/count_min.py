@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
-from ldpaudit.accountants.counting.counter import CounterTotal, NoisyCounter, dominating, shown
-from ldpaudit.accountants.counting.totals import Remainder
+from ldpaudit.accountants.counting.counter import CounterTotal, NoisyCounter, Remainder, dominating, shown
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.core.working_precision import working_precision

@@ -9,7 +9,7 @@ One round, one user more:
 .. math:: D \le \delta(\varepsilon) \le D + q B, \qquad D = \max_w\; g'(w) - e^\varepsilon g(w)
 
 with D from `thresholded`, exact, and B what other prefixes reveal, from `other_prefixes`; B is 0 for Poisson sampling, whose
-votes are independent. One user less: :math:`P \le e^r P' + b` with r of about :math:`\ln\frac{1}{1-q}`, see `removal`, so
+votes are independent. One user less: :math:`P \le e^r P' + b` with r of about :math:`\ln\frac{1}{1-q}`, see `other_prefixes`, so
 that delta is at most b from r on, and it is convex in :math:`e^\varepsilon` before. One user replaced: remove, then add,
 
 .. math:: \delta_{replace}(\varepsilon) \le \delta_{add}(\varepsilon - r) + e^{\varepsilon - r} b
@@ -28,16 +28,16 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.numerics.search import crossing, near_crossing
-from ldpaudit.accountants.sampling.other_prefixes import verge_leak
+from ldpaudit.accountants.sampling.other_prefixes import removal_bound, verge_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import LARGEST_BATCH, OtherPrefixes, worst_other_prefixes
-from ldpaudit.accountants.sampling.prefix_inverse import growth_at, prefix_inverse
-from ldpaudit.accountants.sampling.removal import removal_bound
 from ldpaudit.accountants.sampling.rounds import Curve, rounds_event, rounds_high, rounds_low
 from ldpaudit.accountants.sampling.thresholded import (
     FixedBatch,
     PoissonBatch,
     Sampling,
     exp_ball,
+    growth_at,
+    prefix_inverse,
     removed_prefix,
     single_prefix,
     worst_holders,

@@ -19,19 +19,24 @@ the rest of the others' messages is given away: the *blanket*); and b = e**-epsi
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball, between
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import positive_part
-from ldpaudit.accountants.numerics.rationals import fraction
+from ldpaudit.accountants.numerics.rationals import fraction, rational
+from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.shuffling.two_answers import two_answers
+from ldpaudit.core.working_precision import working_precision
 
 Cell: TypeAlias = tuple[Probability, Probability, Probability]
 """(R1(y), R2(y), b(y)), summed over messages y of equal ratios R1/b and R2/b."""
@@ -39,6 +44,13 @@ Cell: TypeAlias = tuple[Probability, Probability, Probability]
 Cells: TypeAlias = dict[tuple[flint.fmpq, flint.fmpq], tuple[flint.fmpq, flint.fmpq, flint.fmpq]]
 """By the ratios of user 1's two laws to another user's, the probabilities of all messages of these ratios."""
 
+FloatEstimate: TypeAlias = Callable[[float], float]
+"""Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not suffice."""
+
+_ESTIMATE_BITS = 128
+"""Precision at which differences of probabilities are taken before they become floats: equal ones cancel to 53 bits and more."""
+_NO_SILENCE = 1e-12
+"""Below this the probability that another user sends nothing is rounding; it moves delta by n times as much at most."""
 PRECISION = 160
 """Bits, and two more for each bit of n: powers to the n lose one."""
 
@@ -110,17 +122,21 @@ class Blanket:
         return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0))
 
 
-def grown(cells: Cells, symbols: Iterable[tuple[flint.fmpq, flint.fmpq, flint.fmpq]]) -> Cells:
-    """Messages with one symbol more, independent of the rest, of these probabilities; the other user's are above 0."""
+@lru_cache(maxsize=4096)
+def product_cells(parts: tuple[Blanket, ...], most: int) -> Cells:
+    """Messages of independent parts, whose laws are rational and the other user's above 0; none of more than `most` kinds."""
+    if not parts:
+        one = flint.fmpq(1)
+        return {(one, one): (one, one, one)}
     found: Cells = {}
     nothing = (flint.fmpq(0),) * 3
-    symbols = tuple(symbols)
-    for (ratio1, ratio2), (r1, r2, b) in cells.items():
+    symbols = [tuple(map(rational, cell)) for cell in parts[-1].cells]  # type: ignore[arg-type]
+    for (ratio1, ratio2), (r1, r2, b) in product_cells(parts[:-1], most).items():
         for p1, p2, p in symbols:
             key = ratio1 * p1 / p, ratio2 * p2 / p
             a1, a2, c = found.get(key, nothing)
             found[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * p
-    return found
+    return found if len(found) <= most else {}
 
 
 def precision(users: int) -> int:
@@ -142,3 +158,48 @@ def _among(hidden: list[tuple[flint.arb, flint.arb]], silence: Probability, user
     # No gain is known to be above 0: two inputs have one law, and epsilon is 0. Hidden or not, all gains together are no less.
     alone = sum((gain.max(flint.arb(0)).upper() for gain, _ in hidden), flint.arb(0))
     return between(0, alone.min(found.abs_upper()) if found.is_finite() else alone)
+
+
+def float_estimate(blanket: Blanket, users: int) -> FloatEstimate:
+    """Of `Blanket.delta`, for two users at least; it guides the search only, and no result rests on it."""
+    with working_precision(_ESTIMATE_BITS):
+        cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in blanket.cells]
+        rows = [(float(r1 - r2), float(r2), float(b)) for r1, r2, b in cells]
+        logs = np.array([float(b.log()) for _, _, b in cells if not b == 0])
+    differences, seconds, shares = np.array(rows).T
+    hidden = shares > 0
+    if hidden.sum() < len(logs):
+        return lambda epsilon: math.inf  # a density is below every float
+    silence = max(0.0, 1 - float(shares.sum()))
+    if silence > _NO_SILENCE:
+        logs = np.append(logs, math.log(silence))
+
+    def estimated(epsilon: float) -> float:
+        gains = differences - math.expm1(epsilon) * seconds
+        seen = float(gains[~hidden].clip(0).sum())
+        values = gains[hidden] / shares[hidden]
+        values = np.append(values, 0.0) if len(logs) > len(values) else values
+        return float(np.logaddexp(math.log(seen) if seen else -math.inf, _log_among(values, logs, users)))
+
+    def at(epsilon: float) -> float:
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                return estimated(epsilon)
+        except (ArithmeticError, ValueError):  # of numpy, and of math
+            return math.inf
+
+    return at
+
+
+def _log_among(values: np.ndarray, logs: np.ndarray, users: int) -> float:
+    if values.max() <= 0:
+        return -math.inf
+    if values.min() >= 0:
+        return math.log(float(values @ np.exp(logs)))
+    unit = float(np.abs(values).max())
+    return Tilt(values / unit, logs, users).level() + math.log(unit / users)
+
+
+def largest(estimates: Sequence[FloatEstimate]) -> FloatEstimate:
+    """Of the largest of several deltas."""
+    return lambda epsilon: max(each(epsilon) for each in estimates)

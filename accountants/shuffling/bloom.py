@@ -13,20 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-import flint
-
-from ldpaudit.accountants.numerics.rationals import rational
-from ldpaudit.accountants.shuffling.blanket import Blanket, Cells, grown
+from ldpaudit.accountants.numerics.rationals import fraction
+from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
 from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 
 BitLaw: TypeAlias = Sequence[Fraction]
 """Probability of each symbol that a bit may show."""
-Group: TypeAlias = tuple[int, tuple[int, int, int]]
-"""A number of bits, and whether user 1's first value, their second value, and the other users' value set them."""
+Kind: TypeAlias = tuple[int, int, int]
+"""Whether user 1's first value, their second value, and the other users' value set a bit."""
+_ONLY_FIRST, _ONLY_SECOND, _BOTH = (1, 0, 0), (0, 1, 0), (1, 1, 0)
 
 MOST_CELLS = 300
 """Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
@@ -34,60 +32,46 @@ MOST_SIZES = 100
 """Sizes of two signatures and their overlap, each of which is evaluated; 5 hashes of 10 bits or more have 85."""
 
 
-def blanket(groups: Sequence[Group], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
-    """User 1's message among the other users', or None where there are more than 300 kinds of messages.
+def blanket(bits: Sequence[Kind], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
+    """User 1's message among the other users', of whose law this share is known; None of more than 300 kinds of messages.
 
-    ``share`` is the part of the other users' law that is known.
+    Of the bits that anybody sets; the laws are of an unset bit, and of a set one.
     """
-    cells = _start(share)
-    for count, kind in groups:
-        for _ in range(count):
-            cells = cells and _grown(cells, kind, laws)
-    return Blanket.of_cells(cells) if cells else None
+    cells = product_cells(tuple(_bit(kind, laws) for kind in bits), MOST_CELLS)
+    return Blanket.of((fraction(r1), fraction(r2), share * fraction(b)) for r1, r2, b in cells.values()) if cells else None
 
 
-def _start(share: Fraction) -> Cells | None:
-    one = flint.fmpq(1)
-    return {(one, one): (one, one, rational(share))}
+def _bit(kind: Kind, laws: tuple[BitLaw, BitLaw]) -> Blanket:
+    return Blanket.of(zip(*(laws[held] for held in kind), strict=True))
 
 
-def _grown(cells: Cells, kind: tuple[int, int, int], laws: tuple[BitLaw, BitLaw]) -> Cells | None:
-    """One bit more; None where there are more than 300 kinds of messages."""
-    first, second, other = kind
-    symbols = zip(*(map(rational, laws[held]) for held in (first, second, other)), strict=True)
-    found = grown(cells, symbols)
-    return found if len(found) <= MOST_CELLS else None
+def _share(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Fraction:
+    """What of any value's law is part of that of no value."""
+    return min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
-    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages."""
-    share = min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes
+    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages.
 
-    @cache
-    def cells(first: int, second: int, both: int) -> Cells | None:
-        """With so many bits that only one of two signatures sets, or both."""
-        if not first + second + both:
-            return _start(share)
-        if both:
-            before, kind = cells(first, second, both - 1), (1, 1, 0)
-        elif second:
-            before, kind = cells(first, second - 1, 0), (0, 1, 0)
-        else:
-            before, kind = cells(first - 1, 0, 0), (1, 0, 0)
-        return before and _grown(before, kind, laws)
+    ``hashes``: the most bits that a value sets, at least 1.
+    """
+    share = _share(hashes, laws)
+
+    def sized(first: int, second: int, both: int) -> Blanket | None:
+        return blanket([_ONLY_FIRST] * first + [_ONLY_SECOND] * second + [_BOTH] * both, laws, share)
 
     sizes = range(1, hashes + 1)
     # Two signatures of one size without a common bit have the most kinds of messages: where these are too many, it is soon known.
-    if not all(cells(size, size, 0) for size in sizes if 2 * size <= bits):
+    if not all(sized(size, size, 0) for size in sizes if 2 * size <= bits):
         return None
     overlaps = ((s1, s2, both) for s1 in sizes for s2 in sizes for both in range(min(s1, s2) + 1))
     found: list[Blanket] = []
     for s1, s2, both in overlaps:
         if s1 + s2 - both <= bits and (s1, s2) != (both, both):
-            each = cells(s1 - both, s2 - both, both)
+            each = sized(s1 - both, s2 - both, both)
             if each is None or len(found) == MOST_SIZES:
                 return None
-            found.append(Blanket.of_cells(each))
+            found.append(each)
     return tuple(found)
 
 
@@ -105,15 +89,15 @@ def replaced(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Replacement | None:
     for i, j in product(range(hashes + 1), repeat=2):
         if i + j > hashes:
             continue
-        alone = (hashes - i, (1, 0, 0)), (hashes - j, (0, 1, 0)), (hashes - i - j, (0, 0, 1))
-        found = blanket([*alone, (i, (1, 0, 1)), (j, (0, 1, 1))], laws)
+        alone = [_ONLY_FIRST] * (hashes - i) + [_ONLY_SECOND] * (hashes - j) + [(0, 0, 1)] * (hashes - i - j)
+        found = blanket([*alone, *[(1, 0, 1)] * i, *[(0, 1, 1)] * j], laws)
         if found is None:
             return None
         types.append(found)
-    return replacement(types, min(one / zero for zero, one in zip(*laws, strict=True)) ** hashes)
+    return replacement(types, _share(hashes, laws))
 
 
 def others_alike(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Blanket | None:
     """User 1 sets the first or the second set of bits, and all other users set the third."""
-    anybody = sorted(set.union(*sets))
-    return blanket([(1, (int(i in sets[0]), int(i in sets[1]), int(i in sets[2]))) for i in anybody], laws)
+    first, second, third = sets
+    return blanket([(int(i in first), int(i in second), int(i in third)) for i in sorted(first | second | third)], laws)

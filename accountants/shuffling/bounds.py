@@ -8,12 +8,13 @@ that function gets what its finite law alone allows (`randomizers.of_law`).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import flint
 
@@ -23,9 +24,8 @@ from ldpaudit.accountants.numerics.certified_search import ROUGH, log_of
 from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
 from ldpaudit.accountants.shuffling.binary_data_set import TiltedResponse
-from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, FloatEstimate, float_estimate, largest, precision
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.estimate import FloatEstimate, float_estimate, largest
 from ldpaudit.accountants.shuffling.few_users import FewUsers
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
@@ -60,51 +60,52 @@ class Attained:
     event: str = ""  # the views that tell them apart
 
 
-class Bound(Protocol):
+class Bound(ABC):
     """What bounds one shuffled plan."""
 
-    @property
-    def users(self) -> int:
-        """How many there are."""
+    users: int  # n, at least 2
+    finest: float = 0.0  # the least tolerance that it is of use to ask for
 
     @property
-    def finest(self) -> float:
-        """The least tolerance that it is of use to ask for."""
-
-    @property
+    @abstractmethod
     def sources(self) -> tuple[str, str]:
         """Where the upper bound and the lower bound come from."""
 
     @property
     def quick(self) -> Bound:
         """One for curves that are composed, of many points: wider by less than they are, or the same."""
+        return self
 
+    @abstractmethod
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Upper bound of delta: a ball around what the theorem says, whose upper end is the bound."""
 
     def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Lower bound of delta, quickly: a ball, whose lower end is the bound."""
+        return self.attained(epsilon, tolerance).value
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """The best lower bound."""
+        return Attained(flint.arb(0))
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """Float estimates of the lower and of the upper bound, where known; they guide the search only."""
+        return None, None
 
     def exchangeable(self, epsilon: float) -> Value | None:
         """Delta of a data set that looks the same with the two inputs exchanged, or nearly: a good one at about this epsilon.
 
         A ball around that in either direction.
         """
+        return None
 
 
 @dataclass(frozen=True)
-class CloneBound:
+class CloneBound(Bound):
     """Any epsilon0-LDP plan."""
 
     clones: Clones  # the dominating pair
     users: int  # n, at least 2
-    finest: float = 0.0
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -115,11 +116,6 @@ class CloneBound:
             _UNKNOWN,
         )
 
-    @property
-    def quick(self) -> CloneBound:
-        """See `Bound`."""
-        return self
-
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
         found = self.clones.delta(epsilon, self.users, tolerance)
@@ -128,14 +124,6 @@ class CloneBound:
         with working_precision(precision(self.users)):
             less = self._any_map.delta(ball(epsilon).exp(), self.users)
         return less if less <= found else found
-
-    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Bound`."""
-        return self.attained(epsilon, tolerance).value
-
-    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
-        """See `Bound`."""
-        return Attained(flint.arb(0))
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`."""
@@ -152,9 +140,6 @@ class CloneBound:
         """About the logarithm of the upper bound, in floats; -inf where it is not estimated."""
         above = self.estimates()[1]
         return -math.inf if above is None else above(float(epsilon))
-
-    def exchangeable(self, epsilon: float) -> None:
-        """See `Bound`: none is known."""
 
     @cached
     def _any_map(self) -> Replacement:
@@ -176,7 +161,7 @@ class OthersAlike:
 
 
 @dataclass(frozen=True)
-class BlanketBound:
+class BlanketBound(Bound):
     """A mechanism whose laws are known."""
 
     # the upper bound is the largest of them: one for every pair of inputs, up to symmetry
@@ -256,10 +241,6 @@ class BlanketBound:
                 found = found.max(value.intersection(blanket.delta(e, self.users, fine)) if wide else value)
             return found
 
-    def low(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """See `Bound`."""
-        return self.attained(epsilon, tolerance).value
-
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
         if not self.data_sets:
@@ -328,24 +309,18 @@ class BlanketBound:
 
 
 @dataclass(frozen=True, slots=True)
-class BinaryBound:
+class BinaryBound(Bound):
     """Binary randomized response: the worst data set itself."""
 
     p: Fraction  # probability of the truth, 1/2 < p < 1
     users: int  # n, at least 2
     values: tuple[Any, Any] = (0, 1)  # two values, one a side; all others have the law of one of them
     first_view: str = "0"  # the view that the first value makes the likelier one
-    finest: float = 0.0
 
     @property
     def sources(self) -> tuple[str, str]:
         """See `Bound`."""
         return "every number of ones among the others, by branch and bound", "the worst number found"
-
-    @property
-    def quick(self) -> BinaryBound:
-        """See `Bound`."""
-        return self
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
@@ -356,10 +331,6 @@ class BinaryBound:
         """See `Bound`."""
         with working_precision(_bits(self.p, epsilon, self.users)):
             return attained(self.p, ball(epsilon).exp(), self.users)
-
-    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
-        """See `Bound`."""
-        return None, None
 
     def exchangeable(self, epsilon: float) -> Value:
         """See `Bound`: half of the others hold each value, or one more holds one of them."""

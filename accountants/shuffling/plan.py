@@ -5,7 +5,7 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`), or its replacement (`replaced`);
 - a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
-- a guarantee with a delta: the clones, and what rare failures cost (`rare_failures`);
+- a guarantee with a delta: the clones, and what rare failures cost (`clones.RareFailures`);
 - any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a
   repetition is one randomizer, whose epsilon0 is that of the whole and whose view is everything that one user sends; the
   shuffler does not separate it;
@@ -40,8 +40,7 @@ from ldpaudit.accountants.pld.gaussian_dp import gdp
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
-from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones
-from ldpaudit.accountants.shuffling.rare_failures import RareFailures
+from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
 from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
@@ -74,8 +73,8 @@ def profile(
 
     Under add-remove, where an absent user sends nothing, delta is 1 at every epsilon. ``known`` makes the bound that a mechanism
     has, or None where it has none: then the clones serve. In nats. EXACT for binary randomized response where its two ends are
-    within 1e-9; else INTERVAL. With one user, and where reports name their users, the unshuffled plan's. Raises Unsupported for another
-    relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
+    within 1e-9; else INTERVAL. With one user, and where reports name their users, the unshuffled plan's. Raises Unsupported for
+    another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
     """
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs a mechanism for one user, run once")

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.largest_positive_part import Law
-from ldpaudit.accountants.numerics.rationals import rational
-from ldpaudit.accountants.shuffling.blanket import Blanket, Cells, grown
+from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, CloneBound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
 
@@ -68,7 +67,7 @@ class ProductType:
 
     @cached
     def _exact(self) -> Blanket:
-        found = Blanket.of_cells(_cells(self.runs))
+        found = Blanket.of_cells(product_cells(self.runs, _MOST_KINDS))
         return found.drawn(self.rate) if self.rate < 1 else found
 
 
@@ -120,7 +119,7 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     )
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
-        if cells := _cells(tuple(run.blanket for run in runs)):
+        if cells := product_cells(tuple(run.blanket for run in runs), _MOST_KINDS):
             yield OthersAlike(Blanket.of_cells(cells), (first, second), tuple(run.other for run in runs))
 
 
@@ -143,14 +142,3 @@ def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
     keys = np.round(np.log(np.maximum((u, v), 1e-300)) / _EQUAL)
     _, at, which = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
     return u[at], v[at], np.asarray(np.bincount(which.ravel(), p), dtype=np.float64)
-
-
-@lru_cache(maxsize=4096)
-def _cells(runs: Part) -> Cells:
-    """The laws of a bundle, exactly; none where they have too many kinds of bundles."""
-    if not runs:
-        one = flint.fmpq(1)
-        return {(one, one): (one, one, one)}
-    r1, r2, b = zip(*runs[-1].cells, strict=True)
-    found = grown(_cells(runs[:-1]), zip(*(map(rational, law) for law in (r1, r2, b)), strict=True))
-    return found if len(found) <= _MOST_KINDS else {}

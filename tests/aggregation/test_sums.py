@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
-from ldpaudit.accountants.aggregation.bits import CountLaw, coin
-from ldpaudit.accountants.aggregation.envelope import Others, envelope
+from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, envelope
 from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision

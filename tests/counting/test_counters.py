@@ -16,8 +16,15 @@ from ldpaudit import account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.count_min import largest, replaced
-from ldpaudit.accountants.counting.counter import AnyCounter, CounterTotal, NoisyCounter, cells, dominating, shown
-from ldpaudit.accountants.counting.totals import Remainder
+from ldpaudit.accountants.counting.counter import (
+    AnyCounter,
+    CounterTotal,
+    NoisyCounter,
+    Remainder,
+    cells,
+    dominating,
+    shown,
+)
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.pld import lattice

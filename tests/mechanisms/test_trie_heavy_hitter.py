@@ -20,7 +20,7 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     claimed_epsilon,
     printed,
 )
-from ldpaudit.accountants.sampling.thinned import thinned_release
+from ldpaudit.accountants.sampling.discovery import discovery_rate
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
@@ -309,7 +309,7 @@ def test_lost_users_vote_for_nothing_and_are_lost_whatever_they_hold() -> None:
     m, rng = TrieHeavyHitter(users=8, batch=4, threshold=2, levels=1), np.random.default_rng(4)
     data = ["a"] * 5 + ["b"] * 3
     found = Counter("a" in m.run_with_dropouts(data, Fraction(2, 5), rng) for _ in range(4_000))
-    expected = thinned_release(8, 5, 4, 2, Fraction(3, 5)).low
+    expected = discovery_rate(8, 5, 4, 2, share=Fraction(3, 5)).low
     assert stats.binomtest(found[True], found.total(), expected).pvalue > 1e-6
     assert m.run_with_dropouts(data, 0, np.random.default_rng(1)) == m.run(data, np.random.default_rng(1))
     with pytest.raises(ValueError, match="0 <= rate < 1, got rate=1"):

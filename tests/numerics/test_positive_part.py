@@ -22,9 +22,8 @@ from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.binary import worst
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 from ldpaudit.accountants.shuffling.binary_sieve import survivors
-from ldpaudit.accountants.shuffling.blanket import precision
+from ldpaudit.accountants.shuffling.blanket import float_estimate, precision
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
-from ldpaudit.accountants.shuffling.estimate import float_estimate
 from ldpaudit.accountants.shuffling.two_answers import _Walk, two_answers
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism

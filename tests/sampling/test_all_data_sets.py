@@ -10,7 +10,7 @@ import flint
 import pytest
 
 from ldpaudit.accountants.pld.finite import log_fraction
-from ldpaudit.accountants.sampling.removal import removal_bound
+from ldpaudit.accountants.sampling.other_prefixes import removal_bound
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import round_up

@@ -16,15 +16,14 @@ import pytest
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_tail
-from ldpaudit.accountants.sampling.chords import Grid
 from ldpaudit.accountants.sampling.largest_slope import largest_slope
-from ldpaudit.accountants.sampling.prefix_inverse import prefix_inverse
-from ldpaudit.accountants.sampling.rounds import Curve
+from ldpaudit.accountants.sampling.rounds import Curve, Grid
 from ldpaudit.accountants.sampling.thresholded import (
     FixedBatch,
     PoissonBatch,
     Sampling,
     exp_ball,
+    prefix_inverse,
     removed_prefix,
     worst_holders,
 )

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ldpaudit import account
+from ldpaudit.accountants.sampling.discovery import ThinnedRound, discovery_rate
 from ldpaudit.accountants.sampling.theorems import triehh_delta, triehh_epsilon
-from ldpaudit.accountants.sampling.thinned import ThinnedRound, thinned_release
 from ldpaudit.accountants.sampling.thresholded import FixedBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.trie_heavy_hitter import with_dropouts
@@ -29,7 +29,7 @@ from tests.mechanisms.test_trie_heavy_hitter import alike, excess
     [(1500, Fraction(1), 0.9458), (1500, Fraction(4, 5), 0.7754), (2000, Fraction(1, 2), 0.548974), (1000, 1, 0.549307)],
 )
 def test_a_prefix_is_released_as_often_as_the_specification_says(holders: int, share: Fraction, chance: float) -> None:
-    found = thinned_release(10**4, holders, 100, 10, share)
+    found = discovery_rate(10**4, holders, 100, 10, share=share)
     assert found.relative_width < 1e-9
     assert found.high == pytest.approx(chance, abs=5e-5 if chance in (0.9458, 0.7754) else 5e-7)
 
@@ -86,7 +86,7 @@ def test_half_of_the_users_who_answer_make_the_theorem_s_epsilon_twice_as_large(
 
 def test_a_share_outside_its_domain_is_named() -> None:
     with pytest.raises(ValueError, match="0 < share <= 1 is needed, got share=0"):
-        thinned_release(10, 5, 4, 2, 0)
+        discovery_rate(10, 5, 4, 2, share=0)
 
 
 def lossy(m: TrieRounds, x: Any, lost: Fraction) -> dict[Any, Fraction]:
