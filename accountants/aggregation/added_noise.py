@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -109,9 +109,13 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     most = len(noise.values)  # a longer shift leaves no integer in both lists, either
     pairs = [Pair.of(*aligned(noise, noise.shifted(max(-most, min(k, most))))) for k in shifts]
     orders = [pairs] if same else [pairs, [pair.reversed for pair in pairs]]
+    groups = math.isqrt(_PRODUCTS)  # two integers each, of a pair that dominates
     below, above = (
         tuple(TwoCoordinates(*(reduce(join, half, NOTHING) for half in (order[::2], order[1::2]))) for order in orders)
-        for join in (_multiplied, _spread)
+        for join in (
+            partial(_together, grouped=lambda pair: pair.coarse(groups)),
+            partial(_together, grouped=lambda pair: pair.spread(groups // 2)),
+        )
     )
     return (EvenNoise if same else AddedNoise)(below, above, pure, source)
 
@@ -146,17 +150,8 @@ def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:
     return widened(first), widened(second)
 
 
-def _multiplied(first: Pair, second: Pair) -> Pair:
-    """Two counts together, or less than they tell where they are too many."""
-    if len(first.p) * len(second.p) <= _PRODUCTS:
-        return first.product(second)
-    groups = math.isqrt(_PRODUCTS)
-    return first.coarse(groups).product(second.coarse(groups))
-
-
-def _spread(first: Pair, second: Pair) -> Pair:
-    """Two counts together, or more than they tell where they are too many."""
-    if len(first.p) * len(second.p) <= _PRODUCTS:
-        return first.product(second)
-    groups = math.isqrt(_PRODUCTS) // 2  # of two integers each
-    return first.spread(groups).product(second.spread(groups))
+def _together(first: Pair, second: Pair, grouped: Callable[[Pair], Pair]) -> Pair:
+    """Two counts together; of groups of their integers where these are too many."""
+    if len(first.p) * len(second.p) > _PRODUCTS:
+        first, second = grouped(first), grouped(second)
+    return first.product(second)

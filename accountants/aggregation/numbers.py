@@ -7,12 +7,12 @@ is log-concave.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from typing import TypeAlias
 
 import flint
 
@@ -41,26 +41,15 @@ _FARTHEST = 96
 """Doublings of a threshold, beyond which a tail is nothing."""
 
 
-class NoisyNumber(ABC):
-    """A report that is a number plus noise of a log-concave law."""
-
-    @abstractmethod
-    def summed(self, plan: Aggregate, changed: int, listed: Callable[[Mechanism], Masses]) -> PrivacyProfile:
-        """Profile of the plan's sum in one round, where this many users each change their number by the most that inputs allow.
-
-        ``listed``: the law of noise on integers.
-        """
-
-
 @dataclass(frozen=True)
-class NoisyInteger(NoisyNumber):
+class NoisyInteger:
     """An integer from 0 to `bound` plus discrete Laplace noise."""
 
     bound: int
     alpha: Fraction
 
     def summed(self, plan: Aggregate, changed: int, listed: Callable[[Mechanism], Masses]) -> PrivacyProfile:
-        """Of a sum of listed masses, with the noise of aggregators."""
+        """Profile of the sum, with the noise of aggregators, where this many users change their number by the most."""
         change = (self.bound * changed,)
         law = reduce(Masses.plus, map(listed, plan.noise), Masses.discrete_laplace_sum(plan.users, self.alpha))
         alone = [account(each).epsilon(0) for each in (DiscreteLaplace(self.alpha, change), *changing(plan.noise, change))]
@@ -72,21 +61,23 @@ class NoisyInteger(NoisyNumber):
 
 
 @dataclass(frozen=True)
-class NoisyReal(NoisyNumber):
+class NoisyReal:
     """A number of an interval plus Laplace noise."""
 
     width: Fraction  # of the interval
     scale: Fraction
 
     def summed(self, plan: Aggregate, changed: int, listed: Callable[[Mechanism], Masses]) -> PrivacyProfile:
-        """Raises Unsupported where aggregators add noise, which is on integers."""
+        """The same. Raises Unsupported where aggregators add noise, which is on integers."""
         if plan.noise:
-            raise Unsupported(
-                plan, "noise of aggregators is accounted for on integers, and these reports are real numbers"
-            )
+            raise Unsupported(plan, "noise of aggregators is accounted for on integers, and these reports are real numbers")
         shift = self.width * changed / self.scale
         source = f"the Laplace noises of {plan.users} numbers, at {float(shift):g} scales"
         return LaplaceSum(plan.users, shift, Enclosure.of(shift, source=source), source)
+
+
+NoisyNumber: TypeAlias = NoisyInteger | NoisyReal
+"""A report that is a number plus noise of a log-concave law."""
 
 
 def changing(noise: Iterable[Mechanism], change: tuple[int, ...]) -> Iterator[Mechanism]:

@@ -141,16 +141,6 @@ class BitsProfile(SummedLosses):
     added: tuple[Masses, ...] = ()  # laws of the aggregators' noise
     _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
 
-    @property
-    def users(self) -> int:
-        """How many reports are summed."""
-        return self.plan.users
-
-    @property
-    def noise(self) -> tuple[Mechanism, ...]:
-        """Of aggregators."""
-        return self.plan.noise
-
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the envelope of every coordinate allows."""
         alone = self.local.delta(require_epsilon(epsilon))
@@ -163,7 +153,7 @@ class BitsProfile(SummedLosses):
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
         top = self.local.epsilon(0)
         if require_delta(delta) == 0:
-            if self.noise:
+            if self.plan.noise:
                 return self._enclosure(self.epsilon(TINY).low, top.high, math.inf)
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
@@ -188,7 +178,7 @@ class BitsProfile(SummedLosses):
         value, (move, first, second) = max((self._coordinates(*each).low(x), each) for each in self._tried())
         if not value > 0:
             return None
-        own, rest = self.bits.values[move], self.users - 1 - first - second
+        own, rest = self.bits.values[move], self.plan.users - 1 - first - second
         others = Counter({own[0]: first}) + Counter({own[1]: second}) + Counter({self.bits.other: rest})
         pair = [DataSet.of(others + Counter([x] if x is not None else [])) for x in own]
         return Witness(self.plan, (pair[0], pair[1]), EVENT_OF_ABSENCE if None in own else EVENT, epsilon)
@@ -198,7 +188,7 @@ class BitsProfile(SummedLosses):
         """Whether every data set is looked at."""
         bits = self.bits
         one_hot = bits.spare is not None and max(map(max, bits.possible)) == 1
-        return one_hot and self.users - 1 <= _FEW and bits.attained == bits.possible
+        return one_hot and self.plan.users - 1 <= _FEW and bits.attained == bits.possible
 
     def _high(self, x: float) -> float:
         """Upper bound of delta at ``log x``, over all data sets and all moves that are possible."""
@@ -219,7 +209,7 @@ class BitsProfile(SummedLosses):
 
     @cached
     def _others(self) -> Others:
-        return Others(self.users - 1, self.bits.one, self.bits.zero, self.added)
+        return Others(self.plan.users - 1, self.bits.one, self.bits.zero, self.added)
 
     @cached
     def _envelope(self) -> Envelope:
@@ -234,7 +224,7 @@ class BitsProfile(SummedLosses):
 
     def _tried(self) -> Iterator[tuple[Move, int, int]]:
         """Each move, and how many others hold what user 1 holds first, and then: all of few users; else corners, the envelope's."""
-        n = self.users - 1
+        n = self.plan.users - 1
         best = () if n <= _FEW else self._envelope.best[:_CANDIDATES]
         counts = range(n + 1) if n <= _FEW else dict.fromkeys((n, 0, *best, *(n - m for m in best)))
         for a, b in self.bits.attained:
@@ -253,8 +243,8 @@ class BitsProfile(SummedLosses):
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         above = "every data set" if self._is_small else "the envelope of all data sets, coordinate by coordinate"
-        noise = f" and {' and '.join(map(str, self.noise))}" if self.noise else ""
-        source = f"the sum of {self.users} reports{noise}; above: {above}; below: the worst data set found"
+        noise = f" and {' and '.join(map(str, self.plan.noise))}" if self.plan.noise else ""
+        source = f"the sum of {self.plan.users} reports{noise}; above: {above}; below: the worst data set found"
         return Enclosure.met(low, high, Rigour.INTERVAL, source).clamp(0.0, most)
 
     @property

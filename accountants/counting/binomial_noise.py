@@ -38,16 +38,13 @@ _SHORT = 256
 """Shifts up to this, or an eighth of a standard deviation, are summed term by term, because the difference of two tails
 cancels; with 64 an epsilon of a shift by 200 at n = 1e6 takes twice as long."""
 _CANDIDATES = 8
-"""Events that may be evaluated where this precision does not decide which is best; with more of them, precision is
-raised. With 2 or 32 queries at n = 1e4 to 1e9 have the same width and time."""
+"""Events that may be evaluated where this precision does not decide which is best; with more of them, it is raised."""
 _SECANTS = 16
-"""Most steps of the secant method for the start of an event; with 4 or 64 these queries have the same width and
-time."""
+"""Most steps of the secant method for the start of an event."""
 _REFINED = 4
-"""Steps of the fixed-point iteration for a normal quantile; with 1 or 16 these queries have the same width and time."""
+"""Steps of the fixed-point iteration for a normal quantile."""
 _BESIDE = 0.97
-"""The second point of the secant method, relative to the first in standard deviations; with 0.9 or 0.99 these queries
-have the same width and time."""
+"""The second point of the secant method, relative to the first in standard deviations."""
 _EXACT_TIES = 2048
 """Largest n for which a tie of delta and the infinite-loss mass, which no ball decides, is decided in rationals of n
 times the bits of gamma."""

@@ -44,17 +44,14 @@ _EVENT_POINTS = 1 << 15
 """Points of the lower bound's lattice; the rounding of losses has an error of first order, so it needs more of them.
 With 2**14 this epsilon is known to 1.5e-4 instead of 1.1e-4, with 2**17 to 9e-5 in 1.4 times the time."""
 PRECISION = 192
-"""Bits of the balls: 88 of a lattice's masses, and what tilts cancel; with 128 or 384 counter queries have the same
-width and time."""
+"""Bits of the balls: 88 of a lattice's masses, and what tilts cancel."""
 _WIDTH = 2.0**-40
-"""Relative precision of the search for an epsilon; with 2**-30 or 2**-46 counter queries have the same width and
-time."""
+"""Relative precision of the search for an epsilon."""
 _NEAREST = 2.0**-20
 """First step of the search for a lower bound of epsilon, relative to the upper bound; with 2**-12 an epsilon at n = 1e4
 is known to 1.2e-4 instead of 4e-5."""
 _SPARE = 24.0
-"""Nats between delta and the probability that a total leaves out, 4e-11 of delta; with 12 or 48 counter queries have
-the same width and time."""
+"""Nats between delta and the probability that a total leaves out, 4e-11 of delta."""
 _CALMER, _ATTEMPTS = 16, 6
 """Factor between the tilts that are tried where a lattice would be too long, and the number of them, before none at all."""
 _DEEPEST = 720.0
@@ -63,8 +60,7 @@ _CURVE = 64
 """Points of the curve of several pairs, each of some lattices; with 256 five queries of boxes take four times as long, and are
 known to 1e-3 instead of 5e-3."""
 _THRESHOLDS = 2
-"""Thresholds that are tried on either side of epsilon, where the best one is without rounding; with 0 or 8 counter
-queries have the same width and time."""
+"""Thresholds that are tried on either side of epsilon, where the best one is without rounding."""
 
 
 def _tilts(tilt: float) -> list[float]:
@@ -156,7 +152,6 @@ class SumEvent:
     @cached
     def _tail_sums(self) -> tuple[list[flint.arb], list[flint.arb]]:
         return _tail_sums(self.ours, 0), _tail_sums(self.theirs, self.theirs.error)
-
 
 
 def _tail_sums(law: LatticePLD, error: int) -> list[flint.arb]:

@@ -28,8 +28,7 @@ from ldpaudit.accountants.pld.distribution import BallPLD
 from ldpaudit.core.working_precision import working_bits, working_precision
 
 _NATS = 720.0
-"""The cells end at probabilities of e**-720, below the smallest normal float, e**-708; with 360 an epsilon at delta =
-1e-40 and n = 1e6 has the same width and time."""
+"""The cells end at probabilities of e**-720, below the smallest normal float, e**-708."""
 _FINE = 48
 """Cells per standard deviation near the mean. With 24 an epsilon of 20 counters at n = 1e6 is known to 2.7e-4 instead
 of 1.1e-4, with 96 to 7e-5 in 1.5 times the time."""
@@ -46,8 +45,7 @@ _PRECISION = 144
 """Bits of masses and ratios: those of a lattice's masses, and 56 that differences of tails may cancel. With 288 queries
 take 1.6 times as long and have the same width."""
 _SHORT = 16
-"""Largest shift whose ratio is a product of k factors instead of three logarithms of factorials; with 4 or 64 queries
-have the same width and time."""
+"""Largest shift whose ratio is a product of k factors instead of three logarithms of factorials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,39 +118,28 @@ class CounterTotal:
 
 @dataclass(frozen=True, slots=True)
 class HitCounter:
-    """1 + Bin(messages, hit) against Bin(messages + 1, hit): a message that hits among random ones, or one more of these.
-    """
+    """1 + Bin(n, gamma) against Bin(n + 1, gamma): a message that hits among n random ones, or one more of these."""
 
-    messages: int  # at least 1
-    hit: Fraction  # in (0, 1)
+    n: int  # at least 1
+    gamma: Fraction  # in (0, 1)
     shift: int = 1
-
-    @property
-    def n(self) -> int:
-        """Coin tosses under P."""
-        return self.messages
 
     @property
     def fewer(self) -> int:
         """Coin tosses under Q: one more."""
-        return self.messages + 1
-
-    @property
-    def gamma(self) -> Fraction:
-        """Probability of heads."""
-        return self.hit
+        return self.n + 1
 
     def ratio(self, y: int) -> flint.arb:
         """P(y)/Q(y), the count over its mean under Q."""
-        return ball(y / (self.fewer * self.hit))
+        return ball(y / (self.fewer * self.gamma))
 
     def edges(self, deep: bool = False) -> list[int]:
         """First counts of the cells, from 1 on, and one past the last count."""
-        return _edges(self.fewer, self.hit, 1, self.fewer, 1, deep)
+        return _edges(self.fewer, self.gamma, 1, self.fewer, 1, deep)
 
     def masses(self, edges: list[int]) -> tuple[list[flint.arb], list[flint.arb]]:
         """Masses of the cells under P and under Q."""
-        return masses(self.n, self.hit, [edge - 1 for edge in edges]), masses(self.fewer, self.hit, edges)
+        return masses(self.n, self.gamma, [edge - 1 for edge in edges]), masses(self.fewer, self.gamma, edges)
 
 
 AnyCounter: TypeAlias = NoisyCounter | CounterTotal | HitCounter

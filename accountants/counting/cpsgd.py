@@ -39,8 +39,8 @@ class Change:
         return cls(sensitivity, sensitivity**2, sensitivity, 1)
 
 
-def cpsgd_theorem_1(trials: int, p: Number, change: Change, delta: Number) -> Enclosure:
-    r"""A vector of integers with Bin(N, p) added to each is (epsilon, delta)-private with, for V = N p (1 - p),
+def cpsgd_as_printed(trials: int, p: Number, change: Change, delta: Number) -> Enclosure:
+    r"""A vector of integers with Bin(N, p) added to each is claimed to be (epsilon, delta)-private with, for V = N p (1 - p),
 
     .. math:: \varepsilon = \frac{\Delta_2 \sqrt{2 \ln(1.25/\delta)}}{\sqrt V}
               + \frac{\Delta_2 c_p \sqrt{\ln(10/\delta)} + \Delta_1 b_p}{V (1 - \delta/10)}
@@ -49,36 +49,22 @@ def cpsgd_theorem_1(trials: int, p: Number, change: Change, delta: Number) -> En
     .. math:: b_p = \tfrac23 (p^2 + q^2) + 1 - 2p, \quad c_p = \sqrt2 \bigl(3 p^3 + 3 q^3 + 2 p^2 + 2 q^2\bigr), \quad
               d_p = \tfrac43 (p^2 + q^2), \quad q = 1 - p
 
-    An upper bound, not tight: `binomial_noise` is exact for one count. Two hypotheses are added to those that are restated:
-    p <= 1/2, because b_p falls below 0 for larger p (count the tosses that add nothing), and epsilon <= 1. Without the
-    second the formula is false (`cpsgd_as_printed`): it has no term in :math:`\Delta_2^2/V`, as the classical bound of Gaussian
-    noise has none, from which its first term comes. Source: Agarwal, Suresh, Yu, Kumar, McMahan 2018, Theorem 1, as restated in
-    draft-case-ppm-binomial-dp-01.
+    A claim to be judged, no bound to rely on; `binomial_noise` is exact for one count. The hypothesis p <= 1/2 is added to those
+    that are restated, because b_p falls below 0 for larger p (count the tosses that add nothing). The claim is false for some
+    epsilons above 1, for it has no term in :math:`\Delta_2^2/V`, as the classical bound of Gaussian noise has none, from which its
+    first term comes: of N = 2000 fair coins, a sensitivity of 223 and delta = 1/100 it is 51.1, and the noisy count is at least
+    1226 with probability 0.455 on one data set and 2.1e-24 on another: 0.455 > e**51.1 * 2.1e-24 + 1/100. Source: Agarwal,
+    Suresh, Yu, Kumar, McMahan 2018, Theorem 1, as restated in draft-case-ppm-binomial-dp-01.
 
     Epsilon in nats: the formula's value. Raises ValueError that names the hypothesis that fails.
     """
-    epsilon = cpsgd_as_printed(trials, p, change, delta)
-    small = Hypothesis(f"epsilon <= 1 (added, see accountants/counting/cpsgd.py), not {epsilon.high:.6g}", epsilon.high <= 1)
-    require(_THEOREM, [small], _found(trials, p, change, delta))
-    return epsilon
-
-
-def cpsgd_as_printed(trials: int, p: Number, change: Change, delta: Number) -> Enclosure:
-    """The epsilon of cpSGD's Theorem 1 under the hypotheses that are restated: a claim to be judged, no bound to rely on.
-
-    It is false for some epsilons above 1. Of N = 2000 fair coins, a sensitivity of 223 and delta = 1/100 it is 51.1, and the noisy
-    count is at least 1226 with probability 0.455 on one data set and 2.1e-24 on another: 0.455 > e**51.1 * 2.1e-24 + 1/100.
-    """
-    require(_THEOREM, cpsgd_hypotheses(trials, p, change, delta), _found(trials, p, change, delta))
+    found = f"N={trials}, p={float(p):g}, {change}, delta={float(delta):g}"
+    require(_THEOREM, cpsgd_hypotheses(trials, p, change, delta), found)
     return cpsgd_epsilon(trials, p, change, delta)
 
 
-def _found(trials: int, p: Number, change: Change, delta: Number) -> str:
-    return f"N={trials}, p={float(p):g}, {change}, delta={float(delta):g}"
-
-
 def cpsgd_hypotheses(trials: int, p: Number, change: Change, delta: Number) -> tuple[Hypothesis, ...]:
-    """Hypotheses of cpSGD's Theorem 1 but for the added one on epsilon, and whether each holds."""
+    """Hypotheses of cpSGD's Theorem 1, and whether each holds."""
     p, delta = Fraction(p), Fraction(delta)
     ranges = Hypothesis("0 < p <= 1/2 and 0 < delta < 1", 0 < p <= Fraction(1, 2) and 0 < delta < 1)
     if not ranges.holds:

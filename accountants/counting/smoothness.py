@@ -25,8 +25,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _GAMMA_BITS = 40
-"""The search for gamma ends at a relative step of 2**-40, on the safe side: that changes epsilon by less than 1e-12 of
-it."""
+"""The search for gamma ends at a relative step of 2**-40, on the safe side."""
 
 
 def smooth_delta(n: int, gamma: Number, k: int, epsilon: Number) -> Enclosure:

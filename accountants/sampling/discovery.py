@@ -68,7 +68,8 @@ def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels:
         )
         return found.union(found + rest) ** levels
 
-    return narrow_enough(value, f"{levels} round(s) of {batch} votes, threshold {threshold}, each arriving as {float(arrives):g}")
+    lost = "" if arrives == 1 else f", which arrive with probability {float(arrives):g}"
+    return narrow_enough(value, f"{levels} round(s) of {batch} votes{lost}, threshold {threshold}")
 
 
 def least_holders(users: int, batch: int, threshold: int, levels: int, rate: Number) -> int | None:

@@ -100,7 +100,7 @@ class NoisyVotes:
         return both_directions([(shown, Fraction(0)), (1 - shown, Fraction(1))])
 
     def one_apart(self, holders: int) -> tuple[ExactPLD, ...]:
-        """A pair that occurs: the user holds a value that so many others hold, and all the rest hold one other value.
+        """A pair that occurs: the user holds a value that this many others hold, and all the rest hold one other value.
 
         In both directions; by listing votes and noises in integers.
         """

@@ -77,9 +77,9 @@ class Sampling(ABC):
     def _added(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
         """`gain` for add-remove neighbours."""
 
-    @abstractmethod
     def _replaced(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """`gain` for replace-one neighbours."""
+        """`gain` for replace-one neighbours: the same, where what the user holds otherwise changes no other prefix's votes."""
+        return self._added(holders, votes)
 
     @abstractmethod
     def without_one(self) -> Sampling:
@@ -147,10 +147,6 @@ class PoissonBatch(Sampling):
     def _added(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
         r"""The user is sampled, where one vote is missing: :math:`q P[N = \theta - 1]`."""
         return ball(self.coin) * binomial_pmf(holders, self.coin, votes - 1), binomial_upper(holders, self.coin, votes)
-
-    def _replaced(self, holders: int, votes: int) -> tuple[flint.arb, flint.arb]:
-        """The same: what the user holds otherwise changes no other prefix's votes."""
-        return self._added(holders, votes)
 
     def without_one(self) -> PoissonBatch:
         """One user less, the same coin."""

@@ -346,7 +346,7 @@ class BinaryBound(Bound):
         return self._held_by(_worst(self.p, epsilon, self.users, tolerance).t)
 
     def _held_by(self, t: int) -> Value:
-        """Delta where so many of the others hold the first value."""
+        """Delta where t of the others hold the first value."""
 
         def value(epsilon: Fraction, tolerance: float) -> flint.arb:
             with working_precision(_bits(self.p, epsilon, self.users)):

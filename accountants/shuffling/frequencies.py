@@ -42,7 +42,7 @@ class Frequencies:
             raise ValueError(f"Frequencies needs users >= 1, values >= 1 and 0 < off < on < 1, got {found}")
 
     def variance(self, holders: int) -> Fraction:
-        """Of the number of reports that count for a value with so many holders; exact."""
+        """Of the number of reports that count for a value with this many holders; exact."""
         return holders * self.on * (1 - self.on) + (self.users - holders) * self.off * (1 - self.off)
 
     @property
@@ -51,7 +51,7 @@ class Frequencies:
         return max(self.variance(0), self.variance(self.users))
 
     def deviation(self, holders: int, added: Fraction = Fraction(0)) -> Enclosure:
-        """Standard deviation of the estimate of a value with so many holders; in users, EXACT.
+        """Standard deviation of the estimate of a value with this many holders; in users, EXACT.
 
         ``added``: the variance of the noise on a sum of the reports.
         """

@@ -98,7 +98,7 @@ _INTERVALS, _PER_SCALE = (8, 24), (1, 2)
 """On either side of s/2, at least, and per unit of s: where the users are few or curves are composed, and else. With 24 epsilon
 moves by 1e-4 of itself at s = 1; with 48 by a quarter of that, in three times the time; with 8 by 1e-3."""
 _FEW_USERS = 16
-"""Up to so many users an evaluation takes longer, and a search needs more of them."""
+"""Up to this many users an evaluation takes longer, and a search needs more of them."""
 _LEAST, _MOST = Fraction(1, 1 << 30), 40
 """Distances s for which this is done. Between nearer inputs the intervals' ends are one number to the digits that are carried,
 and further ones are hidden by no number of users."""
@@ -250,7 +250,7 @@ def histogram(s: Fraction, k: int, users: int) -> BlanketBound | None:
 
 
 def _matched(s: Fraction, k: int, users: int, steps: int, width: float) -> BlanketBound:
-    """The bounds with so many intervals of a coordinate."""
+    """The bounds with this many intervals of a coordinate."""
     values = tuple(range(min(k, 3)))
     with working_precision(precision(users)):
         seen, told = (_Coordinate.of(s, steps, is_told) for is_told in (False, True))
@@ -267,7 +267,7 @@ def _matched(s: Fraction, k: int, users: int, steps: int, width: float) -> Blank
 
 
 def _merged(cells: tuple[Balls, ...], epsilon: float) -> tuple[Balls, ...]:
-    """Told apart only as far as it tells at this epsilon: which of so many intervals w lies in."""
+    """Told apart only as far as it tells at this epsilon: which interval w lies in."""
     gains = [float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells]
     unit = max(map(abs, gains)) / _MERGED
     kinds: dict[int, list[Balls]] = defaultdict(list)
@@ -286,7 +286,7 @@ class _Coordinate:
 
     @classmethod
     def of(cls, s: Fraction, steps: int, is_told: bool) -> _Coordinate:
-        """Cut into so many intervals between 0 and s: what is seen is a grid point, or only the interval it lies in."""
+        """Cut into this many intervals between 0 and s: what is seen is a grid point, or only the interval it lies in."""
         places = range(-steps, steps + 1, 2) if is_told else (-steps, *range(1 - steps, steps, 2), steps)
         seen = _Grid.of(s, steps).rows[0] if is_told else _law(Fraction(0), [s * j / steps for j in range(steps + 1)])
         ratios = {j: ball(s * j / steps).exp() for j in range(-2 * steps, 2 * steps + 1)}

@@ -144,7 +144,7 @@ class OneDataSet(OnePairProfile):
 class ShuffleProfile(SummedLosses):
     """What is known of a shuffled plan."""
 
-    plan: Shuffle | Subsample  # the plan, of two users at least; or a secret sample of so many
+    plan: Shuffle | Subsample  # the plan, of two users at least; or of a secret sample
     local: PrivacyProfile  # of the unshuffled plan, finite at delta = 0
     bound: Bound  # the theorems
     # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands

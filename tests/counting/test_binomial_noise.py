@@ -322,17 +322,6 @@ def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
         assert truth <= F(composed.high) * (1 + FLOAT_OF_EXP)
 
 
-@pytest.mark.parametrize(("n", "gamma", "s"), [(3000, F(1, 30), 1), (10**6, F(1, 2), -3), (10**9, F(1, 1000), 1)])
-def test_a_vector_of_one_counter_encloses_the_exact_shift(n: int, gamma: Fraction, s: int) -> None:
-    vector, exact = vector_of(n, gamma, ((s, 1),)), ShiftProfile(n, gamma, abs(s))
-    unit = abs(s) / math.sqrt(n * gamma * (1 - gamma))
-    for z in (0.0, 1.0, 5.0):
-        found, truth = vector.delta(z * unit), exact.delta(z * unit)
-        assert found.low <= truth.high
-        assert truth.low <= found.high
-        assert found.relative_width < 0.01
-
-
 def test_many_counters_are_near_normal_noise_and_below_one_long_shift() -> None:
     n, gamma, tau = 10**6, F(1, 10), 20
     vector = vector_of(n, gamma, ((1, tau), (-1, tau)))

@@ -34,7 +34,6 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE
 
 F = Fraction
-EPSILONS = (0.0, 0.1, 0.7, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -73,17 +72,6 @@ def composed(n: int, gamma: Fraction, shift: int, rows: int) -> CountersProfile:
         return CountersProfile(
             ((LowerTotal(tuple((shown(c), rows) for c in parts)), UpperTotal(tuple((dominating(c), rows) for c in parts))),), ""
         )
-
-
-@pytest.mark.parametrize(("n", "gamma", "shift", "rows"), [(12, F(1, 4), 1, 2), (30, F(1, 6), 2, 1)])
-def test_the_lattice_encloses_what_is_enumerated(n: int, gamma: Fraction, shift: int, rows: int) -> None:
-    exact = largest(n, gamma, replaced(n, gamma, ((shift, rows), (-shift, rows))))
-    assert exact.delta(0.5).rigour is Rigour.EXACT
-    ours = composed(n, gamma, shift, rows)
-    for epsilon in EPSILONS:
-        found, truth = ours.delta(epsilon), exact.delta(epsilon)
-        assert found.low <= truth.low <= truth.high <= found.high
-        assert found.high < found.low * 1.05
 
 
 @pytest.mark.parametrize("others", [0, 2])

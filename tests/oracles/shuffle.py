@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from math import comb
@@ -18,7 +18,12 @@ def laws(m: Mechanism) -> list[Law]:
     return [dict(m.law(x).items()) for x in m.inputs]
 
 
-def shuffled(data: Sequence[Law]) -> dict[tuple[Any, ...], Fraction]:
+def channel(rows: Sequence[Sequence[Fraction]]) -> list[Law]:
+    """Laws of inputs on views that are numbered."""
+    return [dict(enumerate(row)) for row in rows]
+
+
+def shuffled(data: Iterable[Law]) -> dict[tuple[Any, ...], Fraction]:
     """Law of the multiset of one message a user."""
     found: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}
     for law in data:
@@ -36,25 +41,25 @@ def divergence(first: Law, second: Law, exp_epsilon: Fraction) -> Fraction:
     return sum((gain for gain in gains if gain > 0), Fraction(0))
 
 
-def datasets(channel: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
+def datasets(laws: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
     """User 1's two values, and the values of the others."""
-    for pair in permutations(range(len(channel)), 2):
-        for others in combinations_with_replacement(range(len(channel)), users - 1):
+    for pair in permutations(range(len(laws)), 2):
+        for others in combinations_with_replacement(range(len(laws)), users - 1):
             yield pair, others
 
 
-def worst(channel: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Fraction]:
+def worst(laws: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Fraction]:
     """The exact delta of the shuffled channel at each epsilon, over every pair of neighbouring data sets."""
     cache: dict[tuple[int, ...], dict[tuple[Any, ...], Fraction]] = {}
 
     def view(held: tuple[int, ...]) -> dict[tuple[Any, ...], Fraction]:
         held = tuple(sorted(held))
         if held not in cache:
-            cache[held] = shuffled([channel[x] for x in held])
+            cache[held] = shuffled(laws[x] for x in held)
         return cache[held]
 
     found = [Fraction(0)] * len(exp_epsilons)
-    for pair, others in datasets(channel, users):
+    for pair, others in datasets(laws, users):
         first, second = view((pair[0], *others)), view((pair[1], *others))
         found = [max(d, divergence(first, second, e)) for d, e in zip(found, exp_epsilons, strict=True)]
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
+from typing import Any
 
 import flint
 
@@ -74,7 +75,7 @@ def law(data: Data, batch: int, threshold: int, levels: int) -> Law:
     return dict(found)
 
 
-def divergence(p: Law, q: Law, c: Fraction) -> Fraction:
+def divergence(p: Mapping[Any, Fraction], q: Mapping[Any, Fraction], c: Fraction) -> Fraction:
     return sum((max(Fraction(0), x - c * q.get(trie, Fraction(0))) for trie, x in p.items()), Fraction(0))
 
 
@@ -116,6 +117,18 @@ def newcomers(tree: Tree, levels: int, letters: str = "yz", prefix: str = "") ->
 def joined(data: Data, word: str) -> Data:
     counts = dict(data)
     return tuple(sorted((counts | {(word,): counts.get((word,), 0) + 1}).items()))
+
+
+def at_least(n: int, marked: int, draws: int, k: int) -> Fraction:
+    """P[at least k of those drawn are marked]."""
+    ways = sum(math.comb(marked, j) * math.comb(n - marked, draws - j) for j in range(k, min(marked, draws) + 1))
+    return Fraction(ways, math.comb(n, draws))
+
+
+@cache
+def heads(n: int, p: Fraction, k: int) -> Fraction:
+    """P[at least k of n coins]."""
+    return sum((math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(max(k, 0), n + 1)), Fraction(0))
 
 
 RATIOS = tuple(map(Fraction, ("1", "51/50", "11/10", "13/10", "2", "5", "30")))

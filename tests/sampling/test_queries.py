@@ -6,7 +6,6 @@ import math
 import random
 import time
 from fractions import Fraction
-from functools import cache
 
 import flint
 import mpmath
@@ -30,19 +29,10 @@ from ldpaudit.accountants.sampling.thresholded import (
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from tests.oracles.trie import RATIOS, worst
+from tests.oracles.trie import at_least, heads
 
 NARROW = 1e-9
 """Relative width of an epsilon where one prefix decides."""
-
-
-def at_least(n: int, marked: int, draws: int, k: int) -> Fraction:
-    ways = sum(math.comb(marked, j) * math.comb(n - marked, draws - j) for j in range(k, min(marked, draws) + 1))
-    return Fraction(ways, math.comb(n, draws))
-
-
-def heads(n: int, p: Fraction, k: int) -> Fraction:
-    return sum((math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1)), Fraction(0))
 
 
 def is_near(found: flint.arb, truth: Fraction) -> bool:
@@ -132,35 +122,6 @@ def test_the_largest_slope_is_above_every_size_and_hardly_above_the_best(seed: i
         # The sizes between integers count too: of few users, the best is not one of them.
         assert best <= high * (1 + mpmath.mpf(10) ** -15)
         assert n * (high - best) <= 0.002 + n * best * (2e-5 + k / mpmath.mpf(k + 1) ** 2)
-
-
-@cache
-def worst_of(users: int, batch: int, threshold: int, levels: int) -> tuple[list[Fraction], list[Fraction]]:
-    return worst(users, batch, threshold, levels)
-
-
-def check_inverse(n: int, m: int, t: int, levels: int, relation: Neighbours) -> None:
-    truths = worst_of(n, m, t, levels)[relation == REPLACE_ONE]
-    profile = ThresholdProfile(FixedBatch(n + (relation == REPLACE_ONE), m), t, levels, relation)
-    for c, delta in zip(RATIOS, truths, strict=True):
-        if 0 < delta < 1:
-            # The truth at this delta is log(c) or less; at a little less, log(c) is not enough.
-            assert profile.epsilon(delta).low <= math.log(c) * (1 + 1e-15)
-            assert profile.epsilon(delta * Fraction(1 - 10**-12)).high >= math.log(c) * (1 - 1e-15)
-
-
-@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
-@pytest.mark.parametrize(
-    ("n", "m", "t"), [(n, m, t) for n in range(2, 6) for m in range(1, n + 1) for t in (1, 2, 3) if t <= m]
-)
-def test_an_epsilon_holds_over_all_data_sets(n: int, m: int, t: int, relation: Neighbours) -> None:
-    check_inverse(n, m, t, 1, relation)
-
-
-@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
-@pytest.mark.parametrize(("n", "m", "t"), [(2, 1, 1), (2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3)])
-def test_an_epsilon_of_two_levels_holds_over_all_data_sets(n: int, m: int, t: int, relation: Neighbours) -> None:
-    check_inverse(n, m, t, 2, relation)
 
 
 @pytest.mark.parametrize("place", [0.0, 0.004, 0.0123, 0.02, 0.021, 0.0217])

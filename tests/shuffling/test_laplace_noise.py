@@ -181,11 +181,6 @@ def test_shuffles_of_laplace_noise_compose() -> None:
     assert once.low < thrice.low < thrice.high < 3 * once.high
 
 
-def test_at_delta_zero_shuffling_buys_nothing() -> None:
-    found = account(Shuffle(Laplace(Fraction(1, 2)), 100)).epsilon(0)
-    assert (found.low, found.high) == (2, 2)
-
-
 def test_only_the_distance_in_scales_counts() -> None:
     elsewhere = Laplace(Fraction(8), Fraction(-5), Fraction(3))
     one, wide = (account(Shuffle(m, 10**5)).epsilon(1e-6) for m in (ONE, elsewhere))
@@ -199,9 +194,8 @@ def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end()
 
 
 def test_the_blanket_is_below_the_clones_of_the_same_epsilon() -> None:
-    for users in (100, 10**4):
-        clones = account(Shuffle(Guarantee(Fraction(1)), users)).epsilon(1e-6)
-        assert account(Shuffle(ONE, users)).epsilon(1e-6).high < clones.high
+    clones = account(Shuffle(Guarantee(Fraction(1)), 100)).epsilon(1e-6)
+    assert account(Shuffle(ONE, 100)).delta(clones.high).high < 1e-7
 
 
 Atoms = NDArray[np.float64]
@@ -242,8 +236,7 @@ def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: f
         assert best.x[-1] <= 1e-9 * math.exp(s)
 
 
-@pytest.mark.parametrize("users", [300, 20_000])
-@pytest.mark.parametrize("s", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(("s", "users"), [(0.3, 300), (3.0, 300), (1.0, 20_000)])
 def test_no_data_set_on_three_numbers_is_above_the_bound(s: float, users: int) -> None:
     """All others hold one number, which is no end; seen only as far as intervals."""
     rng, profile = np.random.default_rng(users), account(Shuffle(Laplace(1 / Fraction(s)), users))

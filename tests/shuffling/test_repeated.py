@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -13,34 +12,20 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.shuffling.plan import OneDataSet, ShuffleProfile
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Guarantee, Repeat, Shuffle
-
-Law = dict[tuple[int, ...], Fraction]
-
-
-def multisets(reports: list[list[Fraction]]) -> Law:
-    """Law of how many reports are of each kind; users with equal laws come one after the other."""
-    law: Law = {(0,) * len(reports[0]): Fraction(1)}
-    for each in reports:
-        more: Law = defaultdict(Fraction)
-        for counts, mass in law.items():
-            for kind, p in enumerate(each):
-                more[tuple(count + (i == kind) for i, count in enumerate(counts))] += mass * p
-        law = more
-    return law
+from tests.oracles import shuffle as oracle
 
 
-def delta(laws: tuple[Law, Law], runs: int, ratio: float) -> float:
+def delta(laws: tuple[oracle.Law, oracle.Law], runs: int, ratio: float) -> float:
     """Of this many runs on two data sets: float sums of exact probabilities."""
-    found = [(float(laws[0][view]), float(laws[1][view])) for view in laws[0]]
+    found = [(float(p), float(laws[1][view])) for view, p in laws[0].items()]
     together = [(1.0, 1.0)]
     for _ in range(runs):
         together = [(p * a, q * b) for (p, q), (a, b) in product(together, found)]
     return sum(max(p - ratio * q, 0.0) for p, q in together)
 
 
-def of(m: KaryRandomizedResponse, held: list[int]) -> Law:
-    lie = (1 - m.p) / (m.k - 1)
-    return multisets([[m.p if y == x else lie for y in range(m.k)] for x in held])
+def of(m: KaryRandomizedResponse, held: list[int]) -> oracle.Law:
+    return oracle.shuffled(dict(m.law(x).items()) for x in held)
 
 
 @pytest.mark.parametrize(("k", "users", "runs", "share"), [(3, 18, 2, 0.99), (4, 17, 1, 0), (2, 21, 2, 0.98), (2, 20, 3, 0.5)])
