@@ -132,7 +132,7 @@ class Replacement:
         return total
 
     def means(self, exp_epsilon: flint.arb) -> Callable[..., flint.arb]:
-        """Upper bounds of the largest mean of this many terms, whatever the others hold; at most 1. They may be asked for roughly."""
+        """Upper bounds, at most 1, of the largest mean of this many terms, whatever the others hold; also roughly."""
         laws: list[Law] = []
 
         def mean(left: int, roughly: bool = False) -> flint.arb:
