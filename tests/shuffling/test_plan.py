@@ -336,8 +336,8 @@ def test_epsilon_and_delta_are_inverse_to_each_other(plan: Shuffle) -> None:
     # Shuffling buys nothing at delta = 0, and never costs anything.
     local = account(plan.plan)
     assert (found.epsilon(0).low, found.epsilon(0).high) == (local.epsilon(0).low, local.epsilon(0).high)
-    for epsilon in (0, 0.1, local.epsilon(0).high, math.inf):
-        assert found.delta(epsilon).high <= local.delta(epsilon).high
+    for at in (0, 0.1, local.epsilon(0).high, math.inf):
+        assert found.delta(at).high <= local.delta(at).high
 
 
 def test_one_user_shuffled_is_not_shuffled() -> None:
