@@ -13,9 +13,9 @@ The same seed makes the same inputs, by number: ``--kinds data --first 812 --inp
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,16 +23,11 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Lock
-from typing import cast
 
 from benchmarks.experiment import options, show
 from benchmarks.fuzz_kinds import KINDS
-from benchmarks.fuzz_worker import PATIENCE, TOO_LONG, Outcome, made, too_slow, work
+from benchmarks.fuzz_worker import DONE, Outcome, ended, made, work
 
-_START = 180.0
-"""Seconds that a process may take to begin."""
-_SHARED = 10
-"""Times its patience that an input may take where the machine has other work, or where it waits for something."""
 _CHUNK = 2000
 """Inputs per process: caches are emptied, and memory begins anew."""
 VERDICTS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd", "false")
@@ -77,46 +72,18 @@ class Found:
 
 
 def outcomes(name: str, seed: int, numbers: Sequence[int], folder: Path) -> Iterator[tuple[int, Outcome, float]]:
-    """Every input's number, outcome and seconds; a process that takes too long or dies is replaced by a new one."""
+    """Every input's number, outcome and seconds; a process that takes too long or ends is replaced by a new one."""
     left = list(numbers)
     while left:
-        for number, outcome, seconds in _of_process(name, seed, left, folder):
-            yield number, outcome, seconds
-            left = left[left.index(number) + 1 :]
-
-
-def _of_process(name: str, seed: int, numbers: Sequence[int], folder: Path) -> Iterator[tuple[int, Outcome, float]]:
-    """Until all are read, or one took too long or ended the process."""
-    here, there = get_context("spawn").Pipe(duplex=False)
-    process = get_context("spawn").Process(target=work, args=(there, name, seed, numbers, folder), daemon=True)
-    process.start()
-    there.close()
-    number, start = numbers[0], time.monotonic()
-    try:
-        if not here.poll(_START):
-            raise RuntimeError(f"the fuzz needs a process that begins within {_START:g} s, for {name}")
-        here.recv()
-        for _ in numbers:
-            number, start = here.recv(), time.monotonic()
-            if not here.poll(_SHARED * PATIENCE):
-                os.kill(cast(int, process.pid), TOO_LONG)
-                raise EOFError
-            yield number, here.recv(), time.monotonic() - start
-    except EOFError:
-        process.join(_START)
-        yield number, _ended(process.exitcode, folder), time.monotonic() - start
-    finally:
-        process.kill()
+        process = get_context("spawn").Process(target=work, args=(name, seed, left, folder), daemon=True)
+        process.start()
         process.join()
-
-
-def _ended(code: int | None, folder: Path) -> Outcome:
-    """What is said of the input over which a process ended."""
-    if code in (None, -TOO_LONG):
-        return too_slow(folder)
-    said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
-    what = f"the process ended with {code}: {said[-1][:200] if said else ''}"
-    return Outcome("memory" if "memory" in what else "traceback", what)
+        lines = (folder / DONE).read_text().splitlines() if (folder / DONE).exists() else []
+        for number, (*said, seconds) in zip(left, map(json.loads, lines), strict=False):
+            yield number, Outcome(*said), seconds
+        if unanswered := left[len(lines) :]:
+            yield unanswered[0], ended(process.exitcode, folder), 0.0
+        left = unanswered[1:]
 
 
 def fuzz(name: str, seed: int, numbers: range, folder: Path, found: Found, lock: Lock, output: Path) -> None:

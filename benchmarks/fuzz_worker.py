@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import io
+import json
 import os
 import re
 import resource
@@ -11,12 +12,12 @@ import shutil
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,8 +39,8 @@ TOO_LONG = signal.SIGPROF
 """Ends a process, which first writes where it is."""
 PATIENCE = 10.0
 """Seconds of a processor that an input may take: other work on the machine does not count."""
-STACK = "stack"
-"""File in which a process that took too long writes where it is."""
+STACK, DONE = "stack", "done"
+"""Files in which a process that took too long writes where it is, and in which it wrote what it had done."""
 _USAGE = re.compile(r"\AUsage: ")
 _FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')
 
@@ -99,21 +100,29 @@ class Guard:
             self.folder = None
 
 
-def work(connection: Connection, name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
-    """Read the inputs of one kind with these numbers, and send each number before, and the outcome after."""
+def work(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
+    """Read the inputs of one kind with these numbers, and write each outcome and its seconds as a line of the file `DONE`."""
     _prepare(folder)
     guard, kind = Guard(), KINDS[name]
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
-    connection.send(None)
-    with (folder / STACK).open("w") as stack:
+    with (folder / STACK).open("w") as stack, (folder / DONE).open("w") as done:
         # By a signal, which the interrupted thread itself answers: a thread that looks at another one's frames may crash.
         faulthandler.register(TOO_LONG, file=stack, all_threads=False, chain=True)
         for number in numbers:
-            connection.send(number)
-            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
-            found = outcome(kind, made(kind, name, seed, number), folder, guard)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            connection.send(found)
+            start = time.monotonic()
+            with limited():
+                found = outcome(kind, made(kind, name, seed, number), folder, guard)
+            print(json.dumps([found.verdict, found.what, found.where, time.monotonic() - start]), file=done, flush=True)
+
+
+@contextmanager
+def limited(patience: float = PATIENCE) -> Iterator[None]:
+    """End this process where a block takes longer than its seconds of a processor, or ten times as long by the clock."""
+    signal.setitimer(signal.ITIMER_PROF, patience)
+    signal.setitimer(signal.ITIMER_REAL, 10 * patience)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
@@ -198,11 +207,14 @@ def _read(code: object, said: str, printed: str = "") -> Outcome:
     return Outcome("odd", f"exit {code} says {strange[0][:300]!r}") if strange else Outcome("accepted")
 
 
-def too_slow(folder: Path) -> Outcome:
-    """What is said of an input that took too long: where its process was when the signal `TOO_LONG` ended it."""
-    stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
-    frames = _FRAME.findall(stack)
-    return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(frames[0]) if frames else "")
+def ended(code: int | None, folder: Path) -> Outcome:
+    """What is said of the input over which a process ended: where it was if it took too long, else its last words."""
+    if code in (-TOO_LONG, -signal.SIGALRM):
+        stack = (folder / STACK).read_text(errors="replace") if (folder / STACK).exists() else ""
+        return Outcome("slow", f"more than {PATIENCE:g} s", ":".join(next(iter(_FRAME.findall(stack)), ())))
+    said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
+    what = f"the process ended with {code}: {said[-1][:200] if said else ''}"
+    return Outcome("memory" if "memory" in what else "traceback", what)
 
 
 def _of_traceback(text: str) -> Outcome:

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from benchmarks import fuzz, fuzz_files, fuzz_kinds
 from benchmarks.fuzz_kinds import KINDS, Kind
 from benchmarks.fuzz_mutations import changed, toml
-from benchmarks.fuzz_worker import Guard, Outcome, made, outcome
+from benchmarks.fuzz_worker import DONE, Guard, Outcome, limited, made, outcome
 from ldpaudit.certificates import signature
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
@@ -81,23 +80,22 @@ def test_a_file_outside_the_output_folder_is_refused_and_a_finding(guard: Guard,
     assert seen(guard, tmp_path, lambda: (tmp_path / "out" / "here").write_text("x")).verdict == "accepted"
 
 
-def stubborn(connection: Connection, name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
+def stubborn(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
     """A process that sleeps over input 1, and ends itself at input 3."""
-    connection.send(None)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stderr").touch()
-    for number in numbers:
-        connection.send(number)
-        if number == 1:
-            time.sleep(60)
-        if number == 3:
-            os._exit(7)
-        connection.send(Outcome("accepted"))
+    with (folder / DONE).open("w") as done:
+        for number in numbers:
+            with limited(0.01):
+                if number == 1:
+                    time.sleep(60)
+                if number == 3:
+                    os._exit(7)
+            print(json.dumps(["accepted", "", "", 0.0]), file=done, flush=True)
 
 
 def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(fuzz, "work", stubborn)
-    monkeypatch.setattr(fuzz, "PATIENCE", 0.5)
     found = [(number, outcome.verdict) for number, outcome, _ in fuzz.outcomes("log", 1, range(5), tmp_path / "box")]
     assert found == [(0, "accepted"), (1, "slow"), (2, "accepted"), (3, "traceback"), (4, "accepted")]
 
