@@ -39,6 +39,7 @@ from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN
 from ldpaudit.plan import Repeat
+from ldpaudit.report.claims import markdown_of
 
 USERS, EPOCHS, ROUNDS, EPSILON, DELTA = 20_000, 1_000, 2_000, Fraction(4), Fraction(1, 20)
 CHANGES, RUNS = (0, 1, 10, 100), 5
@@ -108,13 +109,13 @@ class Line:
         """Lifetime epsilon against any stream."""
         return max(run.any for run in self.runs)
 
-    def cells(self) -> list[str]:
+    def cells(self) -> tuple[str, ...]:
         """Of the table."""
         mean, half = self.interval
         largest, same = max(run.errors.max() for run in self.runs), max(run.same for run in self.runs)
         spent = np.concatenate([run.spent for run in self.runs])
         numbers = [f"{mean:.4f} +-{half:.4f}", f"{largest:.4f}", _rounded_up(same), _rounded_up(self.any)]
-        return [self.name, str(self.changes), *numbers, f"{spent.mean():.3f}, {_rounded_up(float(spent.max()))}"]
+        return self.name, str(self.changes), *numbers, f"{spent.mean():.3f}, {_rounded_up(float(spent.max()))}"
 
 
 def lines(rows: Sequence[Row]) -> list[Line]:
@@ -206,11 +207,6 @@ def kept(stream: Stream, rng: np.random.Generator) -> Iterator[Row]:
               account(flip, SAME_PATTERN).epsilon(0).high, account(flip).epsilon(0).high, spent)  # fmt: skip
 
 
-def markdown(heads: list[str], lines: list[list[str]]) -> str:
-    """A table."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ["---"] * len(heads), *lines)) + "\n"
-
-
 def plot(found: Sequence[Line], path: Path) -> None:
     """Mean error by changes with its interval, a line per system, its lifetime epsilon in the legend."""
     with picture(path, (8.5, 6), "evolving") as figure:
@@ -256,8 +252,8 @@ def votes() -> str:
     for epochs in (16, 64, 100, 1000):
         worst = most_votes(epochs)
         at, size = ", ".join(map(str, worst.votes)), f"{float(worst.change):g}"
-        lines.append([str(epochs), "2", str(len(worst.votes)), at, size, str(worst.at)])
-    return markdown(["epochs", "votes, as the sketch says", "found", "at epochs", "change, in steps", "at epoch"], lines)
+        lines.append((str(epochs), "2", str(len(worst.votes)), at, size, str(worst.at)))
+    return markdown_of(("epochs", "votes, as the sketch says", "found", "at epochs", "change, in steps", "at epoch"), lines)
 
 
 THRESHES = ((10**5, 64, 10**4), (10**6, 16, 10**5), (10**8, 16, 10**6), (10**9, 16, 10**6), (10**9, 1000, 10**7))
@@ -266,16 +262,16 @@ HEAVIES = ((20_000, 16, 150_000, 4), (10**6, 100, 10**5, 1), (10**6, 16, 10**6, 
 """The same, and epsilon."""
 
 
-def bounds() -> Iterator[list[str]]:
+def bounds() -> Iterator[tuple[str, ...]]:
     """What Theorems 4.3 and 5.2 promise."""
     for users, epochs, rounds in THRESHES:
         m = Thresh(users, epochs, rounds, Fraction(1), DELTA, users)
         allowed = math.ceil(claims.allowed_changes(m)) - 1
-        yield ["4.3", *_sizes(m), *_promise(m, claims.error_bound(m), allowed)]
+        yield "4.3", *_sizes(m), *_promise(m, claims.error_bound(m), allowed)
     for users, epochs, rounds, epsilon in HEAVIES:
         words = HeavyThresh(users, epochs, rounds, Fraction(epsilon), DELTA, users, domain=8)
-        yield ["5.2, restored", *_sizes(words),
-               *_promise(words, heavy_claims.printed_error(words).high, heavy_claims.derived_changes(words))]  # fmt: skip
+        promised = _promise(words, heavy_claims.printed_error(words).high, heavy_claims.derived_changes(words))
+        yield "5.2, restored", *_sizes(words), *promised
 
 
 def _sizes(m: Thresh | HeavyThresh) -> list[str]:
@@ -289,7 +285,7 @@ def _promise(m: Thresh | HeavyThresh, bound: float, changes: int) -> list[str]:
     return [f"{bound:.3g}", str(min(changes, m.epochs - 1)) if changes >= 0 else "none, not even without changes", said]
 
 
-def accuracy(runs: int = 20) -> Iterator[list[str]]:
+def accuracy(runs: int = 20) -> Iterator[tuple[str, ...]]:
     """The errors of runs, where the bound is below that of a constant."""
     from ldpaudit.studies.literature import measure
 
@@ -300,7 +296,7 @@ def accuracy(runs: int = 20) -> Iterator[list[str]]:
             found = measure(m, claim, runs, seed=1)
             said = claim.sentence.removeprefix("estimates of ").removeprefix("frequencies of ")
             numbers = [f"{claim.alpha:.3g}", f"{found.median:.2g}", f"{found.failures} of {runs}"]
-            yield [claim.where.removeprefix("JRUW18 Theorem "), said, *numbers]
+            yield claim.where.removeprefix("JRUW18 Theorem "), said, *numbers
 
 
 def timing() -> str:
@@ -336,17 +332,17 @@ def main() -> None:
         plot(found, given.picture)
     print(HEAD)
     print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=given.runs))
-    heads = ["system", "changes", "mean error", "largest", "same pattern", "any", "odometers"]
-    print(markdown(heads, [line.cells() for line in found]))
+    heads: tuple[str, ...] = ("system", "changes", "mean error", "largest", "same pattern", "any", "odometers")
+    print(markdown_of(heads, [line.cells() for line in found]), end="\n\n")
     print("### What to do\n")
     print(advice(found))
     print(timing())
     print("## What each user has spent\n")
     print(counted)
-    print(VOTES, votes(), sep="\n")
-    heads = ["theorem", "users", "epochs", "rounds", "epsilon", "error", "changes", "says"]
-    print(BOUNDS, markdown(heads, list(bounds())), sep="\n")
-    print(MEASURED, markdown(["theorem", "data", "promised", "median found", "exceeded"], list(accuracy())), sep="\n")
+    print(VOTES, votes(), "", sep="\n")
+    heads = ("theorem", "users", "epochs", "rounds", "epsilon", "error", "changes", "says")
+    print(BOUNDS, markdown_of(heads, bounds()), "", sep="\n")
+    print(MEASURED, markdown_of(("theorem", "data", "promised", "median found", "exceeded"), accuracy()), "", sep="\n")
     print(MAPS)
 
 

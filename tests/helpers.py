@@ -6,9 +6,10 @@ import io
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +49,75 @@ def fails_in_one_line(done: subprocess.CompletedProcess[str], says: str) -> None
     assert says in done.stderr
 
 
+SOON = 10.0
+"""Seconds: far below what is waited for where a limit is missing, far above what a busy machine takes."""
+
+
 def wait_until_gone(pid: int) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + SOON
     while _runs(pid):
         assert time.monotonic() < deadline, f"process {pid} is still there"
         time.sleep(0.05)
 
 
 def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return state.strip()[:1] not in ("", "Z")
+
+
+def number_in(file: Path) -> int:
+    """The number that another process writes into a file, once it has begun."""
+    deadline = time.monotonic() + 3 * SOON
+    while not (file.exists() and file.read_text().strip()):
+        assert time.monotonic() < deadline, f"nothing is in {file}"
+        time.sleep(0.02)
+    return int(file.read_text())
+
+
+def lay_out(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files by their names within a folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+class Tags(HTMLParser):
+    """A page's tags with their attributes, its text, and the tags that are not closed; a tag that is closed was open."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+
+    @property
+    def names(self) -> set[str]:
+        return {tag for tag, _ in self.tags}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of WCAG 2.1 between two colours, as #rgb or #rrggbb."""
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @cache

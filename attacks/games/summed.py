@@ -27,8 +27,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve
-from scipy.stats import binom
 
 from ldpaudit.attacks.attack import Coins, logs
 from ldpaudit.attacks.games import plans, shuffled
@@ -135,6 +133,8 @@ class Coordinate:
     @property
     def law(self) -> Law:
         """Of its counts."""
+        from scipy.signal import fftconvolve  # here: it takes a while to import
+
         start, counts = 0, np.ones(1)
         for least, masses in (*map(noise_on_counts, self.noise), *(_binomial(users, p) for p, users in self.others)):
             short = len(counts) * len(masses) <= _MULTIPLIED
@@ -146,6 +146,8 @@ class Coordinate:
 
 def _binomial(users: int, p: float) -> tuple[int, Floats]:
     """A count, and the probabilities of this and the following ones."""
+    from scipy.stats import binom  # here: it takes a while to import
+
     reach = _WIDTH * math.sqrt(users * p * (1 - p)) + _MORE
     least, most = max(0, int(users * p - reach)), min(users, int(users * p + reach) + 1)
     return least, binom.pmf(np.arange(least, most + 1), users, p)

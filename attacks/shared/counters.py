@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
@@ -23,6 +22,8 @@ Column = tuple[int, int]
 
 def counter_loss(first: Column, second: Column, gamma: float) -> Callable[[NDArray[Any]], Floats]:
     """Counts to the log-ratio of Bin(coins, gamma) + messages under the first and under the second."""
+    from scipy.stats import binom  # here: it takes a while to import
+
     most = max(coins + own for coins, own in (first, second))
     if most > _LONG:
         return lambda y: _long(y.astype(np.float64), first, second, gamma)

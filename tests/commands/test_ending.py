@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, process
-from tests.road.test_programs import SOON, ends_soon
+from tests.helpers import ROOT, SOON, number_in, process, wait_until_gone
 
 COMMANDS = [
     ("--help",),
@@ -69,12 +68,10 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
     script.write_text(f"import os, time\nopen({str(file)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n")
     target = f"exec:{sys.executable} {script}"
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
-        deadline = time.monotonic() + 3 * SOON
-        while not (file.exists() and file.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        child = number_in(file)
         command.kill()
         command.communicate(timeout=SOON)  # returns when the one who audited is gone too
-    assert ends_soon(int(file.read_text()))
+    wait_until_gone(child)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

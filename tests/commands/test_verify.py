@@ -6,15 +6,13 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ldpaudit import commands
 from ldpaudit.certificates.signature import private_key, public_key, require
 from ldpaudit.errors import DeploymentError
-from tests.helpers import fails_in_one_line, make_keys
+from tests.helpers import fails_in_one_line, make_keys, run
 from tests.road.forgeries import (
     DEPLOYMENT,
     LOCAL,
@@ -32,9 +30,6 @@ from tests.road.forgeries import (
 QUICK = ("--trials", "2000", "--jobs", "1")
 
 
-Main = Callable[..., subprocess.CompletedProcess[str]]
-
-
 def test_the_proofs_inside_are_checked_by_the_program_alone(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(genuine().to_json())
@@ -47,56 +42,42 @@ def test_the_proofs_inside_are_checked_by_the_program_alone(tmp_path: Path) -> N
 
 
 @pytest.fixture
-def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Main:
-    """The command line, in this process."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["ldpaudit", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            commands.main()
-        said = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), said.out, said.err)
-
-    return run
-
-
-@pytest.fixture
 def written(tmp_path: Path) -> Path:
     (tmp_path / "c.json").write_text(genuine().to_json())
     (tmp_path / "d.toml").write_text(DEPLOYMENT)
     return tmp_path / "c.json"
 
 
-def test_a_certificate_stands_beside_its_deployment_and_its_samples(written: Path, main: Main) -> None:
-    done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")), "--resample")
+def test_a_certificate_stands_beside_its_deployment_and_its_samples(written: Path) -> None:
+    done = run("verify", str(written), "--deployment", str(written.with_name("d.toml")), "--resample")
     assert (done.returncode, done.stdout) == (0, "base: stands (4 claims, verdict REFUTED)\n"), done.stderr
 
 
-def test_what_differs_is_printed_and_ends_with_1(written: Path, main: Main) -> None:
+def test_what_differs_is_printed_and_ends_with_1(written: Path) -> None:
     written.with_name("d.toml").write_text(DEPLOYMENT + "\n")
-    done = main("verify", str(written), "--deployment", str(written.with_name("d.toml")))
+    done = run("verify", str(written), "--deployment", str(written.with_name("d.toml")))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].endswith("d.toml")
     assert done.stdout.splitlines()[1] == "base: does not stand (4 claims, verdict REFUTED)"
     written.write_text(forged(claim(epsilon="1/10")))
-    found = json.loads(main("verify", str(written), "--format", "json").stdout)["differences"]
+    found = json.loads(run("verify", str(written), "--format", "json").stdout)["differences"]
     assert found == ["local: epsilon is 1, not 1/10"]
 
 
-def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written: Path, main: Main) -> None:
+def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written: Path) -> None:
     written.write_text(forged(counted(LOCAL, -1)))
-    assert main("verify", str(written)).returncode == 0
-    assert main("verify", str(written), "--resample").returncode == 1
+    assert run("verify", str(written)).returncode == 0
+    assert run("verify", str(written), "--resample").returncode == 1
     written.write_text(genuine(UNSEEDED).to_json())
-    fails_in_one_line(main("verify", str(written), "--resample"), "has its own source of randomness")
+    fails_in_one_line(run("verify", str(written), "--resample"), "has its own source of randomness")
 
 
-def test_what_a_stranger_wrote_does_not_reach_the_terminal(written: Path, main: Main) -> None:
+def test_what_a_stranger_wrote_does_not_reach_the_terminal(written: Path) -> None:
     def forge(data: Data) -> None:
         data["claims"][0]["reason"] = "\x1b[2Jfine\nbase: stands"
 
     written.write_text(forged(forge))
-    done = main("verify", str(written))
+    done = run("verify", str(written))
     assert "\x1b" not in done.stdout
     assert len(done.stdout.splitlines()) == 2
 
@@ -119,55 +100,55 @@ MALFORMED: dict[str, bytes | Forgery] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_no_certificate_is_one_line_and_exit_code_2(name: str, written: Path, main: Main) -> None:
+def test_what_is_no_certificate_is_one_line_and_exit_code_2(name: str, written: Path) -> None:
     made = MALFORMED[name]
     written.write_bytes(made if isinstance(made, bytes) else forged(made).encode())
-    fails_in_one_line(main("verify", str(written)), "inside the certificate" if "deployment" in name else "c.json")
+    fails_in_one_line(run("verify", str(written)), "inside the certificate" if "deployment" in name else "c.json")
 
 
-def test_a_folder_without_certificates_is_none(tmp_path: Path, main: Main) -> None:
-    fails_in_one_line(main("verify", str(tmp_path)), "needs certificates in JSON, found none in ")
+def test_a_folder_without_certificates_is_none(tmp_path: Path) -> None:
+    fails_in_one_line(run("verify", str(tmp_path)), "needs certificates in JSON, found none in ")
 
 
-def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_how_it_ends(written: Path, main: Main) -> None:
+def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_how_it_ends(written: Path) -> None:
     folder = written.parent
     (folder / "other").mkdir()
     (folder / "other" / "same.json").write_text(genuine().to_json())
-    done = main("verify", str(written), str(folder / "other"))
+    done = run("verify", str(written), str(folder / "other"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("stands") == 2
     assert done.stdout.endswith("2 of 2 certificates stand\n")
     (folder / "other" / "forged.json").write_text(forged(whole(title="Another")))
-    done = main("verify", str(folder), str(folder / "other"))
+    done = run("verify", str(folder), str(folder / "other"))
     assert (done.returncode, "does not stand: title is A base" in " ".join(done.stdout.split())) == (1, True), done.stdout
     (folder / "other" / "changed.json").write_text(genuine().to_json().replace("A base", "A bass"))
-    done = main("verify", str(folder / "other"))
+    done = run("verify", str(folder / "other"))
     assert done.returncode == 2
     assert "was changed after it was written" in " ".join(done.stdout.split())
     assert done.stdout.endswith("1 of 3 certificates stand\n")
-    found = json.loads(main("verify", str(folder / "other"), "--format", "json").stdout)
+    found = json.loads(run("verify", str(folder / "other"), "--format", "json").stdout)
     assert [(row["read"], bool(row["differences"])) for row in found] == [(False, True), (True, True), (True, False)]
-    fails_in_one_line(main("verify", str(folder / "other"), "--deployment", "d.toml"), "needs a single certificate")
+    fails_in_one_line(run("verify", str(folder / "other"), "--deployment", "d.toml"), "needs a single certificate")
 
 
-def test_a_certificate_whose_digest_is_not_its_own_was_changed(written: Path, main: Main) -> None:
+def test_a_certificate_whose_digest_is_not_its_own_was_changed(written: Path) -> None:
     written.write_text(genuine().to_json().replace("A base", "A bass"))
-    fails_in_one_line(main("verify", str(written)), "was changed after it was written")
+    fails_in_one_line(run("verify", str(written)), "was changed after it was written")
 
 
-def test_a_signed_certificate_is_known_by_its_key_and_by_openssl(written: Path, main: Main) -> None:
+def test_a_signed_certificate_is_known_by_its_key_and_by_openssl(written: Path) -> None:
     folder = written.parent
     make_keys(folder)
     private, public = str(folder / "private.pem"), str(folder / "public.pem")
-    done = main("certify", str(folder / "d.toml"), *QUICK, "--output", str(folder / "out"), "--sign", private)
+    done = run("certify", str(folder / "d.toml"), *QUICK, "--output", str(folder / "out"), "--sign", private)
     assert (folder / "out" / "base.json.sig").stat().st_size == 64, done.stderr
     made = str(folder / "out" / "base.json")
-    assert main("verify", made, "--key", public).returncode == 0
+    assert run("verify", made, "--key", public).returncode == 0
     asked = ["openssl", "pkeyutl", "-verify", "-rawin", "-in", made, "-sigfile", made + ".sig", "-pubin", "-inkey", public]
     if shutil.which("openssl"):
         assert subprocess.run(asked, capture_output=True, check=False).returncode == 0
     Path(made).write_text(Path(made).read_text() + "\n")
-    fails_in_one_line(main("verify", made, "--key", public), "needs a signature of this certificate by this key")
+    fails_in_one_line(run("verify", made, "--key", public), "needs a signature of this certificate by this key")
 
 
 def test_a_signature_by_another_key_does_not_fit(tmp_path: Path) -> None:
@@ -231,12 +212,12 @@ def test_a_key_of_low_order_is_refused(raw: str, tmp_path: Path) -> None:
 
 
 def test_a_signature_needs_its_options_and_its_extra(
-    written: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+    written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fails_in_one_line(main("certify", str(written.with_name("d.toml")), "--sign", "k.pem"), "needs --output")
-    fails_in_one_line(main("verify", str(written), "--signature", "s.sig"), "needs --key")
+    fails_in_one_line(run("certify", str(written.with_name("d.toml")), "--sign", "k.pem"), "needs --output")
+    fails_in_one_line(run("verify", str(written), "--signature", "s.sig"), "needs --key")
     make_keys(written.parent)
-    fails_in_one_line(main("verify", str(written), "--key", str(written.with_name("public.pem"))), "c.json.sig: needs a readable")
+    fails_in_one_line(run("verify", str(written), "--key", str(written.with_name("public.pem"))), "c.json.sig: needs a readable")
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
     with pytest.raises(DeploymentError, match="needs the extra 'sign'"):
         public_key(written.with_name("public.pem"))

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT, within
-from tests.road import plain_yaml
+from tests.helpers import ROOT, lay_out, within
 from tests.road.test_baseline import CLAIM
 from tests.road.test_gate import CHECK, DEPLOYMENT
 
+yaml = pytest.importorskip("yaml", reason="action.yml is read with PyYAML, which the site's packages need")
 PAGE = ROOT / "docs" / "gate.md"
-ACTION = plain_yaml.read((ROOT / "action.yml").read_text())
-(HOOK,) = plain_yaml.read((ROOT / ".pre-commit-hooks.yaml").read_text())
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+(HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
 CONFIG = 'deployments = ["ours.toml"]\ntrials = 1000\nbaseline = "baseline.json"\n'
 
@@ -167,7 +167,7 @@ def fenced(kind: str) -> list[str]:
 
 
 def test_the_page_shows_inputs_that_the_action_has_and_the_hook_that_there_is() -> None:
-    action, *hooks = map(plain_yaml.read, fenced("yaml"))
+    action, *hooks = map(yaml.safe_load, fenced("yaml"))
     steps = action["jobs"]["gate"]["steps"]
     (ours,) = [step for step in steps if "ldpaudit" in step["uses"]]
     assert set(ours["with"]) <= set(ACTION["inputs"])
@@ -196,9 +196,7 @@ def test_the_hook_checks_a_push_that_only_deletes(scratch: Scratch) -> None:
 def test_every_command_of_the_page_ends_as_the_page_says(scratch: Scratch) -> None:
     """In a repository with the page's configuration, one after the other; pre-commit's command is run by a slow test."""
     (configuration,) = fenced("toml")
-    for name, text in {"ldpaudit.toml": f"trials = 1000\n{configuration}", "ours/randomizer.py": FAIR}.items():
-        (scratch.folder / name).parent.mkdir(exist_ok=True)
-        (scratch.folder / name).write_text(text)
+    lay_out(scratch.folder, {"ldpaudit.toml": f"trials = 1000\n{configuration}", "ours/randomizer.py": FAIR})
     (scratch.folder / "privacy").mkdir()
     (scratch.folder / "ours.toml").rename(scratch.folder / "privacy" / "ours.toml")
     lines = [line for block in fenced("sh") for line in block.splitlines()]

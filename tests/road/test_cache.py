@@ -1,4 +1,4 @@
-"""Where a gate keeps what it found: whole, sealed, and for nobody else."""
+"""How files are written, and where a gate keeps what it found: whole, sealed, and for nobody else."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ import pytest
 
 from ldpaudit.commands import check as command
 from ldpaudit.errors import DeploymentError
+from ldpaudit.files.whole import write_whole
 from ldpaudit.gate.cache import MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.workers.worker_processes import Crew, Task
 from tests.road import worker_calls
 
 SECRET = bytes(32)
+
+
+def test_what_is_written_may_be_read_by_whom_any_new_file_may(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    write_whole(tmp_path / "certificate.json", "{}")
+    assert (tmp_path / "certificate.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["certificate.json", "other"]
 
 
 def test_a_cache_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:

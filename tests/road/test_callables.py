@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -12,10 +14,11 @@ import numpy as np
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, resolve
+from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, prober, resolve
 from ldpaudit.errors import ImplementationError, Stopped, shown
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests import broken_callables
 from tests import misbehaving_callables as broken
 from tests.helpers import fails_in_one_line, process
 
@@ -131,6 +134,38 @@ def test_views_that_cannot_be_written_are_an_error_all_the_same() -> None:
         as_sampler(lambda x: [broken.Unwritable()] * next(lengths))(0, 2, np.random.default_rng(0))
 
 
+def test_a_callable_of_three_arguments_is_vectorized() -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    vectorized = as_sampler(lambda x, size, rng: m.sample(x, size, rng))
+    assert np.asarray(vectorized(0, 5, np.random.default_rng(1))).shape == (5,)
+    one = as_sampler(lambda x: x + 1)
+    assert np.asarray(one(1, 3, np.random.default_rng(0))).tolist() == [2, 2, 2]
+
+
+def test_what_a_callable_must_not_do_is_an_error_with_the_input() -> None:
+    for function, says in ((broken_callables.raises, "disk"), (broken_callables.returns_nothing, "got None")):
+        with pytest.raises(ImplementationError, match=says) as caught:
+            probe(function, 7)
+        assert caught.value.inputs == (7,)
+    with pytest.raises(ImplementationError, match="hangs"):
+        probe(broken_callables.hangs, 7, patience=0.2)
+
+
+def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
+    calls: list[int] = []
+
+    def compiles(x: int) -> int:
+        calls.append(x)
+        time.sleep(0.0 if len(calls) > 1 else 1.5)
+        return x
+
+    asked = prober(compiles, 1.0, first=True), prober(compiles, 1.0)
+    assert [ask(compiles, 3) for ask in asked] == [3, 3]
+    calls.clear()
+    with pytest.raises(ImplementationError, match="within 1 s, got none: the callable hangs, or is still compiling"):
+        asked[1](compiles, 3)
+
+
 def test_an_input_that_cannot_be_written_is_named_by_its_type() -> None:
     assert str(ImplementationError("needs more", broken.Unwritable())) == "on input a Unwritable: needs more"
     assert len(shown(list(range(10**6)), 60)) == 60
@@ -147,11 +182,32 @@ def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop
         ask(function, 0)
 
 
-def test_a_module_that_raises_what_is_no_exception_cannot_be_imported(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "module_that_raises.py").write_text("class Private(BaseException): pass\nraise Private('first')\n")
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("module_that_raises", "class Private(BaseException): pass\nraise Private('first')\n", "Private: first"),
+        ("script_that_ends", "import sys\nsys.exit(0)\n", "SystemExit"),
+    ],
+)
+def test_a_module_that_raises_what_is_no_exception_or_ends_cannot_be_imported(
+    name: str, text: str, says: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ImplementationError, match="cannot import module_that_raises:f: Private: first"):
-        resolve("module_that_raises:f")
+    with pytest.raises(ImplementationError, match=f"cannot import {name}:f: {says}"):
+        resolve(f"{name}:f")
+    with pytest.raises(ImplementationError, match="raised SystemExit: 0"):
+        probe(lambda x: sys.exit(0), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("nothing", None), ("nothing:here", None), ("tests.broken_callables:nope", None), ("tests.broken_callables:_RNG", None),
+     ("./ours.py:f", r"an importable module name, got the path './ours.py'")],
+)  # fmt: skip
+def test_a_name_that_is_not_a_callable_is_an_error(name: str, says: str | None) -> None:
+    with pytest.raises(ImplementationError, match=says):
+        resolve(name)
 
 
 def of_a_domain(x: int) -> int:

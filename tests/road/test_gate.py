@@ -16,7 +16,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.gate import checking
 from ldpaudit.gate.cache import Cache
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import ROOT, wait_until_gone, within
+from tests.helpers import ROOT, lay_out, wait_until_gone, within
 
 DEPLOYMENT = """\
 schema = "ldpaudit.deployment/1"
@@ -432,9 +432,7 @@ def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_ot
 
 def test_a_repositorys_life(tmp_path: Path) -> None:
     """A package passes; its randomizer is changed; pytest and the gate both say what is wrong."""
-    for name, text in LIFE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text.replace("{epsilon}", "0.99"))
+    lay_out(tmp_path, {name: text.replace("{epsilon}", "0.99") for name, text in LIFE.items()})
     plain = ("-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
     passed = python(tmp_path, PYTEST, *plain)
     assert passed.returncode == 0, passed.stdout + passed.stderr
@@ -487,9 +485,7 @@ def test_of_a_function_beside_it(ldp_audit):
 
 
 def test_pytest_says_of_a_test_that_passes_how_far_the_audit_could_see(tmp_path: Path) -> None:
-    for name, text in LIFE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text.format(epsilon=1) if name.endswith("randomizer.py") else text)
+    lay_out(tmp_path, {name: text.replace("{epsilon}", "1") for name, text in LIFE.items()})
     done = python(tmp_path, PYTEST, "-rP", "--junit-xml", "out.xml", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
     assert done.returncode == 0, done.stdout
     sentence = "on this event alone, an epsilon of"
@@ -509,9 +505,7 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
         "tests/wrong.ldp.toml": DEPLOYMENT.format(true=2, claimed=1).replace("k = 4", 'k = "four"'),
         "conftest.py": LIFE["conftest.py"],
     }
-    for name, text in written.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    lay_out(tmp_path, written)
     plain = ("-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", "--continue-on-collection-errors")
     done = python(tmp_path, PYTEST, *plain)
     assert "wrong.ldp.toml:5: mechanism.k: needs a number" in done.stdout

@@ -24,6 +24,7 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.workers.worker_processes import Crew, Task
+from tests.helpers import lay_out
 from tests.road.test_gate import DEPLOYMENT, target
 
 SECRET = bytes(32)
@@ -44,14 +45,9 @@ epsilon = "log(3)"
 }
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).write_text(text)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path, FILES)
+    lay_out(tmp_path, FILES)
     return tmp_path
 
 
@@ -78,14 +74,14 @@ def test_what_was_answered_before_says_the_same_to_the_byte_until_a_claim_breaks
     assert remarks(first) == remarks(second) == ()
     assert (folder / ".cache/.gitignore").read_text() == "*\n"
     assert first.exit_code == 0
-    write(folder, {"matrix.csv": "1/8,7/8\n7/8,1/8\n"})
+    lay_out(folder, {"matrix.csv": "1/8,7/8\n7/8,1/8\n"})
     changed, again = checked(folder), checked(folder)
     assert (changed.exit_code, reused(changed)) == (1, "1 of 2 from the cache")
     assert (again.exit_code, reused(again)) == (1, "2 of 2 from the cache"), "and no refutation is tried again until it passes"
 
 
 def edited(name: str, text: str) -> Callable[[Path, pytest.MonkeyPatch], None]:
-    return lambda folder, monkeypatch: write(folder, {name: text})
+    return lambda folder, monkeypatch: lay_out(folder, {name: text})
 
 
 def patched(where: object, name: str, value: object) -> Callable[[Path, pytest.MonkeyPatch], None]:
@@ -130,7 +126,7 @@ def test_whatever_a_certificate_depends_on_is_in_its_key(folder: Path, monkeypat
         checking._program.cache_clear()
         shutil.rmtree(folder / ".cache")
         shutil.copytree(kept, folder / ".cache")
-        write(folder, FILES)
+        lay_out(folder, FILES)
 
 
 def test_the_program_is_known_by_every_text_that_it_consists_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +153,7 @@ def test_code_of_the_users_is_run_each_time(folder: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Crew, "do", here)
     beside = f'{FILES["matrix.ldp.toml"]}[implementation]\ncallable = "tests.broken_callables:fair"\n'
-    write(folder, {"matrix.ldp.toml": beside, "ldpaudit.toml": CONFIG + target("fair")})
+    lay_out(folder, {"matrix.ldp.toml": beside, "ldpaudit.toml": CONFIG + target("fair")})
     for expected in ("0 of 3 from the cache", "1 of 3 from the cache"):
         assert reused(result := checked(folder)) == expected
     assert ran == [str(folder / "matrix.ldp.toml"), "code"] * 2
@@ -213,7 +209,7 @@ FORGED: dict[str, tuple[Callable[[str], str], str]] = {
 def refuted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A gate with one claim, which is refuted, and its cache."""
     folder = tmp_path_factory.mktemp("refuted")
-    write(folder, {"ours.ldp.toml": DEPLOYMENT.format(true=2, claimed=1), "ldpaudit.toml": CONFIG})
+    lay_out(folder, {"ours.ldp.toml": DEPLOYMENT.format(true=2, claimed=1), "ldpaudit.toml": CONFIG})
     assert checked(folder).exit_code == 1
     return folder
 
@@ -261,7 +257,7 @@ def test_a_cache_that_cannot_be_written_fails_no_build(folder: Path) -> None:
 
 
 def test_an_error_is_not_kept(folder: Path) -> None:
-    write(folder, {"ours.ldp.toml": "x ="})
+    lay_out(folder, {"ours.ldp.toml": "x ="})
     for expected in ("0 of 2 from the cache", "1 of 2 from the cache"):
         result = checked(folder)
         assert (result.exit_code, reused(result)) == (2, expected)

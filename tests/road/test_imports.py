@@ -176,9 +176,10 @@ def test_help_imports_nothing_heavy() -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
-def test_a_query_does_not_wait_for_the_slow_parts_of_scipy() -> None:
-    """Four fifths of the time in which the shuffles' accountants were imported; they are imported where they are called."""
-    for file in (ROOT / "accountants").rglob("*.py"):
+@pytest.mark.parametrize("folder", ["accountants", "attacks"])
+def test_a_query_does_not_wait_for_the_slow_parts_of_scipy(folder: str) -> None:
+    """Four fifths of the time in which the shuffles' accountants or the audit were imported: a function imports them."""
+    for file in files(folder):
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scipy"):
                 found = {f"{node.module}.{alias.name}" for alias in node.names}

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.studies import literature
 from ldpaudit.studies.comparison import Score, contenders
 from ldpaudit.studies.literature import Measured
-from tests.road.test_pages import luminance
+from tests.helpers import Tags, contrast
 
 EVIL = '<script>alert("&")</script>\u202e\x1b[31m'
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
@@ -70,30 +69,13 @@ class Told(PrivacyProfile):
         return Enclosure(0.0, math.exp(-1 - float(epsilon)), Rigour.INTERVAL, self.source)
 
 
-class Read(HTMLParser):
-    """Tags and text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text = ""
-        self.attributes: list[tuple[str, str | None]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 @pytest.mark.parametrize("name", SHOWN)
 def test_text_of_strangers_is_text_in_a_notebook(name: str) -> None:
-    page = Read(SHOWN[name](EVIL)._repr_html_())
-    assert set(page.tags) <= {"div", "style", "strong", "dl", "dt", "dd", "figure", "svg", "path", "rect", "circle", "text",
+    page = Tags(SHOWN[name](EVIL)._repr_html_())
+    assert page.names <= {"div", "style", "strong", "dl", "dt", "dd", "figure", "svg", "path", "rect", "circle", "text",
                               "figcaption", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
-    assert not [key for key, _ in page.attributes if key.startswith("on") or key in ("src", "href", "style")]
+    keys = {key for _, attributes in page.tags for key in attributes}
+    assert not [key for key in keys if key.startswith("on") or key in ("src", "href", "style")]
     assert "\x1b" not in page.text
     assert "\u202e" not in page.text
     if name != "risk":
@@ -111,8 +93,7 @@ def test_nothing_is_loaded_into_a_notebook_and_its_style_is_of_our_cards_alone()
 def test_what_is_drawn_in_a_notebook_is_seen_on_either_ground(look: int, ground: str) -> None:
     colours = dict(re.findall(r"--([a-z]+): (#[0-9a-f]+)", STYLE.split("--line")[look + 1]))
     for text in ("muted", "certified", "measured"):
-        bright, dark = sorted((luminance(colours[text]), luminance(ground)), reverse=True)
-        assert (bright + 0.05) / (dark + 0.05) >= 4.5, text
+        assert contrast(colours[text], ground) >= 4.5, text
 
 
 def test_a_card_says_the_numbers_rounded_outward() -> None:

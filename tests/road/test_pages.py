@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
@@ -23,6 +22,7 @@ from ldpaudit.report import html
 from ldpaudit.report.html import changes, deployment_lines, index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import NEIGHBOURS, VERDICTS, plain, relation
+from tests.helpers import Tags, contrast
 from tests.road.test_deployment import CITED
 
 FILE = """\
@@ -65,28 +65,10 @@ def over_all() -> str:
 PAGES: dict[str, Callable[[], str]] = {"deployment": full, "index": over_all}
 
 
-class Read(HTMLParser):
-    """Tags with their attributes, and the text of each heading."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_no_request_leaves_a_page(name: str) -> None:
     page = PAGES[name]()
-    for tag, attributes in Read(page).tags:
+    for tag, attributes in Tags(page).tags:
         assert tag not in ("script", "link", "img", "iframe", "object", "embed", "form", "base", "image", "use")
         assert not {"src", "srcset", "data", "action", "xlink:href", "style", "background"} & set(attributes)
         assert not [key for key in attributes if key.startswith("on")]
@@ -98,7 +80,7 @@ def test_no_request_leaves_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_well_formed_and_its_headings_are_in_order(name: str) -> None:
-    read = Read(PAGES[name]())
+    read = Tags(PAGES[name]())
     assert read.open == []
     levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -108,18 +90,11 @@ def test_a_page_is_well_formed_and_its_headings_are_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_a_language_a_main_part_and_pictures_with_labels(name: str) -> None:
-    tags = Read(PAGES[name]()).tags
+    tags = Tags(PAGES[name]()).tags
     assert ("html", {"lang": "en"}) in tags
     assert [tag for tag, _ in tags].count("main") == 1
     assert all(attributes.get("aria-label") and attributes["role"] == "img" for tag, attributes in tags if tag == "svg")
     assert all(attributes.get("scope") in ("col", "row") for tag, attributes in tags if tag == "th")
-
-
-def luminance(colour: str) -> float:
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
-    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize("look", [0, 1, 2], ids=["light", "dark", "print"])
@@ -128,8 +103,7 @@ def test_every_text_has_a_contrast_of_four_and_a_half_to_its_ground(look: int) -
     colours = dict(re.findall(r"--([a-z]+): (#[0-9a-f]+)", STYLE.split(":root")[look + 1]))
     for text in ("text", "muted", "certified", "measured", "bad", "open", "good"):
         for ground in ("page", "panel"):
-            bright, dark = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
-            assert (bright + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
 
 
 def test_a_verdict_is_read_without_its_colour_and_stands_before_every_claim() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from ldpaudit.adapters import callables, talk
 from ldpaudit.adapters.programs import Program
 from ldpaudit.core import strict_json
 from ldpaudit.errors import ImplementationError
-from tests.helpers import ROOT, process
+from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.helpers import ROOT, SOON, number_in, process, wait_until_gone
 
 RNG = np.random.default_rng(0)
-SOON = 10.0
-"""Seconds: far below what is waited for where a limit is missing, far above what a busy machine takes."""
 
 
 def python(code: str, **options: Any) -> Program:
@@ -84,7 +85,38 @@ def test_a_program_that_echoes_its_input_behind_a_banner_is_no_program_that_pass
 def test_a_program_in_step_passes_the_check_however_it_is_asked() -> None:
     with python(ECHO) as program:
         assert program(1, 1, RNG) == [1]
+        assert program([1, None], 20_000, RNG) == [[1, None]] * 20_000
         assert program.in_order([0, 1], [0, 1, 1, 0] * 500) == [[0] * 1000, [1] * 1000]
+
+
+@pytest.mark.parametrize(("command", "says"), [("/nowhere/to/be/found", "cannot start"), ("echo hello", "JSON value a line")])
+def test_a_program_that_does_not_answer_is_an_error(command: str, says: str) -> None:
+    with Program(command) as program, refused(says):
+        program(1, 2, RNG)
+
+
+def test_an_adapters_error_says_what_happened_once() -> None:
+    with Program("true") as program, pytest.raises(ImplementationError, match=r"^on input 0: true ended before it answered$"):
+        audit(program, inputs=[0, 1], epsilon=1, trials=1000)
+
+
+def test_a_program_answers_whoever_asks_with_the_report_on_their_input() -> None:
+    with python(ECHO) as program, ThreadPoolExecutor(8) as pool:
+        asked = [i % 7 for i in range(200)]
+        parts = list(pool.map(lambda x: program(x, 5, RNG), asked))
+    assert parts == [[x] * 5 for x in asked]
+
+
+COUNTING = "for i, line in enumerate(sys.stdin):\n    print(i // 2048 % 2, flush=True)"
+
+
+def test_what_a_programs_answers_share_with_those_before_them_is_no_leak() -> None:
+    m = KaryRandomizedResponse.for_epsilon(1, k=2)
+    with python(COUNTING) as program:
+        evidence = audit(m, implementation=program, epsilon=1.0, trials=40_000, mode=Mode.FIXED)
+    assert evidence.epsilon_lower < 0.2
+    with python(COUNTING) as program:
+        assert audit(program, inputs=[0, 1], epsilon=1.0, trials=20_000, mode=Mode.FIXED).epsilon_lower < 0.2
 
 
 @pytest.mark.parametrize("polled", [True, False])
@@ -189,24 +221,12 @@ def with_child(file: Path, code: str = "import time; time.sleep(60)", options: s
     return CHILD.format(code=code, file=str(file), options=options)
 
 
-def is_running(pid: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return state.strip()[:1] not in ("", "Z")
-
-
-def ends_soon(pid: int) -> bool:
-    deadline = time.monotonic() + SOON
-    while is_running(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not is_running(pid)
-
-
 @pytest.mark.parametrize("code", ["import time; time.sleep(60)", STUBBORN], ids=["as asked", "by force"])
 def test_what_a_program_started_ends_with_it(code: str, tmp_path: Path) -> None:
     file, begun = tmp_path / "child", time.monotonic()
     with python(with_child(file, code) + ECHO) as program:
         assert program(1, 2, RNG) == [1, 1]
-    assert ends_soon(int(file.read_text()))
+    wait_until_gone(number_in(file))
     assert time.monotonic() - begun < SOON
 
 
@@ -215,7 +235,7 @@ def test_a_program_that_ends_is_not_waited_for_though_its_child_holds_the_pipe(t
     with python(with_child(file) + "sys.stdin.readline()") as program:
         with refused("ended before it answered"):
             program(1, 1, RNG)
-        assert ends_soon(int(file.read_text()))
+        wait_until_gone(number_in(file))
     assert time.monotonic() - begun < SOON
 
 
@@ -235,13 +255,11 @@ def test_a_program_ends_when_the_audit_is_asked_to_end(number: signal.Signals, t
     script.write_text("import subprocess, sys, time\n" + with_child(file) + answers("time.sleep(60)"))
     command = [sys.executable, "-m", "ldpaudit", "audit", f"exec:{sys.executable} {script}", "--inputs", "0", "1", "--epsilon", "1"]
     audit = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 3 * SOON
-    while not (file.exists() and file.read_text().strip()) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    child = number_in(file)
     audit.send_signal(number)
     out, err = audit.communicate(timeout=SOON)
     assert (audit.returncode, out, len(err.splitlines())) == (128 + number, "", 1), err
-    assert ends_soon(int(file.read_text()))
+    wait_until_gone(child)
 
 
 def test_a_program_that_nobody_closes_ends_with_the_interpreter(tmp_path: Path) -> None:
@@ -253,7 +271,7 @@ print(kept(1, 2, None))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=3 * SOON)
     assert done.stdout == "[1, 1]\n"
-    assert ends_soon(int(file.read_text()))
+    wait_until_gone(number_in(file))
 
 
 def test_the_command_line_has_patience_for_programs_and_functions_but_not_for_logs(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import jsonschema
@@ -24,7 +23,7 @@ from ldpaudit.gate.checking import Finding, Gate
 from ldpaudit.report import html, text
 from ldpaudit.report.gate import RULES, GateFormat
 from ldpaudit.verdict import Outcome
-from tests.helpers import ROOT
+from tests.helpers import ROOT, Tags
 
 HOSTILE = (
     "[red]x[/red] [/] ::error::x ##[group] \x1b[31m \x9b31m \r\n::error::y </script></title><b> | ` ``` ]]> & \u202e \u2066 "
@@ -78,17 +77,10 @@ def test_a_certificate_on_a_terminal_is_no_markup_and_moves_no_cursor(hostile: C
 
 
 def test_a_page_of_hostile_words_has_our_tags_only(hostile: Certificate) -> None:
-    tags: list[str] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: object) -> None:
-            tags.append(tag)
-
     page = html.page(hostile)
-    Reader().feed(page)
-    assert set(tags) <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
-                         "text", "rect", "path", "dl", "dt", "dd", "code", "pre", "footer", "header", "div", "main", "h3",
-                         "figure", "figcaption", "circle"}  # fmt: skip
+    assert Tags(page).names <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
+                                "text", "rect", "path", "dl", "dt", "dd", "code", "pre", "footer", "header", "div", "main", "h3",
+                                "figure", "figcaption", "circle"}  # fmt: skip
     assert harmless(page)
     page.encode()
 

@@ -16,7 +16,7 @@ import ldpaudit
 from ldpaudit.adapters.callables import resolve
 from ldpaudit.errors import ImplementationError, LdpauditError
 from ldpaudit.workers.worker_processes import Crew, Task
-from tests.helpers import ROOT, wait_until_gone
+from tests.helpers import ROOT, lay_out, wait_until_gone
 from tests.road import worker_calls
 from tests.road.test_gate import CHECK, project
 
@@ -72,9 +72,7 @@ PACKAGE = {
 
 
 def test_a_local_package_of_our_name_or_a_local_module_of_pythons_replaces_none_of_ours(tmp_path: Path) -> None:
-    for name, text in PACKAGE.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    lay_out(tmp_path, PACKAGE)
     with Crew(first=[str(tmp_path)]) as crew:
         assert crew.do(task(worker_calls.our_file)) == str(Path(ldpaudit.__file__))
 

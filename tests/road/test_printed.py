@@ -1,15 +1,76 @@
-"""The pages that benchmarks print of runs: what they say follows from their own tables."""
+"""Pages that the benchmarks print say what the code says, and what their own tables say; how tables and options are made."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import stub, theory
 from benchmarks.evolving import CONSTANT, Row, advice, lines
+from benchmarks.experiment import exponent, options, show
+from tests.helpers import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "theory.md").read_text().splitlines()
+COMMAND = "python -m benchmarks.theory > docs/theory.md"
+STEM = re.compile(r"\| `(accountants|attacks|proofs)/\w+\.py`")
+"""The row of a mechanism's own file: that of a mechanism which is younger than the page may be missing on it."""
+
+
+@pytest.fixture(scope="module")
+def printed() -> list[str]:
+    # In a process of its own: what other tests have cached would not run again.
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.theory"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def files_of_the_bound(page: list[str]) -> list[str]:
+    return [m[1] for line in page if (m := re.match(r"\d+\. `([^`]+)`", line))]
+
+
+def test_the_page_of_theorems_says_what_the_docstrings_say_and_which_files_run_for_a_bound_in_order(printed: list[str]) -> None:
+    assert files_of_the_bound(PAGE) == files_of_the_bound(printed), COMMAND
+    assert [line for line in printed if line in PAGE or not STEM.search(line)] == PAGE, COMMAND
+    rooms = [init.parent.relative_to(ROOT) for top in theory.ROOMS for init in (ROOT / top).glob("*/__init__.py")]
+    assert {f"## {room}" for room in rooms} <= set(PAGE), COMMAND
+
+
+def test_every_source_of_a_docstring_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theory, "ROOT", tmp_path)
+    text = "It is at most 1 for i.i.d. views.\n\n    Tight. Source: Warner 1965,\n    page 3.1. Proof: none."
+    (tmp_path / "numerics.py").write_text(f"def f():\n    {text!r}\n")
+    (row,) = theory.rows(tmp_path)
+    assert (row.theorem, row.source, row.name) == ("It is at most 1 for i.i.d. views", "Warner 1965, page 3.1", "f")
+
+
+def test_a_trace_names_the_files_of_a_folder_in_the_order_of_their_first_calls() -> None:
+    found = theory.trace(lambda: (theory.sentence("a"), files_of_the_bound(PAGE), theory.sentence("b")), ROOT)
+    assert found == ["tests/road/test_printed.py", "benchmarks/theory.py"]
+
+
+def test_a_type_checker_is_told_the_names_that_the_folder_of_mechanisms_has() -> None:
+    assert stub.FILE.read_text() == "\n".join(stub.lines()) + "\n", "python -m benchmarks.stub prints it"
+
+
+@pytest.mark.slow
+def test_a_misspelt_mechanism_is_an_error_of_mypy(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import ldpaudit as ldp\n\nldp.mechanisms.Channel(7)\nldp.mechanisms.Chanel\nldp.mechanisms.Rappor.bitz\n")
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports", "--follow-imports=silent", str(file)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert 'mine.py:4: error: Module has no attribute "Chanel"' in done.stdout, done.stdout + done.stderr
+    assert "mine.py:5: error" in done.stdout
+    assert "mine.py:3: error" in done.stdout, "a number is no matrix"
 
 
 def tables(page: str) -> list[list[dict[str, str]]]:
@@ -90,3 +151,22 @@ def test_every_ranked_row_of_the_page_on_systems_is_certified_to_cost_about_what
         assert len(ranked) > 20
         assert all(0.95 * asked <= cost <= asked for cost in ranked)
         assert {row["model"] for row in rows} == {"local", "shuffled"}
+
+
+def test_a_table_s_columns_are_named_and_written_by_one_text(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("a", 0.5, 12_345, "fine"), ("bc", "", 7, "")]
+    assert show("{name:4} {at: once:8.3f} {views:>7,}  {}|", rows) == rows
+    assert capsys.readouterr().out == "name at: once   views  |\na       0.500  12,345  fine|\nbc                  7  |\n"
+
+
+def test_an_option_is_of_the_type_of_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["x", "two", "--users", "1e6", "--only", "b", "--file", "f", "--quick"])
+    found = options("", ["one", "two"], users=10, only=["a", "b"], runs=5, file=Path, quick=False)
+    assert vars(found) == {"names": ["two"], "users": 10**6, "only": ["b"], "runs": 5, "file": Path("f"), "quick": True}
+    monkeypatch.setattr(sys, "argv", ["x", "three"])
+    with pytest.raises(SystemExit):
+        options("", ["one", "two"])
+
+
+def test_the_exponent_of_a_power_is_found() -> None:
+    assert exponent([10, 100, 1000], [3 * n**0.5 for n in (10, 100, 1000)]) == pytest.approx(0.5)

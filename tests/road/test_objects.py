@@ -1,4 +1,7 @@
-"""What an OpenDP measurement claims: its number is an epsilon, a rho or a curve, and is read as what it is."""
+"""Other libraries' objects: what of them is called, and what they claim.
+
+The number of an OpenDP measurement is an epsilon, a rho or a curve, and is read as what it is.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,53 @@ import pytest
 from scipy import special
 
 from ldpaudit import audit
-from ldpaudit.adapters.objects import claimed_epsilon, epsilon_of_rho
-from ldpaudit.errors import Unsupported
+from ldpaudit.adapters.callables import resolve_audited
+from ldpaudit.adapters.objects import as_callable, claimed_epsilon, epsilon_of_rho
+from ldpaudit.errors import ImplementationError, Unsupported
 
 DELTA = 1e-3
 GRID = 1e-2
 """By which the grid of orders may miss the best order's epsilon."""
 NOISE = np.random.default_rng(3)
+
+
+class Client:
+    """As pure-ldp has it."""
+
+    epsilon = 1.5
+
+    def privatise(self, x: int) -> int:
+        return -x
+
+
+class Pure:
+    """A measurement of an old OpenDP, which does not say what its number is."""
+
+    def __call__(self, x: int) -> int:
+        return x + 1
+
+    def map(self, distance: int) -> float:
+        return 0.5 * distance
+
+
+def test_an_object_is_called_by_what_it_can_do() -> None:
+    assert as_callable(Client())(3) == -3
+    assert as_callable(Pure())(3) == 4
+    assert as_callable(abs)(-3) == 3
+    with pytest.raises(TypeError, match="got int"):
+        as_callable(3)
+
+
+def test_an_object_is_audited_by_its_name_too_and_its_class_is_none() -> None:
+    assert resolve_audited("tests.broken_callables:CLIENT")(1) == 1  # type: ignore[operator]
+    with pytest.raises(ImplementationError, match="needs an object with privatise, got the class Client"):
+        resolve_audited("tests.broken_callables:Client")
+
+
+def test_an_objects_own_claim_is_read() -> None:
+    assert claimed_epsilon(Pure(), 2) == (1.0, 0.0)
+    assert claimed_epsilon(Client()) == (1.5, 0.0)
+    assert claimed_epsilon(abs) is None
 
 
 @dataclass(frozen=True)
