@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
 
 import flint
 
@@ -24,8 +23,6 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.quadratic import Quadratic
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile
@@ -80,14 +77,12 @@ class Discrete(Quadratic):
             return 1 - (off * below + first * lost) / theta(variance)
 
 
-@singledispatch
-def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: DiscreteGaussian | DiscreteGaussianShares, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of either mechanism; see `of_one` and `of_shares`."""
-    raise Unsupported(m, "it is not one of the discrete Gaussian mechanisms")
+    return of_one(m) if isinstance(m, DiscreteGaussian) else of_shares(m)
 
 
-@profile.register
-def of_one(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def of_one(m: DiscreteGaussian) -> PrivacyProfile:
     r"""Exact profile of discrete Gaussian noise on counts that one user changes by v.
 
     .. math:: \delta(\varepsilon) = P\Bigl[T > \varepsilon \sigma^2 - \tfrac{|v|^2}2\Bigr]
@@ -113,8 +108,7 @@ def of_one(m: DiscreteGaussian, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     return Discrete(m.squared / m.sigma**2, source, Rigour.EXACT, m.sigma**2, step, norm, off, m.shifts)
 
 
-@profile.register
-def of_shares(m: DiscreteGaussianShares, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def of_shares(m: DiscreteGaussianShares) -> PrivacyProfile:
     r"""Profile of the sum X of h discrete Gaussian numbers of parameter s each on counts that one user changes by v.
 
     .. math:: \delta(\varepsilon) = \sum_y \Bigl(\prod_j P[X = y_j] - e^\varepsilon \prod_j P[X = y_j - v_j]\Bigr)_+,
@@ -133,19 +127,10 @@ def of_shares(m: DiscreteGaussianShares, neighbours: Neighbours = REPLACE_ONE) -
     return noise_profile(masses(m), m.change, f"{what}: the best event")
 
 
-@singledispatch
-def masses(m: Mechanism) -> Masses:
+def masses(m: DiscreteGaussian | DiscreteGaussianShares) -> Masses:
     """Of the noise on one count, in floats."""
-    raise Unsupported(m, "it is not one of the discrete Gaussian mechanisms")
-
-
-@masses.register
-def _(m: DiscreteGaussian) -> Masses:
-    return Masses.discrete_gaussian(m.sigma**2)
-
-
-@masses.register
-def _(m: DiscreteGaussianShares) -> Masses:
+    if isinstance(m, DiscreteGaussian):
+        return Masses.discrete_gaussian(m.sigma**2)
     if not (eta := _eta_of_shares(m.share_variance, m.shares)) <= _NEARLY_FLAT:
         return Masses.discrete_gaussian(m.share_variance).times(m.shares).even
     whole = Masses.discrete_gaussian(m.variance)
@@ -153,11 +138,7 @@ def _(m: DiscreteGaussianShares) -> Masses:
 
 
 def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> DiscreteGaussian:
-    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
-
-    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
-    Raises ValueError where a parameter lies outside its domain.
-    """
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change: see `least_noise`."""
     return least_noise(of_one, lambda variance: DiscreteGaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)
 
 

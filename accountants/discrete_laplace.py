@@ -55,11 +55,7 @@ def masses(m: DiscreteLaplace) -> Masses:
 
 
 def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> DiscreteLaplace:
-    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
-
-    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
-    Raises ValueError where a parameter lies outside its domain.
-    """
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change: see `least_noise`."""
 
     def made(variance: Fraction) -> DiscreteLaplace:
         v = float(variance)

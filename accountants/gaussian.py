@@ -28,9 +28,5 @@ def profile(m: Gaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile
 
 
 def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> Gaussian:
-    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
-
-    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a variance within a millionth of the least.
-    Raises ValueError where a parameter lies outside its domain.
-    """
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change: see `least_noise`."""
     return least_noise(profile, lambda variance: Gaussian(Fraction(math.sqrt(variance)), change), epsilon, delta)

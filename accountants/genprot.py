@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import singledispatch
 from itertools import combinations, combinations_with_replacement
 from math import comb, factorial, prod
 from typing import TypeAlias
@@ -18,7 +17,6 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -35,14 +33,12 @@ Kinds: TypeAlias = tuple[tuple[Kind, Fraction], ...]
 """Of two inputs, every kind of draw and its public probability."""
 
 
-@singledispatch
-def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: GenProt | GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of either form; see `one_of_many` and `one_bit`."""
-    raise Unsupported(m, "it is not a form of GenProt")
+    return one_of_many(m) if isinstance(m, GenProt) else one_bit(m)
 
 
-@profile.register
-def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
+def one_of_many(m: GenProt) -> Bracket:
     r"""Profile of GenProt, whatever its base is: exact at delta = 0.
 
     .. math:: P[g = t \mid y, x] = p_t\, E\Bigl[\frac{1}{1 + S_t}\Bigr] + (1 - p_t) \prod_{s \ne t} (1 - p_s) / T
@@ -54,7 +50,7 @@ def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose claim is 10 epsilon. Proof:
     proofs/genprot.py, of `box`.
 
-    ``m``: any; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at delta = 0 where all kinds are listed or
+    ``m``: any. Returns in nats. Rigour EXACT at delta = 0 where all kinds are listed or
     both ends meet, else INTERVAL. Raises Unsupported where the base has too many inputs and outputs.
     """
     pairs = kinds_of(m)
@@ -73,8 +69,7 @@ def one_of_many(m: GenProt, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     return Bracket(FiniteProfile(tuple(fresh), source), FiniteProfile(tuple(worst), source))
 
 
-@profile.register
-def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
+def one_bit(m: GenProtBit) -> Bracket:
     r"""Profile of the one-bit form: exact at delta = 0.
 
     .. math:: \varepsilon(0) = \max_{y, x, x'} \max\Bigl(\log\frac{p_x(y)}{p_{x'}(y)},\,
@@ -83,7 +78,7 @@ def one_bit(m: GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> Bracket:
     From fresh public draws to the worst, as for `one_of_many`. Tight at delta = 0. Source: Bassily, Smith 2015. Proof:
     proofs/genprot.py, of the largest value over probabilities in a range.
 
-    ``m``: any; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at delta = 0, else INTERVAL. Raises
+    ``m``: any. Returns in nats. Rigour EXACT at delta = 0, else INTERVAL. Raises
     Unsupported where the base has too many inputs and outputs.
     """
     fresh: list[ExactPLD] = []

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 
 import flint
 
@@ -23,8 +22,6 @@ from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import listed, of_law
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
@@ -39,7 +36,7 @@ _MAX_PRECISION = 1 << 16
 
 @dataclass(frozen=True)
 class ClosedForm(OnePairProfile):
-    """The profile of the inputs 0 and `bound`, by the formula in the docstring of `untruncated`."""
+    """The profile of the inputs 0 and `bound`, by the formula in the docstring of `profile`."""
 
     bound: int
     alpha: Fraction
@@ -104,31 +101,29 @@ def shuffled(m: Geometric | TruncatedGeometric, users: int) -> Bound | None:
     return of_law(laws, users) if m.bound == 1 else listed(laws, users, (0, m.bound))
 
 
-@singledispatch
-def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    """Profile of either mechanism; see `untruncated` and `truncated`."""
-    raise Unsupported(m, "it is not one of the geometric mechanisms")
-
-
-@profile.register
-def untruncated(m: Geometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    r"""Exact profile of two-sided geometric noise on an integer from 0 to B.
+def profile(m: Geometric | TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+    r"""Exact profile of two-sided geometric noise on an integer from 0 to B, and of the same noise, truncated to this range.
 
     .. math:: \delta(\varepsilon) = \max_{0 \le t < B} \Bigl(1 - \frac{\alpha^{t+1}}{1+\alpha}
               - e^\varepsilon \frac{\alpha^{B-t}}{1+\alpha}\Bigr)_+, \qquad \varepsilon(0) = B \log \frac1\alpha
 
     The likelihood ratio of any two inputs falls as y grows, so that the best event is {y <= t} or its mirror image; and
     {y <= t} is most probable for the input 0 and least for B. So the inputs 0 and B are worse than all others at every
-    epsilon. Tight: attained by them on {y <= t}, for epsilon(0) on {y <= 0}. Source: Ghosh, Roughgarden, Sundararajan 2009
-    for epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
+    epsilon. Tight: attained by them on {y <= t}, for epsilon(0) on {y <= 0}, truncated on {y = 0}. All views that are shown as an
+    end have the same likelihood ratio, for any two inputs, so that truncation hides nothing that an adversary could use: up to a
+    bound of 100 this is computed from the law itself, not assumed; tests compare the two. Source: Ghosh, Roughgarden, Sundararajan
+    2009 for epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
 
     ``m``: ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in
     nats. Rigour EXACT at every epsilon.
     """
-    source = "geometric noise: bound * log(1/alpha), attained at y <= 0"
+    is_truncated = isinstance(m, TruncatedGeometric)
+    noise, attained = ("truncated geometric noise", "y = 0") if is_truncated else ("geometric noise", "y <= 0")
+    source = f"{noise}: bound * log(1/alpha), attained at {attained}"
     if m.bound > _LISTED:
         return ClosedForm(m.bound, m.alpha, source)
-    return FiniteProfile(both_directions(_atoms(m.bound, m.alpha)), source)
+    atoms = law_atoms(m.law(0), m.law(m.bound)) if is_truncated else _atoms(m.bound, m.alpha)
+    return FiniteProfile(both_directions(atoms), source)
 
 
 def _atoms(bound: int, alpha: Fraction) -> list[Atom]:
@@ -136,26 +131,6 @@ def _atoms(bound: int, alpha: Fraction) -> list[Atom]:
     tails = [alpha**distance / (1 + alpha) for distance in range(bound + 1)]
     between = [((1 - alpha) * tails[y], (1 - alpha) * tails[bound - y]) for y in range(1, bound)]
     return [(tails[0], tails[bound]), *between, (tails[bound], tails[0])]
-
-
-@profile.register
-def truncated(m: TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    r"""Exact profile of the same noise, truncated to the inputs' range.
-
-    That of `untruncated`, at every epsilon: all views that are shown as an end have the same likelihood ratio, for any two
-    inputs, so that truncation hides nothing that an adversary could use. Up to a bound of 100 this is
-    computed from the law itself, not assumed; tests compare the two. The inputs 0 and B are the worst for the same reason.
-
-    Tight: attained by them on {y <= t}, for epsilon(0) on {y = 0}. Source: Ghosh, Roughgarden, Sundararajan 2009 for
-    epsilon(0). Proof: proofs/geometric.py, of epsilon(0).
-
-    ``m``: ``bound >= 1`` and ``0 < alpha < 1``, as its constructor ensures; ``neighbours``: replace-one. Returns in
-    nats. Rigour EXACT at every epsilon.
-    """
-    source = "truncated geometric noise: bound * log(1/alpha), attained at y = 0"
-    if m.bound > _LISTED:
-        return ClosedForm(m.bound, m.alpha, source)
-    return FiniteProfile(both_directions(law_atoms(m.law(0), m.law(m.bound))), source)
 
 
 def summands(m: Geometric | TruncatedGeometric, neighbours: Neighbours) -> NoisyNumber | None:

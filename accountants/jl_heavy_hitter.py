@@ -7,13 +7,10 @@ scales each (`composition.laplace_vector`), and H the number of rows in which th
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile, Shifts, sorted_shifts
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import Projected
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -23,14 +20,14 @@ _ALL_PAIRS = 10
 """Bits of a value up to which the products of all pairs of values are compared."""
 
 
-@singledispatch
-def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: JLHeavyHitter | FreshProjections | FreshProducts, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of any reading; see `projection`, `projections` and `products`."""
-    raise Unsupported(m, "it is not a known reading of JL-HH")
+    if isinstance(m, FreshProducts):
+        return products(m, neighbours)
+    return projections(m, neighbours) if isinstance(m, FreshProjections) else projection(m, neighbours)
 
 
-@profile.register
-def projection(m: JLHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def projection(m: JLHeavyHitter, neighbours: Neighbours) -> PrivacyProfile:
     r"""Exact profile of one noisy projection, its public matrix known.
 
     .. math:: \delta_{replace} = \delta_{H,\, 2/(b \sqrt m)}, \quad \delta_{add} = \delta_{m,\, 1/(b \sqrt m)}, \qquad
@@ -47,8 +44,7 @@ def projection(m: JLHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privac
     return _replicated(m, 1, neighbours)
 
 
-@profile.register
-def projections(m: FreshProjections, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def projections(m: FreshProjections, neighbours: Neighbours) -> PrivacyProfile:
     r"""Exact profile of N noisy projections of the same column: :math:`\delta_{N H,\, 2/(b \sqrt m)}`, or
     :math:`\delta_{N m,\, 1/(b \sqrt m)}` for add-remove.
 
@@ -61,8 +57,7 @@ def projections(m: FreshProjections, neighbours: Neighbours = REPLACE_ONE) -> Pr
     return _replicated(m, m.domain, neighbours)
 
 
-@profile.register
-def products(m: FreshProducts, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def products(m: FreshProducts, neighbours: Neighbours) -> PrivacyProfile:
     r"""Bounds of the profile of N products, each with a noise that is a sum of m Laplace noises of scale :math:`b/\sqrt m`.
 
     For two values x, x' product p is shifted by :math:`d_p = \langle A e_p, A(e_x - e_{x'}) \rangle`, for an absent user by

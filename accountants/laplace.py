@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 from typing import ClassVar
 
 import flint
@@ -24,7 +23,6 @@ from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.accountants.shuffling import laplace_noise
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -116,14 +114,12 @@ def _renyi(s: Fraction, order: Fraction) -> flint.arb:
     return (a / twice * rises + (a - 1) / twice * falls).log1p() / (a - 1)
 
 
-@singledispatch
-def profile(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: Laplace | LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of either mechanism; see `number` and `histogram`."""
-    raise Unsupported(m, "it is not one of Laplace's mechanisms")
+    return histogram(m, neighbours) if isinstance(m, LaplaceHistogram) else number(m)
 
 
-@profile.register
-def number(m: Laplace, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def number(m: Laplace) -> PrivacyProfile:
     r"""Exact profile of Laplace noise of scale b on a number in [low, high].
 
     .. math:: \delta(\varepsilon) = \bigl(1 - e^{(\varepsilon - s)/2}\bigr)_+, \qquad s = \frac{high - low}{b},
@@ -132,14 +128,13 @@ def number(m: Laplace, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     Tight for real numbers: attained by the inputs low and high, at epsilon = s on the event {y <= low}. Source: Dwork,
     McSherry, Nissim, Smith 2006 for epsilon(0). Proof: proofs/laplace.py, of epsilon(0).
 
-    ``m``: ``scale > 0`` and ``low < high``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats.
-    Rigour EXACT at every epsilon.
+    ``m``: ``scale > 0`` and ``low < high``, as its constructor ensures. Returns in nats. Rigour EXACT at every
+    epsilon.
     """
     return OneCoordinate(m.sensitivity / m.scale, "Laplace noise: (high - low)/scale, attained at y <= low")
 
 
-@profile.register
-def histogram(m: LaplaceHistogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def histogram(m: LaplaceHistogram, neighbours: Neighbours) -> PrivacyProfile:
     r"""Exact profile of Laplace noise of scale b on the indicator of a value.
 
     Replace-one shifts two coordinates by s = 1/b scales each, add-remove one:

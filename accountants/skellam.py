@@ -31,9 +31,5 @@ def masses(m: Skellam) -> Masses:
 
 
 def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) -> Skellam:
-    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change.
-
-    ``epsilon``, ``delta``: the goal: above 0, in nats; and in (0, 1). Returns with a mu within a millionth of the least. Raises
-    ValueError where a parameter lies outside its domain.
-    """
+    """The one with about the least noise that is certified to be (epsilon, delta)-private for this change: see `least_noise`."""
     return least_noise(profile, lambda mu: Skellam(mu, change), epsilon, delta)

@@ -6,16 +6,11 @@ For each matrix it is checked anew, entry by entry, in rationals: there is nothi
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from operator import attrgetter
 
-from ldpaudit.proofs._exhaustive import Exhaustive, Table
+from ldpaudit.proofs._exhaustive import Exhaustive
 
 _EXAMPLE = ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 3), Fraction(2, 3)))
-
-
-def _matrix(m: Any) -> Table:
-    table: Table = m.matrix
-    return table
 
 
 def prove() -> tuple[Exhaustive, ...]:
@@ -23,4 +18,4 @@ def prove() -> tuple[Exhaustive, ...]:
 
     Raises ProofError naming the row or column of a matrix that does not check.
     """
-    return (Exhaustive("Channel", "a channel given by its matrix", _matrix, _EXAMPLE),)
+    return (Exhaustive("Channel", "a channel given by its matrix", attrgetter("matrix"), _EXAMPLE),)

@@ -30,8 +30,6 @@ def _nodes() -> Lemma:
     t.equal(node + w, 2 * w * (j + 1), "the next node of a column is a multiple of twice the width")
     t.equal((node + w) - 2 * w, node - w, "and one of just that width begins where this one does: it holds the same values")
     t.at_most(2 * w, 2 * w * (j + 1), "so every width occurs once, and the column ends after at most log2(B) + 1 nodes")
-    rest = node - w
-    t.equal(rest + w, node, "the prefix of i is the node i and the prefix of i - low(i)")
     return t
 
 

@@ -32,7 +32,6 @@ def _replaced() -> Lemma:
     n, n_again = y + 2 + silent, other + 2 + dumb  # two ways to write n: counts y + 1 or other + 1, and a silent user at least
     ours, theirs = _shifted(odds, y + 1, n), _shifted(odds, other + 1, n_again)
     t.equal(ours / theirs, (y + 1) * (n_again - other) / ((n - y) * (other + 1)), "the loss of a view is free of gamma")
-    t.equal((ours / theirs) * (theirs / ours), 1, "exchanging the labels exchanges the two inputs: one direction is enough")
     t.at_most(ours, _shifted(odds, y + 2, n), "it rises with the count of the first value")
     t.at_most(theirs, _shifted(odds, other + 2, n_again), "and falls with the count of the second")
     return t

@@ -7,7 +7,6 @@ epsilon". Below, :math:`\eta` is the bias: p = 1/2 + eta.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +19,7 @@ from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, lar
 from ldpaudit.accountants.composition.theorems import advanced_grouposition
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
-from ldpaudit.accountants.numerics.precision import at_most, narrow
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanism import Mechanism
@@ -90,32 +89,6 @@ def all_ones(p: Fraction, users: int, error: Fraction) -> Enclosure:
     reach = (2 * p - 1) * error  # in told truths
     above, below = math.floor(p * users + reach) + 1, math.ceil(p * users - reach) - 1
     return narrow(lambda: binomial_upper(users, p, above) + binomial_lower(users, p, below), "two binomial tails")
-
-
-def least_error(p: Fraction, users: int, beta: Number, truth: Number = Fraction(1, 2)) -> Enclosure:
-    r"""The least error of one query that is exceeded with probability at most beta, by binomial tails: attained, exact.
-
-    .. math:: t = \min\{2c\,|k - nq| : P[|B - nq| > |k - nq|] \le \beta\}, \qquad B \sim Bin(n, q), \quad c = \frac{1}{2p - 1}
-
-    For uniform signs, as the slide has them, the number B of reports that agree with the value's own signs is binomial: of a
-    value that nobody holds with q = 1/2, and of one that all users hold with q = p. Tight: these are the laws, and t is a
-    value of the error. Source: Stemmer's talk, "Hoeffding bound", whose t is larger; the binomial law.
-
-    ``p``: probability of the true sign; ``users``: n, at least 1; ``beta``: in (0, 1); ``truth``: q: 1/2, or p.
-    Returns in users. EXACT.
-    """
-    q = Fraction(truth)
-    above, below = range(math.ceil(users * q), users + 1), range(math.floor(users * q), -1, -1)
-
-    def enough(k: int) -> bool:
-        reach = abs(k - users * q)
-        high, low = math.floor(users * q + reach) + 1, math.ceil(users * q - reach) - 1
-        # What 4096 bits do not decide is a tie, and enough.
-        return at_most(lambda: binomial_upper(users, q, high) + binomial_lower(users, q, low), Fraction(beta)) is not False
-
-    first = ((side, bisect_left(side, True, key=enough)) for side in (above, below))
-    reach = min(abs(side[at] - users * q) for side, at in first if at < len(side))
-    return Enclosure.of(2 * reach / (2 * p - 1), source="two binomial tails")
 
 
 def warm_up(epsilon: Number, users: int) -> tuple[Printed, ...]:

@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ldpaudit.accountants.claims import bitstogram, heavy_hitters, sign_oracle, tree_histogram
+from ldpaudit.accountants.claims import bitstogram, heavy_hitters, tree_histogram
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.mechanisms.shared.parameters import odds
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from tests.claims.test_literature import claims_of
 
 SYSTEMS = ("tree_histogram", "bitstogram")
-BETA = Fraction(1, 20)
-ONE = odds(1)
-
-
-@pytest.mark.parametrize(
-    ("users", "truth", "value"),
-    [
-        (1_000, Fraction(1, 2), 134.16511165179648),
-        (10_000, Fraction(1, 2), 424.13486909277596),
-        (1_000, ONE, 117.10700719462964),
-    ],
-)
-def test_the_least_error_of_the_sign_oracle_is_the_specified_number(users: int, truth: Fraction, value: float) -> None:
-    found = sign_oracle.least_error(ONE, users, BETA, truth)
-    assert found.low == pytest.approx(value, rel=1e-15)
-    assert found.high - found.low <= 1e-13 * value
-
-
-@pytest.mark.parametrize("truth", [Fraction(1, 2), Fraction(9, 10)])
-@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6)])
-@pytest.mark.parametrize("users", [1, 5, 12])
-def test_the_least_error_is_that_of_all_outcomes(users: int, beta: Fraction, truth: Fraction) -> None:
-    p = Fraction(9, 10)
-    law = {k: math.comb(users, k) * truth**k * (1 - truth) ** (users - k) for k in range(users + 1)}
-    errors = {k: abs(2 * k - 2 * users * truth) / (2 * p - 1) for k in law}
-    enough = [t for t in errors.values() if sum((law[k] for k in law if errors[k] > t), Fraction(0)) <= beta]
-    assert min(enough) in sign_oracle.least_error(p, users, beta, truth)
-
-
-def test_hoeffdings_error_is_above_the_least_one_by_a_third() -> None:
-    m = SignOracle(10**6, 1 << 40, ONE)
-    for truth in (Fraction(1, 2), ONE):
-        least = sign_oracle.least_error(ONE, 1_000, BETA, truth).high
-        assert 1.3 < sign_oracle.error_of(m, 1_000, BETA).low / least < 1.7
 
 
 @pytest.mark.parametrize("stem", SYSTEMS)
