@@ -34,7 +34,7 @@ from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shared.voting.voters import Spending
+from ldpaudit.mechanisms.shared.voting.thresh import Spending
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.mechanisms.shared.projections.row_sign import Patterns, RowSign
+from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.profile import Number
 
 Column = Sequence[Fraction | int]
@@ -39,11 +40,6 @@ class BassilySmith(RowSign):
         w, the length of the vector, at least 1.
     p : Fraction
         Probability of the true sign of an entry of 1 or -1, ``1/2 < p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -119,7 +115,7 @@ class BassilySmith(RowSign):
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectedBassilySmith(RowSign):
+class ProjectedBassilySmith(OfDomain, RowSign):
     """The basic randomizer of a word's column in a public matrix of signs, and the frequency oracle that it makes.
 
     Parameters
@@ -133,11 +129,6 @@ class ProjectedBassilySmith(RowSign):
     seed : int
         Seed of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
         does not need that.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -155,9 +146,8 @@ class ProjectedBassilySmith(RowSign):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        rows = integer(self, "rows", 1, 1 << 31)
-        integer(self, "domain", 2, (1 << BITS) // rows)
-        integer(self, "seed", 0)
+        integer(self, "rows", 1, 1 << 31)
+        integers(self, domain=(2, (1 << BITS) // self.rows), seed=0)
         probability(self, "p", low=Fraction(1, 2))
 
     @classmethod
@@ -169,11 +159,6 @@ class ProjectedBassilySmith(RowSign):
     def public(self) -> Projection:
         """The public matrix."""
         return Projection(self.rows, self.domain, self.seed)
-
-    @property
-    def inputs(self) -> range:
-        """The words."""
-        return range(self.domain)
 
     def entries(self, x: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Signs of a word; 0 for None."""
@@ -198,18 +183,6 @@ class ProjectedBassilySmith(RowSign):
 
         Unbiased over the public matrix. For a given one it is off by what the columns of other words have in common with
         that of v.
-
-        Parameters
-        ----------
-        views : array_like of int, shape (users, 2)
-            One report of each user.
-        values : array_like of int, shape (words,)
-            In ``range(domain)``.
-
-        Returns
-        -------
-        ndarray, shape (words,)
-            In users.
         """
         asked, sums = np.asarray(values, dtype=np.int64), np.zeros(np.size(values))
         reports = np.asarray(views, dtype=np.int64)

@@ -5,15 +5,15 @@ Dwork, Kenthapadi, McSherry, Mironov, Naor 2006; Agarwal, Suresh, Yu, Kumar, McM
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Rows
+from ldpaudit.mechanism import Law
 from ldpaudit.mechanisms.shared.count_noise import CountNoise, part_of
+from ldpaudit.mechanisms.shared.independent_bits import shifted_binomials
 from ldpaudit.mechanisms.shared.parameters import integer, probability
 
 _LARGEST = 1 << 49
@@ -30,11 +30,6 @@ class BinomialNoise(CountNoise):
         Number of coins for each count, at least 1 and at most 2**49.
     gamma : Fraction
         Probability of heads, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -77,14 +72,5 @@ class BinomialNoise(CountNoise):
     def law(self, x: tuple[int, ...]) -> Law:
         """Law on rows of counts: products of binomial probabilities."""
         self.require_input(x)
-        columns = tuple(range(min(k, 0), max(k, 0) + self.coins + 1) for k in self.change)
-
-        def probability_of(view: tuple[int, ...]) -> Fraction:
-            return math.prod((self._heads(y - k) for y, k in zip(view, x, strict=True)), start=Fraction(1))
-
-        return Law(probability_of, lambda: Rows(columns), math.prod(map(len, columns)))
-
-    def _heads(self, number: int) -> Fraction:
-        if not 0 <= number <= self.coins:
-            return Fraction(0)
-        return math.comb(self.coins, number) * self.gamma**number * (1 - self.gamma) ** (self.coins - number)
+        ranges = [range(min(k, 0), max(k, 0) + self.coins + 1) for k in self.change]
+        return shifted_binomials([(self.coins, k) for k in x], self.gamma, ranges)

@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import bernstein, largest_deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
+from ldpaudit.mechanisms.shared.public_questions.questions import (
+    BETA,
+    HALF,
+    Asked,
+    PartitionedSign,
+    SplitSigns,
+    divided,
+)
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
@@ -35,7 +42,18 @@ _BITS = 128
 
 
 class _Spelled(Asked):
-    """Question (r, l) asks for the r-th hash of the value together with its symbol l, of `width` bits."""
+    """Question (r, l) asks for the r-th hash of the value together with its symbol l, of `width` bits.
+
+    Parameters
+    ----------
+    rows : int
+        Number of hash functions, from 1 to 4096.
+    cells : int
+        Buckets of each, a power of two. A bucket and a symbol together have at most 24 bits, and so many fewer than a value
+        that a hash function hardly ever gives part of a symbol away.
+    width : int
+        Bits of a symbol, at least 1.
+    """
 
     rows: int
     cells: int
@@ -44,14 +62,13 @@ class _Spelled(Asked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer(self, "rows", 1, _MOST_ROWS)
-        width = integer(self, "width", 1, min(_WIDEST, self.bits))
-        cells = integer(self, "cells", 1, 1 << (_WIDEST - width))
+        integers(self, rows=(1, _MOST_ROWS), width=(1, min(_WIDEST, self.bits)))
+        integer(self, "cells", 1, 1 << (_WIDEST - self.width))
         probability(self, "beta")
-        if cells & (cells - 1):
-            raise ValueError(f"{type(self).__name__} needs a power of two cells, got cells={cells}")
+        if self.cells & (self.cells - 1):
+            raise ValueError(f"{type(self).__name__} needs a power of two cells, got cells={self.cells}")
         if self.redrawn > Fraction(1, 2):
-            found = f"cells={cells} and width={width} with {self.bits} bits"
+            found = f"cells={self.cells} and width={self.width} with {self.bits} bits"
             raise ValueError(f"{type(self).__name__} needs hashes and symbols of fewer bits than a value, got {found}")
 
     @property
@@ -140,16 +157,13 @@ def _spelled(hashed: Question, tables: Sequence[NDArray[np.float64]], cells: int
 
 @lru_cache(maxsize=16)
 def _hashes(seed: int, rows: int, cells: int, bits: int, symbols: tuple[Question, ...]) -> tuple[Question, ...]:
-    return tuple(_hash(seed, row, cells.bit_length() - 1, bits, symbols) for row in range(rows))
-
-
-def _hash(seed: int, row: int, size: int, bits: int, symbols: tuple[Question, ...]) -> Question:
-    """The first matrix whose rows are independent of every symbol's: whatever is asked, no user's column is 0."""
-    # So far apart that no search for independent vectors runs into the next one's.
-    drawn = (tuple(independent(seed, (row << 20 | attempt) << 20, size, bits)) for attempt in count())
-    return next(
-        rows for rows in drawn if all(rank((*rows, *symbol)) == size + len(symbol) for symbol in symbols)
-    )
+    """Each the first matrix whose rows are independent of every symbol's: whatever is asked, no user's column is 0."""
+    size, found = cells.bit_length() - 1, []
+    for row in range(rows):
+        # So far apart that no search for independent vectors runs into the next one's.
+        drawn = (tuple(independent(seed, (row << 20 | attempt) << 20, size, bits)) for attempt in count())
+        found.append(next(m for m in drawn if all(rank((*m, *symbol)) == size + len(symbol) for symbol in symbols)))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,35 +175,6 @@ class Bitstogram(PartitionedSign, _Spelled):
     most; of the values that these spell, it names those that the last question counts at `least_count` or above. Except
     with probability `beta`, a mechanism of `for_epsilon` names every value that `spelled_from` users, and twice
     `least_count`, hold, and none that nobody holds. A view is a row ``(i, y)``.
-
-    Parameters
-    ----------
-    users : int
-        Number of users' indices, from 1 to 2**62.
-    domain : int
-        Number of values, from 2 to 2**64; inputs are ``range(domain)``.
-    rows : int
-        Number of hash functions, from 1 to 4096.
-    cells : int
-        Buckets of each, a power of two. A bucket and a symbol together have at most 24 bits, and so many fewer than a value
-        that a hash function hardly ever gives part of a symbol away.
-    width : int
-        Bits of a symbol, at least 1.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
-    share : Fraction
-        Probability that a user is asked for a cell, in (0, 1).
-    beta : Fraction
-        Probability with which the server may fail, in (0, 1).
-    seed : int
-        Seed of questions, hash functions and vectors.
-    index : int
-        The user whose report is viewed; all users have the same privacy.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -206,21 +191,14 @@ class Bitstogram(PartitionedSign, _Spelled):
     cells: int
     width: int
     p: Fraction
-    share: Fraction = Fraction(1, 2)
-    beta: Fraction = Fraction(1, 20)
+    share: Fraction = HALF
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        width: int = 8,
-        share: Number = Fraction(1, 2),
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
     ) -> Self:
         """The most accurate signs that are epsilon-LDP, rounded down; rows and cells as its guarantee needs for all users."""
         return cls(users, domain, 1, 1, width, odds(epsilon), exact(share), exact(beta), seed)._sized()
@@ -231,18 +209,6 @@ class SplitBitstogram(SplitSigns, _Spelled):
     """Two signs per user: of a hash of their value with one of its symbols with `p`, and of all of it with `q`.
 
     As `Bitstogram`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
-
-    Parameters
-    ----------
-    users, domain, rows, cells, width, beta, seed, index
-        As for `Bitstogram`.
-    p, q : Fraction
-        Probability of the true sign of the cell, and of the whole value; above 1/2, below 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -261,26 +227,13 @@ class SplitBitstogram(SplitSigns, _Spelled):
     width: int
     p: Fraction
     q: Fraction
-    beta: Fraction = Fraction(1, 20)
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        width: int = 8,
-        share: Number = Fraction(1, 2),
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the cell's at a share of epsilon; else as `Bitstogram`.
-
-        Parameters
-        ----------
-        share : Number
-            Share of epsilon that is spent on the cell, in (0, 1).
-        """
+        """The most accurate signs that are epsilon-LDP together, the cell's at a share of epsilon; else as `Bitstogram`."""
         return cls(users, domain, 1, 1, width, *divided(epsilon, share), exact(beta), seed)._sized()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,20 +19,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import dyadic, round_up
+from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, chunks
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once, inputs_of
 from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import heaviest
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, nonzero, solve
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive, rounded_up
 from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 22
-"""Noises that `run` draws at a time."""
+"""Bits of values that are computed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,6 @@ class BucketHeavyHitter(InParts, HashedColumn):
     seed : int
         Seed of the public vectors.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = BucketHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), domain=2**20)
@@ -82,10 +77,7 @@ class BucketHeavyHitter(InParts, HashedColumn):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "domain", 2, 1 << BITS)
-        integer(self, "rows", 1)
-        integer(self, "trials", 1)
-        integer(self, "seed", 0)
+        integers(self, domain=(2, 1 << BITS), rows=1, trials=1, seed=0)
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @classmethod
@@ -95,8 +87,14 @@ class BucketHeavyHitter(InParts, HashedColumn):
         Rows and trials are rounded up as well, the product under the root is not: the paper rounds nothing.
         """
         rows = (12 * domain - 1).bit_length()
-        trials, scale = _printed(positive("epsilon", epsilon), exact(delta), exact(beta), domain)
-        return cls(domain, rows, trials, scale, seed)
+        spent, secret, miss = positive("epsilon", epsilon), exact(delta), exact(beta)
+        if not (0 < secret < 1 and 0 < miss < 1):
+            raise ValueError(f"BucketHeavyHitter needs 0 < delta < 1 and 0 < beta < 1, got delta={secret}, beta={miss}")
+        with working_precision(2 * SIGNIFICANT_BITS):
+            lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
+            tries = -ball(miss).log()
+            scale = rounded_up(8 * (lines * tries * -ball(secret).log()).sqrt() / ball(spent))
+            return cls(domain, rows, math.ceil(dyadic((8 * tries).upper())), scale, seed)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, domain: int, rows: int, trials: int, seed: int = 0) -> Self:
@@ -116,11 +114,8 @@ class BucketHeavyHitter(InParts, HashedColumn):
     def apart(self, present: bool = False) -> tuple[int, int | None, int, bool]:
         """The two inputs that differ in most coordinates, in how many, and whether that is known to be the most.
 
-        Parameters
-        ----------
-        present : bool
-            Compare a value with an absent user, not two values. The bits of two values differ where those of their
-            exclusive or are 1, and every number of this many bits is such an exclusive or.
+        They are two values, or with ``present`` a value and an absent user. The bits of two values differ where those of their
+        exclusive or are 1, and every number of this many bits is such an exclusive or.
         """
         below = self.domain if present else 1 << self.bits
         difference, weight, known = heaviest(tuple(self.vectors.tolist()), self.bits, below)
@@ -151,7 +146,7 @@ class BucketHeavyHitter(InParts, HashedColumn):
 
     def _measured(self, values: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
         total = np.zeros(self.coordinates)
-        for part in _parts(len(values), self.coordinates):
+        for part in chunks(len(values), _CHUNK // self.coordinates):
             total += counts[part].astype(np.float64) @ self.hashes(values[part]).astype(np.float64)  # exact below 2**53
         return total
 
@@ -159,17 +154,11 @@ class BucketHeavyHitter(InParts, HashedColumn):
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The counts u of Algorithm 3, every user's noise drawn; `heavy_hitter` reads them."""
-        total = self.truth(data)
-        for part in _parts(len(np.asarray(data)), self.coordinates):
-            total += rng.laplace(0.0, round_up(self.scale), (part.stop - part.start, self.coordinates)).sum(axis=0)
-        return total
+        return self._noised(self.truth(data), len(np.asarray(data)), rng)
 
     def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Counts with the law of `run`, in time free of the users: Laplace noises sum to a difference of two Gammas."""
         return self.truth(data) + self._noise(len(np.asarray(data)), rng)
-
-    def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return laplace_sums(users, self.coordinates, round_up(self.scale), rng)
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run_in_law`, over parts, each of which adds its users' reports."""
@@ -193,25 +182,9 @@ class BucketHeavyHitter(InParts, HashedColumn):
         return min(votes, key=lambda x: (-votes[x], x), default=None)
 
 
-def _parts(users: int, coordinates: int) -> Iterator[slice]:
-    step = max(1, _CHUNK // coordinates)
-    return (slice(start, min(start + step, users)) for start in range(0, users, step))
-
-
 @lru_cache(maxsize=16)
 def _tables(seed: int, coordinates: int, bits: int) -> list[NDArray[np.uint8]]:
     """For each byte of a value: all bits of each of its 256 contents, packed."""
     vectors = nonzero(seed, np.arange(coordinates), bits)
     contents = np.arange(256, dtype=np.int64)[:, None]
     return [np.packbits(parity((contents << low) & vectors), axis=-1) for low in range(0, bits, 8)]
-
-
-def _printed(epsilon: Fraction, delta: Fraction, beta: Fraction, domain: int) -> tuple[int, Fraction]:
-    """Trials, and the scale rounded up to a dyadic rational."""
-    if not (0 < delta < 1 and 0 < beta < 1):
-        raise ValueError(f"BucketHeavyHitter needs 0 < delta < 1 and 0 < beta < 1, got delta={delta}, beta={beta}")
-    with working_precision(2 * SIGNIFICANT_BITS):
-        lines = ball(Fraction(12 * domain)).log() / flint.arb(2).log()
-        tries, secret = -ball(beta).log(), -ball(delta).log()
-        scale = rounded_up(8 * (lines * tries * secret).sqrt() / ball(epsilon))
-        return math.ceil(dyadic((8 * tries).upper())), scale

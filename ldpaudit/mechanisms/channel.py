@@ -109,10 +109,7 @@ class Channel(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each input, shape ``(inputs,)``.
 
-        Raises
-        ------
-        Unsupported
-            Where the rows are linearly dependent: different counts then give views of one law.
+        Raises Unsupported where the rows are linearly dependent: different counts then give views of one law.
         """
         return self._of_views(np.bincount(views, minlength=len(self.views)))
 

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients, hashed
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
-from ldpaudit.mechanisms.shared.parameters import integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import integers, odds, probability
+from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 12
@@ -40,24 +41,25 @@ class Apart(NamedTuple):
     """Whether all pairs of values were searched."""
 
 
-class _Sketch(Mechanism):
-    """What the two mechanisms share: values, their buckets, and what is estimated."""
+class _Sketch(OfDomain):
+    """What the two mechanisms share: values, their buckets, and what is estimated.
+
+    Parameters
+    ----------
+    hashes : int
+        Number of hash functions (k in the source), at least 1.
+    domain : int
+        Number of values; inputs are ``range(domain)``.
+    """
 
     width: int
     hashes: int
     p: Fraction
     domain: int
 
-    def _require_sketch(self) -> None:
-        integer(self, "width", 2, PRIME - 1)
-        integer(self, "hashes", 1, 1 << 24)
-        integer(self, "domain", 2, PRIME)
+    def __post_init__(self) -> None:
+        integers(self, width=(2, PRIME - 1), hashes=(1, 1 << 24), domain=(2, PRIME))
         probability(self, "p", low=Fraction(1, 2))
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
 
     def buckets(self, values: ArrayLike) -> NDArray[np.int64]:
         """Bucket of each value under each hash function, shape ``values.shape + (hashes,)``."""
@@ -115,17 +117,8 @@ class CountMeanSketch(_Sketch):
     ----------
     width : int
         Number of buckets (m in the source), at least 2.
-    hashes : int
-        Number of hash functions (k in the source), at least 1.
     p : Fraction
         Probability that a coordinate is not flipped, ``1/2 < p < 1``.
-    domain : int
-        Number of values; inputs are ``range(domain)``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -141,9 +134,6 @@ class CountMeanSketch(_Sketch):
     hashes: int
     p: Fraction
     domain: int = DOMAIN
-
-    def __post_init__(self) -> None:
-        self._require_sketch()
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, width: int, hashes: int, domain: int = DOMAIN) -> Self:
@@ -197,15 +187,8 @@ class HadamardCountMeanSketch(_Sketch):
     ----------
     width : int
         Number of buckets (m in the source), a power of two, at least 2.
-    hashes, domain
-        As for `CountMeanSketch`.
     p : Fraction
         Probability that the coefficient is not flipped, ``1/2 < p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -222,7 +205,7 @@ class HadamardCountMeanSketch(_Sketch):
     domain: int = DOMAIN
 
     def __post_init__(self) -> None:
-        self._require_sketch()
+        _Sketch.__post_init__(self)
         if self.width & (self.width - 1):
             raise ValueError(f"HadamardCountMeanSketch needs a power of two width, got width={self.width}")
 

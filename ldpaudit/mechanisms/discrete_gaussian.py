@@ -36,11 +36,6 @@ class DiscreteGaussian(CountNoise):
     sigma : Fraction
         Parameter of the noise, above 0 and at most 2**40; nearly its standard deviation, where it is above 1.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> DiscreteGaussian(Fraction(85402, 10000)).inputs
@@ -91,11 +86,6 @@ class DiscreteGaussianShares(CountNoise):
         sigma**2 of each share, from 2**-40 to 2**80; nearly its variance, where it is above 1.
     shares : int
         How many are added, from 1 to 2**20; together of a variance of at most 2**80.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------

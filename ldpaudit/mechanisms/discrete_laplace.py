@@ -31,11 +31,6 @@ class DiscreteLaplace(CountNoise):
     alpha : Fraction
         Ratio of the probabilities of z + 1 and of z >= 0, ``0 < alpha < 1 - 2**-53``.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> float(DiscreteLaplace.for_epsilon(1).alpha)

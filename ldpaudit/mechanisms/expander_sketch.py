@@ -9,8 +9,7 @@ of this project.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,13 +18,20 @@ from statistics import NormalDist
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
 from ldpaudit.mechanisms.shared.linear_codes.reed_solomon import POINTS, interpolated, length, symbol
 from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms.shared.public_questions.clusters import Lists, clusters, frequent
-from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, largest_deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
+from ldpaudit.mechanisms.shared.public_questions.deviation import largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import (
+    BETA,
+    HALF,
+    Asked,
+    PartitionedSign,
+    SplitSigns,
+    divided,
+)
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
@@ -44,7 +50,17 @@ _TRIED = 1 << 10
 
 
 class _Sketched(Asked):
-    """Question m asks for the m-th symbol of a value's code word, and for three names."""
+    """Question m asks for the m-th symbol of a value's code word, and for three names.
+
+    Parameters
+    ----------
+    domain : int
+        Number of values, of at least ``8 + 3 * name`` bits and at most 2**64; inputs are ``range(domain)``.
+    coordinates : int
+        Symbols of a code word, at least one more than a value has bytes, and at least 7; at most 255.
+    name : int
+        Bits of a hashed name, from 0 to 5.
+    """
 
     coordinates: int
     name: int
@@ -86,11 +102,6 @@ class _Sketched(Asked):
     def found_from(self, users: int) -> float:
         """The count from which on a value is listed at a coordinate with probability 9/10, if counts are taken for normal."""
         return self.threshold(users) - self._spread(users) * NormalDist().inv_cdf(_MISSED)
-
-    @property
-    @abstractmethod
-    def chances(self) -> tuple[Chance, Chance]:
-        """Of each coordinate's question, and of the last one."""
 
     def _spread(self, users: int) -> float:
         return math.sqrt(users * self.chances[0].held)
@@ -159,6 +170,81 @@ class _Sketched(Asked):
         return 1 - self.missed(NormalDist().cdf((self.threshold(users) - holders) / self._spread(users)))
 
 
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The cells of each coordinate that many hold, with their counts.
+
+    A cell's lowest `name` bits are its coordinate's own name for the values in it; its highest bits are the names that the
+    coordinates `steps` further on, cyclically, have for them; `above` bits are below these.
+    """
+
+    counts: tuple[dict[int, float], ...]
+    name: int
+    steps: tuple[int, ...]
+    above: int
+
+    @classmethod
+    def linked(cls, counts: Iterable[dict[int, float]], name: int, steps: tuple[int, ...], bits: int) -> Lists:
+        """Those of each coordinate's cells, of this many bits, that are listed."""
+        return cls(tuple(counts), name, steps, bits - name * len(steps))
+
+    def __contains__(self, cell: tuple[int, int]) -> bool:
+        return cell[1] in self.counts[cell[0]]
+
+    def agreement(self, m: int, cell: int, other: int, its: int) -> int | None:
+        """How many names two coordinates' cells have in common; None where they contradict each other."""
+        pairs = [*self._named(m, cell, other, its), *self._named(other, its, m, cell)]
+        return None if any(said != own for said, own in pairs) else len(pairs)
+
+    def _named(self, m: int, cell: int, other: int, its: int) -> Iterator[tuple[int, int]]:
+        """What a cell says the other's name is, and what it is."""
+        mask = (1 << self.name) - 1
+        for i, step in enumerate(self.steps):
+            if (m + step) % len(self.counts) == other:
+                yield cell >> (self.above + i * self.name) & mask, its & mask
+
+
+def frequent(table: NDArray[np.float64], least: float) -> dict[int, float]:
+    """The cells of a table that are counted so often, with their counts."""
+    listed = np.flatnonzero(table >= least)
+    return dict(zip(listed.tolist(), table[listed].tolist(), strict=True))
+
+
+def clusters(lists: Lists, explained: set[tuple[int, int]]) -> Iterator[dict[int, int]]:
+    """Grown from every listed cell that is not explained by then, the most frequent one first.
+
+    ``lists``: what is listed; ``explained``: coordinates and cells; the caller adds to it. Yields one cell for some
+    of the coordinates.
+    """
+    every = [(often, m, cell) for m, listed in enumerate(lists.counts) for cell, often in listed.items()]
+    for _, m, cell in sorted(every, key=lambda each: (-each[0], *each[1:])):
+        if (m, cell) not in explained:
+            yield _grown(lists, {m: cell})
+
+
+def _grown(lists: Lists, cluster: dict[int, int]) -> dict[int, int]:
+    """A cluster with all that it names and that names it, one cell at a time, the surest next."""
+    while (best := max(_next(lists, cluster), default=None)) is not None:
+        _, _, m, cell = best
+        cluster[m] = cell
+    return cluster
+
+
+def _next(lists: Lists, cluster: dict[int, int]) -> Iterator[tuple[float, float, int, int]]:
+    """Cells that nothing contradicts and something confirms: by how much, less a half for every rival, and how often."""
+    for m, listed in enumerate(lists.counts):
+        if m not in cluster:
+            sure = {cell: agreed for cell in listed if (agreed := _confirmed(lists, cluster, m, cell))}
+            for cell, agreed in sure.items():
+                yield agreed - (len(sure) - 1) / 2, listed[cell], m, cell
+
+
+def _confirmed(lists: Lists, cluster: dict[int, int], m: int, cell: int) -> int:
+    """How many names agree; 0 where one does not."""
+    agreed = [lists.agreement(m, cell, other, its) for other, its in cluster.items()]
+    return 0 if None in agreed else sum(each for each in agreed if each is not None)
+
+
 @lru_cache(maxsize=16)
 def _questions(seed: int, coordinates: int, bits: int, name: int) -> tuple[Question, ...]:
     """Hash functions are drawn until every question's rows are independent."""
@@ -181,32 +267,6 @@ class ExpanderSketch(PartitionedSign, _Sketched):
     server lists the cells that many hold, joins those that name each other, interpolates, and names the values of which one
     more coordinate is listed than determine a value, with the last question's counts. A view is a row ``(i, y)``.
 
-    Parameters
-    ----------
-    users : int
-        Number of users' indices, from 1 to 2**62.
-    domain : int
-        Number of values, of at least ``8 + 3 * name`` bits and at most 2**64; inputs are ``range(domain)``.
-    coordinates : int
-        Symbols of a code word, at least one more than a value has bytes, and at least 7; at most 255.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
-    share : Fraction
-        Probability that a user is asked for a coordinate, in (0, 1).
-    name : int
-        Bits of a hashed name, from 0 to 5.
-    beta : Fraction
-        Probability with which the server may fail, in (0, 1).
-    seed : int
-        Seed of coordinates, vectors and hash functions.
-    index : int
-        The user whose report is viewed; all users have the same privacy.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ExpanderSketch.for_epsilon(1.0, users=10**6, domain=1 << 64)
@@ -220,22 +280,15 @@ class ExpanderSketch(PartitionedSign, _Sketched):
     domain: int
     coordinates: int
     p: Fraction
-    share: Fraction = Fraction(1, 2)
+    share: Fraction = HALF
     name: int = 4
-    beta: Fraction = Fraction(1, 20)
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        share: Number = Fraction(1, 2),
-        name: int = 4,
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, share: Number = HALF, name: int = 4, beta: Number = BETA, seed: int = 0
     ) -> Self:
         """The most accurate signs that are epsilon-LDP, with coordinates enough for this many users."""
         return cls(users, domain, POINTS, odds(epsilon), exact(share), name, exact(beta), seed)._sized()
@@ -246,18 +299,6 @@ class SplitExpanderSketch(SplitSigns, _Sketched):
     """Two signs per user: of a public coordinate of their value's code word with `p`, and of the whole value with `q`.
 
     As `ExpanderSketch`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
-
-    Parameters
-    ----------
-    users, domain, coordinates, name, beta, seed, index
-        As for `ExpanderSketch`.
-    p, q : Fraction
-        Probability of the true sign of the coordinate's cell, and of the whole value; above 1/2, below 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -275,26 +316,13 @@ class SplitExpanderSketch(SplitSigns, _Sketched):
     p: Fraction
     q: Fraction
     name: int = 4
-    beta: Fraction = Fraction(1, 20)
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        share: Number = Fraction(1, 2),
-        name: int = 4,
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, share: Number = HALF, name: int = 4, beta: Number = BETA, seed: int = 0
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the coordinate's at a share of epsilon, the other at the rest.
-
-        Parameters
-        ----------
-        share : Number
-            Share of epsilon that is spent on the coordinate, in (0, 1).
-        """
+        """The most accurate signs that are epsilon-LDP together, the coordinate's at a share of epsilon, the other at the rest."""
         return cls(users, domain, POINTS, *divided(epsilon, share), name, exact(beta), seed)._sized()

@@ -26,11 +26,6 @@ class Gaussian(CountNoise):
     sigma : Fraction
         Standard deviation of the noise, above 0.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> Gaussian(Fraction(51904, 10000), change=(1, -1)).squared

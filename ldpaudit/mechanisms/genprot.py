@@ -54,6 +54,21 @@ class _Protected(Mechanism):
     """What the two forms share: the base, its public law P0, and the probability that a draw y is accepted.
 
     That is ``P_x(y) / (2 P0(y))``, and 1/2 where this lies beyond ``[e**(-2 epsilon) / 2, e**(2 epsilon) / 2]``.
+
+    Parameters
+    ----------
+    base : Mechanism
+        A randomizer with a finite law; for whatever it is, the result is pure.
+    epsilon : Fraction
+        Half of the largest log-likelihood ratio to P0 that is not clipped, in nats; below ``log(2)/2``.
+    bottom : input or None
+        P0 is the law of this input; of None, the average of all inputs' laws.
+    k : int
+        Number of values of the base, at least 2; inputs are ``range(k)``.
+    leak : Number
+        Probability that the base shows the value in the clear, ``0 <= leak < 1``.
+    trials : int
+        Number of coins of the base, from 1 to 1024.
     """
 
     unbiased = False
@@ -62,7 +77,7 @@ class _Protected(Mechanism):
     epsilon: Fraction
     bottom: Any
 
-    def _require(self) -> None:
+    def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.base, Mechanism) or not isinstance(self.base, Hashable):
             raise ValueError(f"{name} needs a Mechanism as its base, got {brief(self.base)}")
@@ -183,28 +198,8 @@ class GenProt(_Protected):
 
     Parameters
     ----------
-    base : Mechanism
-        A randomizer with a finite law; for whatever it is, the result is pure.
-    epsilon : Fraction
-        Half of the largest log-likelihood ratio to P0 that is not clipped, in nats; below ``log(2)/2``.
     slots : int
         T, from 2 to 512.
-    bottom : input or None
-        P0 is the law of this input; of None, the average of all inputs' laws.
-
-    Other Parameters
-    ----------------
-    k : int
-        Number of values of the base, at least 2; inputs are ``range(k)``.
-    leak : Number
-        Probability that the base shows the value in the clear, ``0 <= leak < 1``.
-    trials : int
-        Number of coins of the base, from 1 to 1024.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or the base is no mechanism.
 
     Examples
     --------
@@ -221,7 +216,7 @@ class GenProt(_Protected):
     bottom: Any = None
 
     def __post_init__(self) -> None:
-        self._require()
+        _Protected.__post_init__(self)
         integer(self, "slots", 2, _MOST_SLOTS)
 
     @classmethod
@@ -311,21 +306,6 @@ class GenProtBit(_Protected):
 
     A view is a row of two numbers: the draw, as a position in ``table.outputs``, and the bit.
 
-    Parameters
-    ----------
-    base, epsilon, bottom
-        As for `GenProt`.
-
-    Other Parameters
-    ----------------
-    k, leak, trials
-        As for `GenProt`.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or the base is no mechanism.
-
     Examples
     --------
     >>> m = GenProtBit.of_response(Fraction(1, 4), k=2)
@@ -339,9 +319,6 @@ class GenProtBit(_Protected):
     base: Mechanism
     epsilon: Fraction
     bottom: Any = None
-
-    def __post_init__(self) -> None:
-        self._require()
 
     @classmethod
     def of_response(cls, epsilon: Number, k: int, leak: Number = 0, bottom: int | None = None) -> Self:

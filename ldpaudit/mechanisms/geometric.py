@@ -26,7 +26,15 @@ _LARGEST = 1 << 53
 
 
 class _TwoSided(Mechanism):
-    """What the two mechanisms share: inputs, noise, and what they estimate."""
+    """What the two mechanisms share: inputs, noise, and what they estimate.
+
+    Parameters
+    ----------
+    bound : int
+        The largest input, from 1 to 2**53; the inputs are ``range(bound + 1)``.
+    alpha : Fraction
+        Ratio of the probabilities of z + 1 and of z >= 0 in the noise, ``0 < alpha < 1 - 2**-53``.
+    """
 
     summed = "vector"
 
@@ -40,7 +48,9 @@ class _TwoSided(Mechanism):
     @classmethod
     def for_epsilon(cls, epsilon: Number, bound: int) -> Self:
         """The most accurate one that is epsilon-LDP: ``alpha = e**(-epsilon / bound)``, rounded up."""
-        return cls(bound, _exp_up(-spendable(epsilon) / positive("bound", bound)))  # type: ignore[call-arg]
+        exponent = -spendable(epsilon) / positive("bound", bound)
+        with working_precision(SIGNIFICANT_BITS):
+            return cls(bound, dyadic(ball(exponent).exp().upper()))  # type: ignore[call-arg]
 
     @property
     def inputs(self) -> range:
@@ -55,12 +65,6 @@ class _TwoSided(Mechanism):
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """The sum of the inputs, shape ``(1,)``."""
         return np.array([np.sum(np.asarray(data), dtype=np.float64)])
-
-
-def _exp_up(exponent: Fraction) -> Fraction:
-    """``e**exponent``, rounded up to a dyadic rational."""
-    with working_precision(SIGNIFICANT_BITS):
-        return dyadic(ball(exponent).exp().upper())
 
 
 def _geometric(alpha: Fraction, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -92,18 +96,6 @@ class Geometric(_TwoSided):
 
     A view is an integer. The noise is that of a discrete Laplace distribution of scale ``1/log(1/alpha)``.
 
-    Parameters
-    ----------
-    bound : int
-        The largest input, from 1 to 2**53; the inputs are ``range(bound + 1)``.
-    alpha : Fraction
-        Ratio of the probabilities of z + 1 and of z >= 0, ``0 < alpha < 1 - 2**-53``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> float(Geometric.for_epsilon(1, bound=1).alpha)
@@ -133,18 +125,6 @@ class TruncatedGeometric(_TwoSided):
     """The same, with every view below 0 shown as 0 and every view above `bound` as `bound`.
 
     A view is an integer from 0 to `bound`. With ``bound = 1`` this is binary randomized response.
-
-    Parameters
-    ----------
-    bound : int
-        The largest input, from 1 to 2**53; the inputs, and the views, are ``range(bound + 1)``.
-    alpha : Fraction
-        Ratio of the probabilities of z + 1 and of z >= 0 in the noise, ``0 < alpha < 1 - 2**-53``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------

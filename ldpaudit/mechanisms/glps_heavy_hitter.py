@@ -7,7 +7,7 @@ random matrix with entries -1, 0, 1 and a decoder, and prints neither; both are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
@@ -19,19 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.core.partitions import Counts
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import round_up
-from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, laplace_sums
+from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, asked_once
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, rounded_up
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, integers, positive, rounded_up
 from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
-from ldpaudit.mechanisms.shared.projections.signed_buckets import SignedBuckets
-from ldpaudit.mechanisms.shared.projections.worst_pair import Apart, furthest
+from ldpaudit.mechanisms.shared.projections.signed_buckets import Apart, SignedBuckets, furthest
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
-_CHUNK = 1 << 22
-"""Noises that `run` draws at a time."""
 Data: TypeAlias = ArrayLike | Mapping[int, int]
 """The users' values, one a user; or by value, how many users hold it."""
 Recovered: TypeAlias = Any
@@ -62,11 +58,6 @@ class GlpsHeavyHitter(InParts, HashedColumn):
     seed : int
         Seed of hash functions and signs.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = GlpsHeavyHitter.as_printed(epsilon=1, delta=1e-6, beta=Fraction(1, 20), users=10**6, domain=2**20)
@@ -90,12 +81,10 @@ class GlpsHeavyHitter(InParts, HashedColumn):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "domain", 2, 1 << BITS)
-        integer(self, "sparsity", 1)
-        integer(self, "rows", 1, 1 << 16)
-        buckets = integer(self, "buckets", 1, 1 << min(self.bits, 31))
-        if buckets & (buckets - 1):
-            raise ValueError(f"GlpsHeavyHitter needs a power of two buckets, got buckets={buckets}")
+        integers(self, domain=(2, 1 << BITS), sparsity=1, rows=(1, 1 << 16))
+        integer(self, "buckets", 1, 1 << min(self.bits, 31))
+        if self.buckets & (self.buckets - 1):
+            raise ValueError(f"GlpsHeavyHitter needs a power of two buckets, got buckets={self.buckets}")
         integer(self, "seed", 0)
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
@@ -178,31 +167,12 @@ class GlpsHeavyHitter(InParts, HashedColumn):
         return self.matrix.measure(values, counts).ravel()
 
     def run(self, data: Data, rng: np.random.Generator) -> Recovered:
-        """The whole system, every user's noise drawn: users' values to the recovered ones.
-
-        Parameters
-        ----------
-        data : array_like of int, or mapping of int to int
-            One value a user, or by value how many users hold it.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        dict of int to float
-            At most `sparsity` values and their estimated counts, by falling estimate.
-        """
-        total = self.truth(data)
-        for size in _chunks(_users(data), self.measurements):
-            total += rng.laplace(0.0, round_up(self.scale), (size, self.measurements)).sum(axis=0)
-        return self.decode(total)
+        """The whole system, every user's noise drawn: users' values to the recovered ones, at most `sparsity`; see `decode`."""
+        return self.decode(self._noised(self.truth(data), _users(data), rng))
 
     def run_in_law(self, data: Data, rng: np.random.Generator) -> Recovered:
         """As `run`, of the same law, in time free of the users: Laplace noises sum to a difference of two Gammas."""
         return self.decode(self.truth(data) + self._noise(_users(data), rng))
-
-    def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        return laplace_sums(users, self.measurements, round_up(self.scale), rng)
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run_in_law`, over parts, each of which adds its users' reports."""
@@ -233,19 +203,8 @@ def _users(data: Data) -> int:
     return sum(data.values()) if isinstance(data, Mapping) else len(np.asarray(data))
 
 
-def _chunks(users: int, measurements: int) -> Iterator[int]:
-    step = max(1, _CHUNK // measurements)
-    return (min(step, users - start) for start in range(0, users, step))
-
-
 def printed_sizes(epsilon: Number, delta: Number, beta: Number, users: int, domain: int) -> tuple[Fraction, Fraction]:
-    """The paper's s, and its ``s log(N/s)``, the logarithm natural; both rounded up to dyadic rationals.
-
-    Raises
-    ------
-    ValueError
-        Where s is not between 0 and N, or a parameter lies outside its domain.
-    """
+    """The paper's s, and its ``s log(N/s)``, the logarithm natural; both rounded up. Raises ValueError where s exceeds N."""
     spent, secret, miss = positive("epsilon", epsilon), exact(delta), exact(beta)
     if not (0 < secret < 1 and 0 < miss < 1 and users >= 1 and domain >= 2):
         given = f"delta={brief(delta)}, beta={brief(beta)}, users={brief(users)} and domain={brief(domain)}"

@@ -12,15 +12,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
+from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardResponse(Mechanism):
+class HadamardResponse(OfK):
     """A column of the K x K Hadamard matrix: where row ``x + 1`` is +1 with probability `p`, else where it is -1.
 
     K is the smallest power of two above `k`, because row 0 is constant and serves nobody. Within its half of the
@@ -32,11 +33,6 @@ class HadamardResponse(Mechanism):
         Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
         Probability of the half where the row is +1, ``1/2 <= p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -60,11 +56,6 @@ class HadamardResponse(Mechanism):
     def for_epsilon(cls, epsilon: Number, k: int) -> Self:
         """The most accurate one that is epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down."""
         return cls(k, odds(epsilon))
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.k)
 
     @property
     def columns(self) -> int:

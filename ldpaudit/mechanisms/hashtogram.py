@@ -6,7 +6,7 @@ Bassily, Nissim, Stemmer, Thakurta 2017, and the optimizations of Stemmer's talk
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.shared.coins import chunks
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, starts
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, images, independent, span, words
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
-from ldpaudit.mechanisms.shared.parameters import integer, odds, positive, probability
+from ldpaudit.mechanisms.shared.parameters import integer, integers, odds, positive, probability
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.profile import Number
 
@@ -41,25 +42,14 @@ class Hashtogram(InParts, PublicSign):
 
     Parameters
     ----------
-    users : int
-        Number of users' indices, at least 1.
     domain : int
         Number of values, from 2 to 2**62; inputs are ``range(domain)``.
     cells : int
         A power of two, at least 2, and at most what the values' bits need: then nothing is hashed.
     groups : int
         Number of public groups; the median of their answers is the answer.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
     seed : int
         Seed of groups, columns and hash functions.
-    index : int
-        The user whose report is viewed; all users have the same privacy.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -80,14 +70,11 @@ class Hashtogram(InParts, PublicSign):
     index: int = 0
 
     def __post_init__(self) -> None:
-        users = integer(self, "users", 1, 1 << BITS)
-        integer(self, "domain", 2, 1 << BITS)
-        cells = integer(self, "cells", 2, 1 << min(self.bits, 31))
-        if cells & (cells - 1):
-            raise ValueError(f"Hashtogram needs a power of two cells, got cells={cells}")
-        integer(self, "groups", 1, 1 << 31)
-        integer(self, "seed", 0)
-        integer(self, "index", 0, users - 1)
+        integers(self, users=(1, 1 << BITS), domain=(2, 1 << BITS))
+        integer(self, "cells", 2, 1 << min(self.bits, 31))
+        if self.cells & (self.cells - 1):
+            raise ValueError(f"Hashtogram needs a power of two cells, got cells={self.cells}")
+        integers(self, groups=(1, 1 << 31), seed=0, index=(0, self.users - 1))
         probability(self, "p", low=Fraction(1, 2))
 
     @classmethod
@@ -152,7 +139,8 @@ class Hashtogram(InParts, PublicSign):
         """
         values = self._values(data)
         centre = self.centre([len(values)], rng)
-        table: NDArray[np.float64] = driven(centre, lambda asked: self._told(asked[0], _chunks(values), rng))
+        parts = ((part.start, values[part]) for part in chunks(len(values), _CHUNK))
+        table: NDArray[np.float64] = driven(centre, lambda asked: self._told(asked[0], parts, rng))
         return table
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
@@ -184,17 +172,7 @@ class Hashtogram(InParts, PublicSign):
     def query(self, table: NDArray[np.float64], values: ArrayLike) -> NDArray[np.float64]:
         """Estimated counts of any values: the median of the groups' answers, each of which is unbiased.
 
-        Parameters
-        ----------
-        table : ndarray, shape (groups, cells)
-            What `run` or `estimate` returned.
-        values : array_like of int
-            In ``range(domain)``.
-
-        Returns
-        -------
-        ndarray, shape of `values`
-            In users.
+        ``table`` is what `run` or `estimate` returned.
         """
         asked = np.asarray(values, dtype=np.int64)
         chance = float(self.collision)
@@ -203,10 +181,6 @@ class Hashtogram(InParts, PublicSign):
             users = table[j].sum()  # what the others put into a cell by chance is taken off
             answers[j] = self.groups * (table[j][self.hash(j, asked)] - chance * users) / (1 - chance)
         return np.asarray(np.median(answers, axis=0), dtype=np.float64)
-
-
-def _chunks(values: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    return ((start, values[start : start + _CHUNK]) for start in range(0, len(values), _CHUNK))
 
 
 @lru_cache(maxsize=16)

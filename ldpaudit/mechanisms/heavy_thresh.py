@@ -28,8 +28,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
-from ldpaudit.mechanisms.shared.parameters import integer, positive, probability
-from ldpaudit.mechanisms.shared.projections.public_columns import Projection
+from ldpaudit.mechanisms.shared.parameters import integer, integers, positive, probability
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import (
     Crowd,
     Histogram,
@@ -40,13 +39,10 @@ from ldpaudit.mechanisms.shared.voting.heavy_thresh import (
     least_estimate_noise,
     least_vote_noise,
     levels,
-    sentinel_needs,
 )
-from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import worst_pair
-from ldpaudit.mechanisms.shared.voting.silent_histograms import Start, start_of
-from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import HeavyUser, worst_pair
+from ldpaudit.mechanisms.shared.voting.thresh import Levels, Spending
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from ldpaudit.mechanisms.shared.voting.voters import Evolving, Spending
 
 _LISTED = 1 << 28
 """Most signs that are looked at to find the different rows of the matrix: some seconds."""
@@ -55,32 +51,23 @@ _NOTHING = (-1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class HeavyThresh(Evolving):
+class HeavyThresh(HeavyUser):
     """HEAVYTHRESH; every user holds `rounds` words in each of `epochs` epochs.
 
     A view is all that one user publishes: a row of ``3 * epochs`` integers, of each epoch the vote, and the row and the sign of
     the report; these are -1 and 0 where there is no global update. An input is a `Play`: the user's histograms, one an epoch,
     each a word or pairs of words and counts, and the epochs in which the adversary, who plays the other users and the centre,
-    makes a global update happen. Neighbours have the same adversary; see accountants/heavy_thresh.py.
+    makes a global update happen. Neighbours have the same adversary; see accountants/heavy_thresh.py. Noise levels that are not
+    positive are refused: a vote would be published reversed.
 
     Parameters
     ----------
-    users : int
-        Number n of users, at least 1.
     epochs : int
         Number T of epochs, at least 2.
     rounds : int
         Samples an epoch, at least 1.
-    epsilon : Fraction
-        The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
-    delta : Fraction
-        Failure probability of the accuracy guarantee, in (0, 1).
-    smallest : int
-        L, a lower bound on the size of the smallest subgroup.
     domain : int
         d, the number of words, at least 2.
-    subgroups : int
-        Number m of subgroups, at least 1; ``m * L <= n``.
     start : int
         What a user compares with before the first global update, which the paper leaves open: -1 in every row, as THRESH
         initializes the global estimate, or 0.
@@ -88,11 +75,6 @@ class HeavyThresh(Evolving):
         w; 0 stands for the printed ``20 * users``.
     seed : int
         Seed of the public matrix.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or a noise level is not positive: a vote would be published reversed.
 
     Examples
     --------
@@ -116,15 +98,10 @@ class HeavyThresh(Evolving):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        n = integer(self, "users", 1, 1 << 26)
-        integer(self, "epochs", 2, 1 << 31)
-        integer(self, "rounds", 1, 1 << 31)
-        integer(self, "subgroups", 1)
-        integer(self, "smallest", 1, n // self.subgroups)
-        integer(self, "start", -1, 0)
-        integer(self, "seed", 0)
+        integers(self, users=(1, 1 << 26), epochs=(2, 1 << 31), rounds=(1, 1 << 31), subgroups=1)
+        integers(self, smallest=(1, self.users // self.subgroups), start=(-1, 0), seed=0)
         if not integer(self, "rows", 0, 1 << 31):
-            object.__setattr__(self, "rows", 20 * n)
+            object.__setattr__(self, "rows", 20 * self.users)
         integer(self, "domain", 2, (1 << BITS) // self.rows)
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         probability(self, "delta")
@@ -160,22 +137,6 @@ class HeavyThresh(Evolving):
         return min(ceil(1 / self.levels.step) - 2, self.epochs.bit_length() - 1)
 
     @property
-    def public(self) -> Projection:
-        """The public matrix."""
-        return Projection(self.rows, self.domain, self.seed)
-
-    @property
-    def sentinel_needs(self) -> NDArray[np.int64]:
-        """For every epoch, the greatest row sum from which a user votes whose reference is -1 in every row."""
-        return sentinel_needs(self.epochs, self.rounds, self.levels.step, self.rows)
-
-    @property
-    def beginning(self) -> Start:
-        """Which histograms vote before the first update."""
-        needs = self.sentinel_needs if self.start < 0 else self.changes
-        return start_of(self.public, self.rounds, self.start, int(needs[0]))
-
-    @property
     def common(self) -> int:
         """1 where the first vote is certainly yes whatever the stream, else 0."""
         return int(self.votes > 0 and self.beginning.forced)
@@ -205,10 +166,8 @@ class HeavyThresh(Evolving):
         except (TypeError, ValueError, OverflowError):
             valid = False
         if not valid:
-            raise ValueError(
-                f"{type(self).__name__} needs {self.epochs} histograms of {self.rounds} of {self.domain} words, and as many "
-                f"updates 0 or 1, got {x!r:.80}"
-            )
+            needs = f"{self.epochs} histograms of {self.rounds} of {self.domain} words, and as many updates 0 or 1"
+            raise ValueError(f"{type(self).__name__} needs {needs}, got {x!r:.80}")
         return held
 
     def transcript(self, x: Play) -> list[Shown]:
@@ -309,31 +268,13 @@ class HeavyThresh(Evolving):
             published[epoch] = current
         return published
 
-    def run(self, data: Any, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole system: users' data to what the centre publishes.
-
-        Parameters
-        ----------
-        data : iterable of array_like, one an epoch, shape (users, domain)
-            How often each user's samples of the epoch are each word; an array of shape ``(epochs, users, domain)``, or
-            something that makes one epoch after the other.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray, shape (epochs, domain)
-            The published frequencies after each epoch; -1 before the first update.
-
-        Raises
-        ------
-        Unsupported
-            Where there are too many rows and words to look at all their signs.
-        """
-        return self.run_and_spend(data, rng).published
-
     def run_and_spend(self, data: Any, rng: np.random.Generator) -> Spending:
-        """As `run`, and what each user has spent: of this the centre sees nothing."""
+        """As `run`, and what each user has spent: of this the centre sees nothing.
+
+        ``data``: one array an epoch, shape (users, domain), of how often each user's samples of the epoch are each word; an array
+        of all epochs, or something that makes one after the other. Raises Unsupported where there are too many rows and words
+        to look at all their signs.
+        """
         users, current, published = self._crowd(), np.full(self.domain, -1.0), np.empty((self.epochs, self.domain))
         for epoch, counts in enumerate(self._epochs(data)):
             votes = users.vote(counts, epoch) ^ bernoulli(self.vote_chance(False), self.users, rng)
@@ -346,8 +287,10 @@ class HeavyThresh(Evolving):
     def _crowd(self) -> Crowd:
         if self.rows * self.domain > _LISTED:
             raise Unsupported(self, f"a run reads every sign of the matrix, which has more than {_LISTED}")
-        cast, fixed = np.zeros(self.users, dtype=np.int64), (self.votes, self.estimates, self.start)
-        return Crowd(self.public.patterns(), self.sentinel_needs, self.changes, *fixed, cast)
+        return Crowd(
+            patterns=self.public.patterns(), needs=self.sentinel_needs, changes=self.changes, votes=self.votes,
+            estimates=self.estimates, start=self.start, cast=np.zeros(self.users, dtype=np.int64),
+        )
 
     def _crowd_reports(self, counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         rows, drawn = rng.integers(0, self.rows, self.users), rng.integers(0, self.rounds, self.users)

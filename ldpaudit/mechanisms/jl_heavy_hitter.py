@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.coins import laplace_sums
-from ldpaudit.mechanisms.shared.parameters import integer, positive
+from ldpaudit.mechanisms.shared.parameters import integers, positive
 from ldpaudit.mechanisms.shared.projections.random_projection import (
     Projected,
     noise_for,
@@ -36,7 +36,20 @@ _LARGEST_VIEW = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class _Reading(Projected):
-    """Parameters, checks and constructors that the three readings have in common."""
+    """Parameters, checks and constructors that the three readings have in common.
+
+    Parameters
+    ----------
+    domain : int
+        Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user. Counts are decoded for
+        up to 2**28 values.
+    rows : int
+        Number m of entries, at least 1.
+    scale : Fraction
+        b, of the noise on each entry, above 0.
+    seed : int
+        Seed of the public matrix.
+    """
 
     unbiased = False  # for one matrix: the projection adds what it makes of the other values, and that has mean 0 over matrices
 
@@ -46,19 +59,14 @@ class _Reading(Projected):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "domain", 2, 1 << 62)
-        integer(self, "rows", 1)
-        integer(self, "seed", 0)
+        integers(self, domain=(2, 1 << 62), rows=1, seed=0)
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, beta: Number, domain: int, users: int, seed: int = 0) -> Self:
         r"""Algorithm 1: :math:`b = \sqrt{8 \ln(1/\delta)}/\varepsilon` and :math:`m = \ln(N+1) \ln(2/\beta)\, n^4`, rounded up.
 
-        Raises
-        ------
-        ValueError
-            Where a vector of m floats is larger than 2 GiB: it says which m suffices.
+        Raises ValueError where a vector of m floats is larger than 2 GiB: it says which m suffices.
         """
         scale, rows = noise_for(epsilon, delta), printed_rows(domain, beta, users)
         if rows > _LARGEST_VIEW:
@@ -94,23 +102,6 @@ class JLHeavyHitter(_Reading):
     A view is a row of `rows` floats. An absent user, the input None, sends noise alone. As for `Laplace`, what is said of
     privacy is about real numbers. The server holds `rows` floats and ``domain`` counts, and decodes all counts by one
     Walsh-Hadamard transform: the signs are public parities of the seed, never stored.
-
-    Parameters
-    ----------
-    domain : int
-        Number N of values, from 2 to 2**62; inputs are ``range(domain)``, and None for an absent user. Counts are decoded for
-        up to 2**28 values.
-    rows : int
-        Number m of entries, at least 1.
-    scale : Fraction
-        b, of the noise on each entry, above 0.
-    seed : int
-        Seed of the public matrix.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -151,21 +142,25 @@ class JLHeavyHitter(_Reading):
         return self.decode(self.project(counts) + laplace_sums(users, self.rows, self.noise_scale, rng))
 
 
+class _Fresh(_Reading):
+    """Fresh noise for each value of the domain."""
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, domain: int, rows: int, seed: int = 0) -> Self:
+        r"""Epsilon-LDP whatever the public matrix is: :math:`b = 2 N \sqrt m / \varepsilon`, rounded up."""
+        return cls(domain, rows, pure_scale(epsilon, domain * rows, rows), seed)
+
+    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """One noise for all users and rows in each count."""
+        noise = laplace_sums(users * self.rows, self.domain, self.noise_scale / math.sqrt(self.rows), rng)
+        return self.decode(self.project(counts)) + noise
+
+
 @dataclass(frozen=True, slots=True)
-class FreshProjections(_Reading):
+class FreshProjections(_Fresh):
     """As `JLHeavyHitter`, with fresh noise for each value of the domain: a user sends ``domain * rows`` floats.
 
-    A view is a row of these, value by value. For small domains: as many floats are drawn for every user.
-
-    Parameters
-    ----------
-    domain, rows, scale, seed : int, int, Fraction, int
-        As for `JLHeavyHitter`.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain; and from `sample`, where a view has more than 2**28 floats.
+    A view is a row of these, value by value. For small domains: as many floats are drawn for every user, at most 2**28.
 
     Examples
     --------
@@ -175,11 +170,6 @@ class FreshProjections(_Reading):
 
     variant = "fresh"
     title = "JL-HH with fresh noise for each value"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: Number, domain: int, rows: int, seed: int = 0) -> Self:
-        r"""Epsilon-LDP whatever the public matrix is: :math:`b = 2 N \sqrt m / \varepsilon`, rounded up."""
-        return cls(domain, rows, pure_scale(epsilon, domain * rows, rows), seed)
 
     @property
     def coordinates(self) -> int:
@@ -191,7 +181,7 @@ class FreshProjections(_Reading):
         self.require_input(x)
         if self.coordinates > _LARGEST_VIEW:
             raise ValueError(f"FreshProjections.sample needs domain * rows <= {_LARGEST_VIEW}, got {self.coordinates}")
-        return _Reading.sample(self, x, size, rng)
+        return _Fresh.sample(self, x, size, rng)
 
     def column(self, x: int | None) -> NDArray[np.float64]:
         """Column x of the matrix, once for each value."""
@@ -202,13 +192,8 @@ class FreshProjections(_Reading):
         totals = np.sum(views, axis=0).reshape(self.domain, self.rows)
         return np.array([self.columns(p) @ total for p, total in enumerate(totals)])
 
-    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """One noise for all users and rows in each count."""
-        return _fresh(self, counts, users, rng)
-
-
 @dataclass(frozen=True, slots=True)
-class FreshProducts(_Reading):
+class FreshProducts(_Fresh):
     """Of the noisy projections of `FreshProjections`, a user sends each one's product with its value's column.
 
     A view is a row of ``domain`` floats: the product of column x with every column, each plus a sum of `rows` Laplace noises
@@ -218,13 +203,6 @@ class FreshProducts(_Reading):
     ----------
     domain : int
         Number N of values, from 2 to 2**28; inputs are ``range(domain)``, and None for an absent user.
-    rows, scale, seed : int, Fraction, int
-        As for `JLHeavyHitter`.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -234,11 +212,6 @@ class FreshProducts(_Reading):
 
     variant = "products"
     title = "JL-HH with fresh noise for each value, products only"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: Number, domain: int, rows: int, seed: int = 0) -> Self:
-        r"""Epsilon-LDP whatever the public matrix is: :math:`b = 2 N \sqrt m / \varepsilon`, rounded up."""
-        return cls(domain, rows, pure_scale(epsilon, domain * rows, rows), seed)
 
     @property
     def coordinates(self) -> int:
@@ -254,15 +227,3 @@ class FreshProducts(_Reading):
     def column(self, x: int | None) -> NDArray[np.float64]:
         """See `products`; the noise on it is no Laplace noise."""
         return self.products(x)
-
-    def in_law(self, counts: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """One noise for all users and rows in each count."""
-        return _fresh(self, counts, users, rng)
-
-
-def _fresh(
-    m: _Reading, counts: NDArray[np.float64], users: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Every count has noises of its own, one of each user and row."""
-    noise = laplace_sums(users * m.rows, m.domain, m.noise_scale / math.sqrt(m.rows), rng)
-    return m.decode(m.project(counts)) + noise

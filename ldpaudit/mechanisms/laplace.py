@@ -5,7 +5,6 @@ Dwork, McSherry, Nissim, Smith 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -17,6 +16,7 @@ from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
 from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
+from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
@@ -34,11 +34,6 @@ class Laplace(Mechanism):
         Scale of the noise, whose density is ``exp(-|z|/scale) / (2 scale)``; above 0.
     low, high : Fraction
         Ends of the interval of inputs, ``low < high``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or no two floats lie between `low` and `high`.
 
     Examples
     --------
@@ -99,7 +94,7 @@ class Laplace(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceHistogram(NoisyColumn):
+class LaplaceHistogram(OfK, NoisyColumn):
     """The indicator of a value, or for an absent user zeros, plus Laplace noise on each of its `k` coordinates.
 
     A view is a row of `k` floats; as for `Laplace`, what is said of privacy is about real numbers.
@@ -110,11 +105,6 @@ class LaplaceHistogram(NoisyColumn):
         Number of values, at least 2; inputs are ``range(k)``, and None for an absent user.
     scale : Fraction
         Scale of the noise on each coordinate, above 0.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -144,11 +134,6 @@ class LaplaceHistogram(NoisyColumn):
         Epsilon-LDP where one entry changes, as an absent user's; where a value is replaced, 2 epsilon.
         """
         return cls(k, 1 / positive("epsilon", epsilon))
-
-    @property
-    def inputs(self) -> Sequence[int]:
-        """The values."""
-        return range(self.k)
 
     @property
     def coordinates(self) -> int:

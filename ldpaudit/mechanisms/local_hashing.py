@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.core.number import brief
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, positive
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, positive
+from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1
@@ -27,7 +28,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class LocalHashing(Mechanism):
+class LocalHashing(OfDomain):
     """A fresh hash function, and g-ary randomized response on what it makes of the value.
 
     The hash of x is ``((a x + b) mod prime) mod g`` with a and b uniform on ``range(prime)``, 0 included: for two
@@ -45,11 +46,6 @@ class LocalHashing(Mechanism):
     prime : int
         Size of the field of the hash functions, at most 2**31 - 1.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = LocalHashing(g=2, p=Fraction(3, 4), domain=3, prime=3)
@@ -66,11 +62,10 @@ class LocalHashing(Mechanism):
     prime: int = MERSENNE
 
     def __post_init__(self) -> None:
-        prime = integer(self, "prime", 2, MERSENNE)
-        if not flint.fmpz(prime).is_prime():
-            raise ValueError(f"LocalHashing needs a prime number prime, got prime={prime}")
-        integer(self, "g", 2, prime)
-        integer(self, "domain", 2, prime)
+        integer(self, "prime", 2, MERSENNE)
+        if not flint.fmpz(self.prime).is_prime():
+            raise ValueError(f"LocalHashing needs a prime number prime, got prime={self.prime}")
+        integers(self, g=(2, self.prime), domain=(2, self.prime))
         object.__setattr__(self, "p", exact(self.p))
         if not Fraction(1, self.g) <= self.p < 1:
             raise ValueError(f"LocalHashing needs 1/g <= p < 1, got p={self.p} with g={self.g}")
@@ -91,11 +86,6 @@ class LocalHashing(Mechanism):
         if not positive("epsilon", epsilon) <= 21:  # e**21 is the last below the prime
             raise ValueError(f"LocalHashing.optimal needs epsilon <= 21, got epsilon={brief(epsilon)}")
         return cls.for_epsilon(epsilon, round(math.exp(epsilon)) + 1, domain)
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
 
     @property
     def lie(self) -> Fraction:

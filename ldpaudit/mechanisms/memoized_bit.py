@@ -44,11 +44,6 @@ class MemoizedBit(Mechanism):
     p, q : Fraction
         P[report 1 | kept 0] and P[report 1 | kept 1], ``0 < p < q < 1``.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = MemoizedBit(epochs=2, f=Fraction(1, 2), p=Fraction(1, 2), q=Fraction(3, 4))

@@ -45,11 +45,6 @@ class MemoizedResponse(Memoizing):
     values : int
         D, most values whose answer is kept, at most `k` and `epochs`; 0 stands for as many as there can be.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = MemoizedResponse(epochs=3, k=2, p=Fraction(3, 4))
@@ -118,11 +113,6 @@ class MemoizedDBitFlip(Memoizing):
         Probability of a true bit, ``1/2 < p < 1``.
     values : int
         D, most values whose bits are kept, at most `k` and `epochs`; 0 stands for as many as there can be.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.values import BitVector
 from ldpaudit.profile import Number
 
 
@@ -36,11 +37,6 @@ class OneBitMean(Mechanism):
         Probability of a flip at each collection, ``0 <= gamma < 1/2``.
     reports : int
         Number of collections that are seen, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -82,10 +78,7 @@ class OneBitMean(Mechanism):
     def require_input(self, x: Number) -> None:
         """Check that `x` is a number in [0, 1].
 
-        Raises
-        ------
-        ValueError
-            Where it is not.
+        Raises ValueError where it is not.
         """
         if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not 0 <= x <= 1:
             raise ValueError(f"OneBitMean needs an input in [0, 1], got {x!r}")
@@ -137,7 +130,7 @@ class OneBitMean(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class DBitFlip(Mechanism):
+class DBitFlip(BitVector):
     """Of a one-hot vector's k bits, `d` are drawn without replacement and reported, each truly with probability `p`.
 
     A view is a row of `k` numbers: the reported bit, or -1 where none is reported. Which bits were drawn is seen.
@@ -150,11 +143,6 @@ class DBitFlip(Mechanism):
         Number of bits that a user reports, from 1 to `k`.
     p : Fraction
         Probability of the truth, ``1/2 < p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -177,16 +165,6 @@ class DBitFlip(Mechanism):
     def for_epsilon(cls, epsilon: Number, k: int, d: int) -> Self:
         """As published: ``p = e**(epsilon/2) / (e**(epsilon/2) + 1)``, rounded down; d = 1 spends half of epsilon."""
         return cls(k, d, odds(epsilon, scale=Fraction(1, 2)))
-
-    @property
-    def inputs(self) -> range:
-        """The buckets."""
-        return range(self.k)
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.k
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Views, shape ``(size, k)``."""

@@ -36,11 +36,6 @@ class PolyaNoise(CountNoise):
     shape : Fraction
         The part of it that is added: above 0 and at most 2**20; 1 is all of it.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> PolyaNoise(Fraction(1, 2), Fraction(90, 100)).shape

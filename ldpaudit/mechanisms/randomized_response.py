@@ -17,14 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Mechanism, Views, counted
+from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, promise
+from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse(Mechanism):
+class KaryRandomizedResponse(OfK):
     """The true value with probability `p`, and each of the ``k - 1`` others with probability ``(1 - p)/(k - 1)``.
 
     A view is an int in ``range(k)``.
@@ -35,11 +36,6 @@ class KaryRandomizedResponse(Mechanism):
         Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
         Probability of the truth, ``1/k <= p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -55,10 +51,10 @@ class KaryRandomizedResponse(Mechanism):
     p: Fraction
 
     def __post_init__(self) -> None:
-        k = integer(self, "k", 2)
+        integer(self, "k", 2)
         object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(1, k) <= self.p < 1:
-            raise ValueError(f"KaryRandomizedResponse needs 1/k <= p < 1, got p={brief(self.p)} with k={k}")
+        if not Fraction(1, self.k) <= self.p < 1:
+            raise ValueError(f"KaryRandomizedResponse needs 1/k <= p < 1, got p={brief(self.p)} with k={self.k}")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int) -> Self:
@@ -87,10 +83,7 @@ class KaryRandomizedResponse(Mechanism):
         rounded up: how often the value is replaced by a uniform draw. Source: Balle, Bell, Gascon, Nissim 2019, Theorem
         3.1; GGKPV, Theorem 3.4 (16). Some 4 times the draws that are needed (`accountants.randomized_response.for_privacy`).
 
-        Raises
-        ------
-        ValueError
-            Where gamma would be 1 or more, and outside 0 < epsilon <= 1 and 0 < delta < 1.
+        Raises ValueError where gamma would be 1 or more, and outside 0 < epsilon <= 1 and 0 < delta < 1.
         """
         name = f"{cls.__name__}.shuffled_as_printed"
         nats, small = promise(name, epsilon, delta)
@@ -103,11 +96,6 @@ class KaryRandomizedResponse(Mechanism):
             least = math.ceil(gamma * users)
             raise ValueError(f"{name} needs gamma < 1, which takes about {least} users or more, got users={users}")
         return cls.with_uniform_draw(gamma, k)
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.k)
 
     @property
     def lie(self) -> Fraction:

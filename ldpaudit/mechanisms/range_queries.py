@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import CountMinBoxes, HadamardBoxes
-from ldpaudit.mechanisms.shared.dyadic_ranges.distinguishing_elements import Told, told
+from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import CountMinBoxes, HadamardBoxes, Told, told
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Group, OneElement
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, Level
 from ldpaudit.mechanisms.shared.linear_codes.kernels import random_members_among
-from ldpaudit.mechanisms.shared.parameters import integer, probability
+from ldpaudit.mechanisms.shared.parameters import integers, probability
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
@@ -37,24 +36,6 @@ class RangeQueries(OneElement, HadamardBoxes):
     A view counts messages in every oracle: in the kernels of the node of value 0 and of the dummy, which is what the last
     value sends. All other users hold the last value.
 
-    Parameters
-    ----------
-    users : int
-        Number n of users, from 1 to 2**50.
-    side : int
-        B, values of a coordinate, from 2 to 2**32; any number.
-    tau : int
-        Indices in a message, from 1 to 512.
-    rho : int
-        Blanket messages per user and oracle, from 1 to 2**40.
-    dimensions : int
-        d, with ``side**dimensions <= 2**40``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = RangeQueries(users=2**12, side=100, tau=12, rho=300)
@@ -65,18 +46,12 @@ class RangeQueries(OneElement, HadamardBoxes):
     """
 
     title = "range queries, shuffled, one Hadamard oracle per width"
-    model = "shuffled"
 
     users: int
     side: int
     tau: int
     rho: int
     dimensions: int = 1
-
-    def __post_init__(self) -> None:
-        self._require_grid()
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
 
     @property
     def oracles(self) -> int:
@@ -90,22 +65,8 @@ class RangeQueries(OneElement, HadamardBoxes):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated count of every node, shape ``(side**dimensions,)``, with exactly the joint law of all users' messages.
 
-        Parameters
-        ----------
-        data : array_like of int, shape (users,) or (users, dimensions)
-            Each user's value by number, row by row, or by its coordinates.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray
-            What `query` asks.
-
-        Raises
-        ------
-        Unsupported
-            Where there are more than 2**26 nodes, or the kernels of the messages hold too many vectors: see `ask`.
+        ``data``: each user's value by number, row by row, or by its coordinates. `query` reads what is returned. Raises
+        Unsupported where there are more than 2**26 nodes, or the kernels of the messages hold too many vectors: see `ask`.
         """
         held, values = self._held(data)
         users, found = len(values), np.full(len(held), float(len(values)))
@@ -159,24 +120,6 @@ class HadamardRangeQueries(HadamardBoxes):
     Who sends fewer than k fills up with elements that stand for no node. A view looks at elements of value 0 that the last
     value lacks and at as many that only the last value has, all independent (`told`).
 
-    Parameters
-    ----------
-    users : int
-        Number n of users, from 1 to 2**50.
-    side : int
-        B0, values of a coordinate, from 2 to 2**32; any number.
-    tau : int
-        Indices in a message, from 1 to 512.
-    rho : int
-        Blanket messages per user, from 1 to 2**40.
-    dimensions : int
-        d, with ``side**dimensions <= 2**40``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = HadamardRangeQueries.as_printed(epsilon=1, delta=1e-6, users=10**6, side=1024)
@@ -186,7 +129,6 @@ class HadamardRangeQueries(HadamardBoxes):
 
     variant = "hadamard"
     title = "range queries, shuffled, one Hadamard oracle"
-    model = "shuffled"
 
     users: int
     side: int
@@ -194,18 +136,12 @@ class HadamardRangeQueries(HadamardBoxes):
     rho: int
     dimensions: int = 1
 
-    def __post_init__(self) -> None:
-        self._require_grid()
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
-
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, side: int, dimensions: int = 1) -> Self:
         """Theorem 5.9: ``k = (log2(2 B0))**d``, and tau and rho of Theorem 4.3; rounded up."""
         if users < 1 or side < 2 or dimensions < 1:
-            raise ValueError(
-                f"{cls.__name__}.as_printed needs users >= 1, side >= 2 and dimensions >= 1, got {users}, {side}, {dimensions}"
-            )
+            needs = "users >= 1, side >= 2 and dimensions >= 1"
+            raise ValueError(f"{cls.__name__}.as_printed needs {needs}, got {users}, {side}, {dimensions}")
         k = Grid(side, dimensions).most_nodes
         return cls(users, side, max(1, (users - 1).bit_length()), printed_rho(epsilon, delta, k), dimensions)
 
@@ -215,11 +151,6 @@ class HadamardRangeQueries(HadamardBoxes):
         return self.grid.most_nodes
 
     @property
-    def oracles(self) -> int:
-        """One."""
-        return 1
-
-    @property
     def oracle(self) -> ShuffledHadamard:
         """Algorithm 1."""
         return ShuffledHadamard(self.users, _power_of_two(max(self.grid.cells, self.k + 1)), self.tau, self.rho, self.k)
@@ -227,7 +158,9 @@ class HadamardRangeQueries(HadamardBoxes):
     @property
     def told(self) -> Told:
         """Elements by which the two inputs are told apart, and what the others hold."""
-        return _require_told(self)
+        if (found := told(self.grid, self.oracle)) is None:
+            raise Unsupported(self, "no two elements of the first and the last value are free of all others")
+        return found
 
     @property
     def compared(self) -> int:
@@ -274,8 +207,7 @@ class HadamardRangeQueries(HadamardBoxes):
         elements, place = np.unique(held, return_inverse=True)
         numbers = np.bincount(place, weights=np.repeat(often, self.k)).astype(np.int64)
         counts = random_members_among(asked + 1, elements, numbers, len(values) * self.rho, self.tau, rng)
-        found = oracle.debias(counts, len(values))
-        return np.where((asked == self.grid.cells - 1) & self.grid.has_root, len(values), found)
+        return self._with_root(oracle.debias(counts, len(values)), asked, len(values))
 
     def randomize(self, x: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """One user's messages, as Algorithm 3 over Algorithm 1 prints them."""
@@ -290,25 +222,14 @@ class CountMinRangeQueries(CountMinBoxes):
 
     Parameters
     ----------
-    users : int
-        Number n of users, from 1 to 2**50.
-    side : int
-        B0, values of a coordinate, from 2 to 2**32; any number.
     rows : int
         Number tau of hash functions, from 1 to 4096.
     buckets : int
         Number s of cells of each, from 2 to 2**63.
     gamma : Fraction
         Probability of each cell in each user's blanket, in (0, 1).
-    dimensions : int
-        d, with ``side**dimensions <= 2**40``.
     seed : int
         Seed of the public hash functions.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -318,7 +239,6 @@ class CountMinRangeQueries(CountMinBoxes):
 
     variant = "count-min"
     title = "range queries, shuffled, one count-min sketch"
-    model = "shuffled"
 
     users: int
     side: int
@@ -331,9 +251,7 @@ class CountMinRangeQueries(CountMinBoxes):
     def __post_init__(self) -> None:
         self._require_grid()
         probability(self, "gamma")
-        integer(self, "rows", 1, 1 << 12)
-        integer(self, "buckets", 2, 1 << 63)
-        integer(self, "seed", 0)
+        integers(self, rows=(1, 1 << 12), buckets=(2, 1 << 63), seed=0)
 
     @classmethod
     def as_printed(
@@ -358,17 +276,12 @@ class CountMinRangeQueries(CountMinBoxes):
         )
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Estimated count of every node, shape ``(side**dimensions,)``; collisions only add.
-
-        Raises
-        ------
-        Unsupported
-            Where there are more than 2**26 nodes: see `ask`.
-        """
+        """Estimated count of every node, shape ``(side**dimensions,)``; collisions only add. Unsupported as `RangeQueries.run`."""
         held, values = self._held(data)
         self._require_users(values)
         sent = np.flatnonzero(held)
-        return self._known(self.sketch.from_counts(sent, held[sent], np.arange(len(held)), rng), np.arange(len(held)))
+        every = np.arange(len(held))
+        return self._with_root(self.sketch.from_counts(sent, held[sent], every, rng), every, self.users)
 
     def nodes(self, data: ArrayLike, asked: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated counts of the asked nodes: only their cells are drawn."""
@@ -379,11 +292,7 @@ class CountMinRangeQueries(CountMinBoxes):
         sent, place = np.unique(np.concatenate(columns), return_inverse=True)
         weights = np.repeat(often, [len(column) for column in columns])
         counts = np.bincount(place, weights=weights).astype(np.int64)
-        return self._known(self.sketch.from_counts(sent, counts, asked, rng), asked)
-
-    def _known(self, found: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The number of users where the node of all values is asked for."""
-        return np.where((asked == self.grid.cells - 1) & self.grid.has_root, self.users, found)
+        return self._with_root(self.sketch.from_counts(sent, counts, asked, rng), asked, self.users)
 
     def _require_users(self, values: NDArray[np.int64]) -> None:
         if len(values) != self.users:
@@ -392,9 +301,3 @@ class CountMinRangeQueries(CountMinBoxes):
 
 def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
-
-
-def _require_told(m: HadamardRangeQueries) -> Told:
-    if (found := told(m.grid, m.oracle)) is None:
-        raise Unsupported(m, "no two elements of the first and the last value are free of all others")
-    return found

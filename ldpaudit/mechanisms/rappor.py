@@ -6,6 +6,7 @@ each cohort is one such mechanism, and none is less private than the bounds here
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,15 +15,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, product_law, reported
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
+from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 16
 """Default number of values."""
+MOST_HASHES = 1 << 10
+"""Hash functions of one value: beyond a few the filter is full, and each has coefficients that are kept."""
 SEARCHED = 1 << 10
 """Values among which pairs of different signatures are looked for."""
 
@@ -30,8 +34,18 @@ Difference = tuple[int, int]
 """How many bits are set only in the first of two signatures, and only in the second."""
 
 
-class _BloomFilter(Mechanism):
-    """What the two mechanisms share: values, and the bits that these set."""
+class _BloomFilter(OfDomain):
+    """What the two mechanisms share: values, and the bits that these set.
+
+    Parameters
+    ----------
+    bits : int
+        Size of the filter, at least 2.
+    hashes : int
+        Hash functions, at least 1; they may send a value to one bit twice.
+    domain : int
+        Number of values; inputs are ``range(domain)``.
+    """
 
     summed = "vector"
 
@@ -40,10 +54,8 @@ class _BloomFilter(Mechanism):
     f: Fraction
     domain: int
 
-    def _require_filter(self) -> None:
-        integer(self, "bits", 2, PRIME - 1)
-        integer(self, "hashes", 1, MOST_HASHES)
-        integer(self, "domain", 2, PRIME)
+    def __post_init__(self) -> None:
+        integers(self, bits=(2, PRIME - 1), hashes=(1, MOST_HASHES), domain=(2, PRIME))
         object.__setattr__(self, "f", exact(self.f))
         if not 0 <= self.f < 1:
             raise ValueError(f"{type(self).__name__} needs 0 <= f < 1, got f={self.f}")
@@ -52,11 +64,6 @@ class _BloomFilter(Mechanism):
     def view_length(self) -> int:
         """See `Mechanism`."""
         return self.bits
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
 
     def signature(self, x: int) -> NDArray[np.bool_]:
         """The Bloom filter of one value, shape ``(bits,)``."""
@@ -76,14 +83,24 @@ class _BloomFilter(Mechanism):
         noisy[:, truth] = bernoulli(1 - self.f / 2, (size, int(np.count_nonzero(truth))), rng)
         return noisy
 
+    @abstractmethod
+    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
+        """Probability of what a view shows of a bit of the filter."""
+
+    def law(self, x: int) -> Law:
+        """Law on rows of `bits` numbers: those of different bits are independent."""
+        self.require_input(x)
+        tables = self.bit_law(0), self.bit_law(1)
+        return product_law([tables[bit] for bit in self.signature(x).tolist()])
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
+        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
+
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users' signatures set each bit, shape ``(bits,)``."""
         values, counts = np.unique(np.asarray(data), return_counts=True)
         return counts.astype(np.float64) @ _signatures(values, self.bits, self.hashes).astype(np.float64)
-
-MOST_HASHES = 1 << 10
-"""Hash functions of one value: beyond a few the filter is full, and each has coefficients that are kept."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rappor(_BloomFilter):
@@ -95,23 +112,12 @@ class Rappor(_BloomFilter):
 
     Parameters
     ----------
-    bits : int
-        Size of the filter, at least 2.
-    hashes : int
-        Hash functions, at least 1; they may send a value to one bit twice.
     f : Fraction
         Probability of noise in the permanent response, ``0 <= f < 1``; 0 is one-time RAPPOR.
     p, q : Fraction
         P[report 1 | memoized 0] and P[report 1 | memoized 1], ``0 < p < q < 1``.
     reports : int
         Number of reports that are seen, at least 1.
-    domain : int
-        Number of values; inputs are ``range(domain)``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -131,7 +137,7 @@ class Rappor(_BloomFilter):
     domain: int = DOMAIN
 
     def __post_init__(self) -> None:
-        self._require_filter()
+        _BloomFilter.__post_init__(self)
         probability(self, "p", high=probability(self, "q"))
         integer(self, "reports", 1)
 
@@ -159,16 +165,6 @@ class Rappor(_BloomFilter):
         """Views, shape ``(size, bits)``, in the smallest unsigned type."""
         return reported(self.permanent(x, size, rng), self.reports, self.q, self.p, rng)
 
-    def law(self, x: int) -> Law:
-        """Law on rows of `bits` counts."""
-        self.require_input(x)
-        tables = self.bit_law(0), self.bit_law(1)
-        return product_law([tables[bit] for bit in self.signature(x).tolist()])
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
-
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         """See `Mechanism`."""
         one, zero = (m * self.q + (1 - m) * self.p for m in (1 - self.f / 2, self.f / 2))
@@ -183,15 +179,8 @@ class PermanentRappor(_BloomFilter):
 
     Parameters
     ----------
-    bits, hashes, domain
-        As for `Rappor`.
     f : Fraction
         Probability of noise in the permanent response, ``0 <= f < 1``; with ``f = 0`` the filter itself is shown.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -206,9 +195,6 @@ class PermanentRappor(_BloomFilter):
     hashes: int
     f: Fraction
     domain: int = DOMAIN
-
-    def __post_init__(self) -> None:
-        self._require_filter()
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, bits: int, hashes: int, domain: int = DOMAIN) -> Self:
@@ -227,16 +213,6 @@ class PermanentRappor(_BloomFilter):
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Views, shape ``(size, bits)``."""
         return self.permanent(x, size, rng).view(np.uint8)
-
-    def law(self, x: int) -> Law:
-        """Law on rows of `bits` bits."""
-        self.require_input(x)
-        tables = self.bit_law(0), self.bit_law(1)
-        return product_law([tables[bit] for bit in self.signature(x).tolist()])
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         """See `Mechanism`."""

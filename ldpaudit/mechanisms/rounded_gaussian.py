@@ -26,11 +26,6 @@ class RoundedGaussian(CountNoise):
     sigma : Fraction
         Standard deviation of the noise before it is rounded, above 0 and at most 2**40.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> RoundedGaussian(5).sigma

@@ -33,11 +33,6 @@ class SampledAnswer(YesOrNo):
     gamma : Fraction
         Probability of the fair coin, in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = SampledAnswer(questions=4, gamma=Fraction(1, 10))

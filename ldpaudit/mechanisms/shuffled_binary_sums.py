@@ -7,7 +7,6 @@ Here only ones are sent, with the value's label: a user sends :math:`1 + k \gamm
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,20 +14,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views, counted
+from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import held
-from ldpaudit.mechanisms.shared.parameters import integer, probability
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.mechanisms.shared.independent_bits import Blanketed, shifted_binomials
+from ldpaudit.mechanisms.shared.parameters import integers, probability
 
 WATCHED = 16
 """A view shows the count of every label, where there are no more; else of labels 0 and 1, and the others' total."""
-_DRAWN = 1 << 63
-"""Coins from which on their number is no machine integer."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledBinarySums(Mechanism):
+class ShuffledBinarySums(Blanketed):
     r"""Every user sends the label of the value that they hold, and every label, their own included, with probability gamma.
 
     The shuffler hides who sent what, so that all that is seen is how often each label was sent. An input is what one user
@@ -47,11 +43,6 @@ class ShuffledBinarySums(Mechanism):
     gamma : Fraction
         Probability of each label in each user's blanket, in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ShuffledBinarySums(users=10**8, values=4, gamma=Fraction(1, 10**6))
@@ -63,16 +54,13 @@ class ShuffledBinarySums(Mechanism):
     """
 
     title = "labelled binary sums, shuffled"
-    model = "shuffled"
-    relations = (REPLACE_ONE, ADD_REMOVE)
 
     users: int
     values: int
     gamma: Fraction
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1, 1 << 62)
-        integer(self, "values", 2)
+        integers(self, users=(1, 1 << 62), values=2)
         probability(self, "gamma")
 
     @property
@@ -101,32 +89,10 @@ class ShuffledBinarySums(Mechanism):
         watched = [(present, int(x == label)) for label in range(self.shown)]
         return [*watched, (present * rest, int(x is not None and x >= self.shown))] if rest else watched
 
-    def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, counts)``; blankets are drawn as binomial counts, with gamma as a float.
-
-        Raises
-        ------
-        Unsupported
-            Where the labels that are not shown have 2**63 coins or more in all.
-        """
-        self.require_input(x)
-        columns = self.columns(x)
-        if max(coins for coins, _ in columns) >= _DRAWN:
-            raise Unsupported(self, "2**63 coins or more cannot be drawn at a time")
-        coins, messages = np.array(columns).T
-        return np.asarray(rng.binomial(coins, float(self.gamma), (size, len(columns))) + messages, dtype=np.int64)
-
     def law(self, x: int | None) -> Law:
         """Law on rows of counts: products of shifted binomial probabilities."""
         self.require_input(x)
-        columns = self.columns(x)
-        ranges = [range(coins + 2) for coins, _ in self.columns(0)]
-
-        def probability(view: tuple[int, ...]) -> Fraction:
-            each = (_binomial(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
-            return math.prod(each, start=Fraction(1))
-
-        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
+        return shifted_binomials(self.columns(x), self.gamma, [range(coins + 2) for coins, _ in self.columns(0)])
 
     @property
     def expected_noise(self) -> Fraction:
@@ -140,14 +106,8 @@ class ShuffledBinarySums(Mechanism):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: one value per user to the estimated count of every value, shape ``(values,)``.
 
-        Whoever is there sends a blanket, so that `users` is only what privacy counts on.
-
-        Raises
-        ------
-        ValueError
-            For what is no value, and where nobody is there.
-        Unsupported
-            Where there are more than 2**26 values.
+        Whoever is there sends a blanket, so that `users` is only what privacy counts on. Raises ValueError for what is no value,
+        and where nobody is there; Unsupported where there are more than 2**26 values.
         """
         return self.run_on_counts(counted(data), rng)
 
@@ -163,9 +123,3 @@ class ShuffledBinarySums(Mechanism):
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """Count of the users who hold each value, shape ``(values,)``."""
         return held(self, counted(data), self.values).astype(np.float64)
-
-
-def _binomial(coins: int, p: Fraction, heads: int) -> Fraction:
-    if not 0 <= heads <= coins:
-        return Fraction(0)
-    return math.comb(coins, heads) * p**heads * (1 - p) ** (coins - heads)

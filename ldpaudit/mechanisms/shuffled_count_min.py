@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
+from ldpaudit.mechanisms.shared.independent_bits import Blanketed, shifted_binomials
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, probability
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive, probability
 from ldpaudit.profile import Number
 
 NOTHING = -1
@@ -52,7 +52,7 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledCountMin(Mechanism):
+class ShuffledCountMin(Blanketed):
     r"""Every user sends the cell ``(t, h_t(x))`` of each of their values x in each row t, and every cell with probability gamma.
 
     The hash functions are public and come from the seed. The shuffler hides who sent what, so that all that is seen is
@@ -81,11 +81,6 @@ class ShuffledCountMin(Mechanism):
     seed : int
         Seed of the public hash functions.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ShuffledCountMin.as_printed(epsilon=1, delta=1e-6, users=10**7, domain=2**20)
@@ -98,8 +93,6 @@ class ShuffledCountMin(Mechanism):
     """
 
     title = "shuffled count-min"
-    model = "shuffled"
-    relations = (REPLACE_ONE, ADD_REMOVE)
     unbiased = False
 
     users: int
@@ -111,34 +104,25 @@ class ShuffledCountMin(Mechanism):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1, 1 << 62)
-        domain = integer(self, "domain", 2, 1 << 62)
-        integer(self, "rows", 1, 1 << 12)
-        integer(self, "buckets", 2, 1 << 63)
-        integer(self, "held", 1, domain)
-        integer(self, "seed", 0)
+        integers(self, users=(1, 1 << 62), domain=(2, 1 << 62), rows=(1, 1 << 12), buckets=(2, 1 << 63))
+        integers(self, held=(1, self.domain), seed=0)
         probability(self, "gamma")
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, domain: int, held: int = 1, seed: int = 0) -> Self:
         r"""Theorem 4.7: :math:`\tau = \log_2 2B` and :math:`s = 2kn`, both rounded up, and gamma of Lemma 4.10.
 
-        Raises
-        ------
-        ValueError
-            Where gamma would exceed 1/2: the number of users from which on it does not is named.
+        Raises ValueError where gamma would exceed 1/2: the number of users from which on it does not is named.
         """
         if users < 1 or domain < 2 or held < 1:
-            raise ValueError(
-                f"{cls.__name__}.as_printed needs users >= 1, domain >= 2 and held >= 1, got {users}, {domain} and {held}"
-            )
+            needs = "users >= 1, domain >= 2 and held >= 1"
+            raise ValueError(f"{cls.__name__}.as_printed needs {needs}, got {users}, {domain} and {held}")
         rows = (2 * domain - 1).bit_length()
         gamma = printed_gamma(epsilon, delta, users, rows, held)
         if gamma > Fraction(1, 2):
             least = math.ceil(2 * gamma * users)
-            raise ValueError(
-                f"{cls.__name__}.as_printed needs gamma <= 1/2, which takes about {least} users or more, got users={users}"
-            )
+            needs = f"gamma <= 1/2, which takes about {least} users or more"
+            raise ValueError(f"{cls.__name__}.as_printed needs {needs}, got users={users}")
         return cls(users, domain, rows, 2 * held * users, gamma, held, seed)
 
     @property
@@ -161,9 +145,8 @@ class ShuffledCountMin(Mechanism):
         values = () if x is None else (x,) if isinstance(x, int) else x
         proper = isinstance(values, tuple) and len(set(values)) == len(values) <= self.held
         if not (proper and all(isinstance(v, int) and 0 <= v < self.domain for v in values)):
-            raise ValueError(
-                f"{type(self).__name__} needs at most {self.held} different values in range({self.domain}), got {x!r}"
-            )
+            needs = f"at most {self.held} different values in range({self.domain})"
+            raise ValueError(f"{type(self).__name__} needs {needs}, got {x!r}")
 
     def hashes(self, values: ArrayLike, row: int) -> NDArray[np.int64]:
         """The bucket of each value in a row, of the shape of `values`."""
@@ -205,37 +188,13 @@ class ShuffledCountMin(Mechanism):
         shown = [(present, own.pop(cell, 0)) for cell in self.watched]
         return [*shown, (present * self.others, own.total())] if self.others else shown
 
-    def sample(self, x: Held | None, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, counts)``.
-
-        Raises
-        ------
-        Unsupported
-            Where the blanket's cells have more than 2**63 coins in all.
-        """
-        self.require_input(x)
-        coins, messages = np.array(self._drawable(x)).T
-        blanket = rng.binomial(coins, float(self.gamma), (size, len(coins)))
-        return np.asarray(blanket + messages, dtype=np.int64)
-
-    def _drawable(self, x: Held | None) -> list[tuple[int, int]]:
-        columns = self.columns(x)
-        if max(coins for coins, _ in columns) >= 1 << 63:
-            raise Unsupported(self, "more than 2**63 coins cannot be drawn at a time")
-        return columns
-
     def law(self, x: Held | None) -> Law:
         """Law on rows of counts: products of shifted binomial probabilities."""
         self.require_input(x)
         columns, shown = self.columns(x), len(self.watched)
         most = [self.held if i < shown else self.rows * self.held for i in range(len(columns))]
         ranges = [range(coins + own + 1) for (coins, _), own in zip(self.columns(0), most, strict=True)]
-
-        def probability(view: tuple[int, ...]) -> Fraction:
-            each = (binomial_mass(coins, self.gamma, y - own) for y, (coins, own) in zip(view, columns, strict=True))
-            return math.prod(each, start=Fraction(1))
-
-        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
+        return shifted_binomials(columns, self.gamma, ranges)
 
     @property
     def expected_blanket(self) -> Fraction:
@@ -267,17 +226,8 @@ class ShuffledCountMin(Mechanism):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' values to the estimated count of every value, shape ``(domain,)``.
 
-        Parameters
-        ----------
-        data : array_like of int, shape (users,) or (users, held)
-            Each user's values; -1 stands for no value.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Raises
-        ------
-        Unsupported
-            Where the domain has more than 2**26 values: see `query`.
+        ``data`` has shape ``(users,)`` or ``(users, held)``; in it -1 stands for no value. Raises Unsupported where the domain
+        has more than 2**26 values: see `query`.
         """
         if self.domain > _DOMAIN:
             raise Unsupported(self, f"the counts of all of {self.domain} values are too many: query some of them")
@@ -286,21 +236,7 @@ class ShuffledCountMin(Mechanism):
     def query(self, data: ArrayLike, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated counts of some values in a run: only the cells that they are hashed to are drawn.
 
-        Every cell's blanket is drawn at once, Bin(users, gamma): that is its law, whoever sent it.
-
-        Parameters
-        ----------
-        data : array_like
-            As for `run`.
-        values : array_like of int
-            In ``range(domain)``.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray of the shape of `values`
-            In users.
+        Every cell's blanket is drawn at once, Bin(users, gamma): that is its law, whoever sent it. ``data`` is as for `run`.
         """
         return self.from_counts(*self._counted(data), values, rng)
 
@@ -330,15 +266,11 @@ class ShuffledCountMin(Mechanism):
         table = np.asarray(data, dtype=np.int64)
         table = table[:, None] if table.ndim == 1 else table
         if table.ndim != 2 or len(table) != self.users or table.shape[1] > self.held:
-            raise ValueError(
-                f"{type(self).__name__} needs {self.users} users with at most {self.held} values each, "
-                f"got an array of shape {np.shape(data)}"
-            )
+            needs = f"{self.users} users with at most {self.held} values each"
+            raise ValueError(f"{type(self).__name__} needs {needs}, got an array of shape {np.shape(data)}")
         if table.size and not NOTHING <= table.min() <= table.max() < self.domain:
-            raise ValueError(
-                f"{type(self).__name__} needs values in range({self.domain}), or {NOTHING} for none, "
-                f"got {table.min()} to {table.max()}"
-            )
+            needs = f"values in range({self.domain}), or {NOTHING} for none"
+            raise ValueError(f"{type(self).__name__} needs {needs}, got {table.min()} to {table.max()}")
         ordered = np.sort(table, axis=1)
         if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)):
             raise ValueError(f"{type(self).__name__} needs users who hold each value at most once")
@@ -370,13 +302,6 @@ class OneSidedShuffledCountMin(ShuffledCountMin):
     def expected_noise(self) -> Fraction:
         """Nothing is taken off."""
         return Fraction(0)
-
-
-def binomial_mass(coins: int, p: Fraction, heads: int) -> Fraction:
-    """Probability of a number of heads."""
-    if not 0 <= heads <= coins:
-        return Fraction(0)
-    return math.comb(coins, heads) * p**heads * (1 - p) ** (coins - heads)
 
 
 @lru_cache(maxsize=64)

@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanism import Law, Rows, Views
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members, random_members_with
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive
+from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive
+from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
@@ -41,7 +42,7 @@ Values: TypeAlias = int | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledHadamard(Mechanism):
+class ShuffledHadamard(OfDomain):
     """For each of k elements a tuple of indices from its codeword, and `rho` tuples of any indices; shuffled.
 
     A user who holds fewer than k values fills up with elements that stand for no value. Value v has row v + 1 of the
@@ -66,11 +67,6 @@ class ShuffledHadamard(Mechanism):
     k : int
         Elements per user, from 1 to ``domain - 1``.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ShuffledHadamard.as_printed(epsilon=1, delta=1e-6, users=2**10, domain=2**8)
@@ -93,23 +89,15 @@ class ShuffledHadamard(Mechanism):
     k: int = 1
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1, 1 << 50)
-        domain = integer(self, "domain", 2, LARGEST_DOMAIN)
-        if domain & (domain - 1):
-            raise ValueError(f"ShuffledHadamard needs a power of two as domain, got domain={domain}")
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
-        integer(self, "k", 1, domain - 1)
+        integers(self, users=(1, 1 << 50), domain=(2, LARGEST_DOMAIN))
+        if self.domain & (self.domain - 1):
+            raise ValueError(f"ShuffledHadamard needs a power of two as domain, got domain={self.domain}")
+        integers(self, tau=(1, 512), rho=(1, 1 << 40), k=(1, self.domain - 1))
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, domain: int, k: int = 1) -> Self:
         """Theorem 4.3: ``tau = log2(n)`` and ``rho = 36 k**2 ln(e k/(epsilon delta))/epsilon**2``, both rounded up."""
         return cls(users, domain, max(1, (users - 1).bit_length()), printed_rho(epsilon, delta, k), k)
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
 
     @property
     def bits(self) -> int:
@@ -142,20 +130,12 @@ class ShuffledHadamard(Mechanism):
         return tuple(v + 1 for v in values) + tuple(range(self.domain + 1, self.domain + 1 + self.k - len(values)))
 
     def require_input(self, x: Any) -> None:
-        """Check that `x` is a value, up to k different values, or None.
-
-        Raises
-        ------
-        ValueError
-            Where it is not.
-        """
+        """Check that `x` is a value, up to k different values, or None."""
         values = x if isinstance(x, tuple) else () if x is None else (x,)
         whole = all(isinstance(v, int) and 0 <= v < self.domain for v in values)
         if not whole or len(values) > self.k or len(set(values)) < len(values):
-            raise ValueError(
-                f"ShuffledHadamard needs a value below {self.domain}, a tuple of at most {self.k} different ones, "
-                f"or None, got {x!r}"
-            )
+            needs = f"a value below {self.domain}, a tuple of at most {self.k} different ones, or None"
+            raise ValueError(f"ShuffledHadamard needs {needs}, got {x!r}")
 
     def shares(self, element: int) -> Shares:
         """What a message of an element, or of the blanket for element 0, shows in a view.
@@ -245,23 +225,8 @@ class ShuffledHadamard(Mechanism):
         """Estimates of each value's number of holders, with exactly the joint law of `estimate` on all users' messages.
 
         Messages of the same element are alike, so only how many of them have which kernel is drawn: a million users take
-        a second, however many messages these send.
-
-        Parameters
-        ----------
-        data : array_like of int, shape (users,) or (users, at most k), or sequence of tuples
-            What each user holds.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray, shape (domain,)
-
-        Raises
-        ------
-        ValueError
-            Where a user holds what is no value, more than k, or one twice, or there are more than 2**24 values.
+        a second, however many messages these send. ``data``: an array of shape ``(users,)`` or ``(users, at most k)``, or tuples.
+        Raises ValueError where a user holds what is no value, more than k, or one twice, or there are more than 2**24 values.
         """
         return self.from_counts(*self._held(data), rng)
 
@@ -284,9 +249,7 @@ class ShuffledHadamard(Mechanism):
         sizes, counts = np.unique((ordered >= 0).sum(axis=1), return_counts=True)
         twice = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0))
         if twice or sizes.max() > self.k or (len(held) and held.max() >= self.domain):
-            raise ValueError(
-                f"ShuffledHadamard.run needs at most {self.k} different values below {self.domain} of each user"
-            )
+            raise ValueError(f"ShuffledHadamard.run needs at most {self.k} different values below {self.domain} of each user")
         elements = np.bincount(held + 1, minlength=2 * self.domain)
         for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
             elements[self.domain + 1 : self.domain + 1 + self.k - size] += count

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import OneElement
-from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed
 from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
-from ldpaudit.mechanisms.shared.parameters import exact, integer
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
 
@@ -44,21 +44,10 @@ class ShuffledHeavyHitters(InParts, OneElement):
 
     Parameters
     ----------
-    users : int
-        n, from 1 to 2**50.
     domain : int
         Number of values, from 2 to 2**40; inputs are ``range(domain)``, of as many bits as the last one has.
-    tau : int
-        Indices in a message, from 1 to 512.
-    rho : int
-        Blanket messages per user and oracle, from 1 to 2**40.
     threshold : int
         T, from 1 to n: number of holders from which on a value is to be named.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -70,7 +59,6 @@ class ShuffledHeavyHitters(InParts, OneElement):
 
     core = "range_queries"
     title = "heavy hitters, shuffled, one Hadamard oracle per prefix length"
-    model = "shuffled"
     unbiased = False
 
     users: int
@@ -80,11 +68,8 @@ class ShuffledHeavyHitters(InParts, OneElement):
     threshold: int
 
     def __post_init__(self) -> None:
-        users = integer(self, "users", 1, 1 << 50)
-        integer(self, "domain", 2, LARGEST_DOMAIN)
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
-        integer(self, "threshold", 1, users)
+        integers(self, users=(1, 1 << 50), domain=(2, LARGEST_DOMAIN), tau=(1, 512), rho=(1, 1 << 40))
+        integer(self, "threshold", 1, self.users)
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, domain: int, beta: Number = Fraction(1, 10)) -> Self:
@@ -150,31 +135,11 @@ class ShuffledHeavyHitters(InParts, OneElement):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> Any:
         """The whole system: users' values to a dict of the values that are named, with estimated counts, by falling count.
 
-        With exactly the joint law of the search on all users' messages; of these only what is asked for is drawn.
-
-        Parameters
-        ----------
-        data : array_like of int, shape (users,)
-            Each user's value.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        dict of int to float
-            Values and estimates.
-
-        Raises
-        ------
-        Unsupported
-            Where more prefixes of a length are kept than `most_kept`.
+        With exactly the joint law of the search on all users' messages; of these only what is asked for is drawn. Raises
+        Unsupported where more prefixes of a length are kept than `most_kept`.
         """
         values, numbers = self._held(data)
-
-        def ask(length: int, asked: Integers) -> NDArray[np.float64]:
-            return self.asked_of(values, numbers, length, asked, rng)
-
-        return self.search(ask)
+        return self.search(lambda length, asked: self.asked_of(values, numbers, length, asked, rng))
 
     def search(self, ask: Ask) -> dict[int, float]:
         """The values that are named, with their estimates, by falling count; `ask` estimates prefixes of a length."""
@@ -190,31 +155,20 @@ class ShuffledHeavyHitters(InParts, OneElement):
             large = 2 * estimates >= self.threshold
             kept, counts = asked[large], estimates[large]
             if len(kept) > self.most_kept:
-                raise Unsupported(
-                    self, f"{len(kept)} prefixes of {length} bits are kept, more than {self.most_kept}: "
-                    "some estimate is off by more than a quarter of the threshold"
-                )  # fmt: skip
+                many = f"{len(kept)} prefixes of {length} bits are kept, more than {self.most_kept}"
+                raise Unsupported(self, f"{many}: some estimate is off by more than a quarter of the threshold")
         order = np.argsort(-counts, kind="stable")
         return dict(zip(kept[order].tolist(), counts[order].tolist(), strict=True))
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
-        """As `run`, over parts: a question for each length; every part counts what its users' messages say of what is asked for.
-
-        Raises
-        ------
-        Unsupported
-            As `run`.
-        """
+        """As `run`, over parts: a question for each length; every part counts what its users' messages say of what is asked for."""
         if sum(users) != self.users:
             raise ValueError(f"{type(self).__name__}.run needs the values of {self.users} users, got {sum(users)}")
-        search = self._searched()
-        asked = next(search)
-        while True:
-            counts = yield [asked] * len(users)
-            try:
-                asked = search.send(self.oracle(asked[0]).debias(counts, self.users))
-            except StopIteration as end:
-                return end.value
+
+        def heard(asked: tuple[int, Integers], counts: Integers) -> NDArray[np.float64]:
+            return self.oracle(asked[0]).debias(counts, self.users)
+
+        return relayed(self._searched(), lambda asked: [asked] * len(users), heard)
 
     def answer(self, question: tuple[int, Integers], part: Counts, rng: np.random.Generator) -> Integers:
         """Messages of a part's users that speak for the prefixes that are asked for."""

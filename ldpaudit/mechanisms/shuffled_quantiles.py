@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms.range_queries import RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import LARGEST_SIDE
-from ldpaudit.mechanisms.shared.parameters import exact, integer
+from ldpaudit.mechanisms.shared.parameters import exact, integers
 from ldpaudit.profile import Number
 
 
@@ -41,11 +41,6 @@ class ShuffledQuantiles(Mechanism):
     rho : int
         Blanket messages per user and width, from 1 to 2**40.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ShuffledQuantiles(users=2**12, cells=2**8, tau=12, rho=100)
@@ -66,10 +61,7 @@ class ShuffledQuantiles(Mechanism):
     rho: int
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1, 1 << 50)
-        integer(self, "cells", 2, LARGEST_SIDE)
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
+        integers(self, users=(1, 1 << 50), cells=(2, LARGEST_SIDE), tau=(1, 512), rho=(1, 1 << 40))
 
     @property
     def ranges(self) -> RangeQueries:
@@ -93,13 +85,7 @@ class ShuffledQuantiles(Mechanism):
         return self.ranges.law(int(self.cell([float(x)])[0]))
 
     def cell(self, data: ArrayLike) -> NDArray[np.int64]:
-        """Number of the cell that each number lies in, from 0.
-
-        Raises
-        ------
-        ValueError
-            Where one is no number in [0, 1].
-        """
+        """Number of the cell that each number, in [0, 1], lies in, from 0."""
         numbers = np.asarray(data, dtype=np.float64)
         if not np.all((numbers >= 0) & (numbers <= 1)):
             raise ValueError(f"{type(self).__name__} needs numbers in [0, 1] of all users")
@@ -112,17 +98,7 @@ class ShuffledQuantiles(Mechanism):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' numbers to the estimated number of users in each prefix of cells, shape ``(cells,)``.
 
-        Parameters
-        ----------
-        data : array_like of float, shape (users,)
-            In [0, 1].
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray
-            Without bias; the last one is the number of users. `quantile` reads it.
+        Without bias; the last one is the number of users. `quantile` reads it.
         """
         cells = self.cell(data)
         ends = np.stack([np.zeros(self.cells, dtype=np.int64), np.arange(self.cells)], axis=1)
@@ -135,19 +111,9 @@ class ShuffledQuantiles(Mechanism):
         return np.cumsum(np.bincount(self.cell(data), minlength=self.cells)).astype(np.float64)
 
     def quantile(self, prefixes: NDArray[np.float64], share: Number) -> float:
-        """The midpoint of the first cell whose prefix count is at least `share` of the users.
+        """The midpoint of the first cell whose prefix count, of those that `run` returned, is at least `share` of the users.
 
-        Parameters
-        ----------
-        prefixes : ndarray, shape (cells,)
-            What `run` returned.
-        share : number
-            Pi, in (0, 1); 1/2 is the median.
-
-        Returns
-        -------
-        float
-            It rises with the share.
+        ``share``: pi, in (0, 1); 1/2 is the median. The quantile rises with it.
         """
         if not 0 < exact(share) < 1:
             raise ValueError(f"{type(self).__name__}.quantile needs 0 < share < 1, got {share}")

@@ -7,7 +7,6 @@ many users. A replaced user may change all B sums, so that the noise of each gro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms.shared.parameters import integer
+from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanisms.shared.independent_bits import shifted_binomials
+from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers, YesOrNo, yes_counts
 
 
@@ -36,11 +36,6 @@ class ShuffledSelection(YesOrNo):
     coins : int
         Fair coins that a user tosses for each question, at least 1; for all users together, at most 2**62.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = ShuffledSelection(users=1000, questions=4, coins=12)
@@ -58,9 +53,8 @@ class ShuffledSelection(YesOrNo):
     coins: int
 
     def __post_init__(self) -> None:
-        users = integer(self, "users", 1, 1 << 62)
-        integer(self, "questions", 2, 1 << 20)
-        integer(self, "coins", 1, (1 << 62) // users)
+        integers(self, users=(1, 1 << 62), questions=(2, 1 << 20))
+        integer(self, "coins", 1, (1 << 62) // self.users)
 
     @property
     def noise(self) -> int:
@@ -90,15 +84,8 @@ class ShuffledSelection(YesOrNo):
     def law(self, x: Answers) -> Law:
         """Law on rows of counts: products of shifted binomial probabilities."""
         self.require_input(x)
-        own = yes_counts({x: 1}, self.questions).tolist()
-
-        def probability(view: tuple[int, ...]) -> Fraction:
-            heads = [y - sent for y, sent in zip(view, own, strict=True)]
-            ways = math.prod(math.comb(self.noise, h) if h >= 0 else 0 for h in heads)
-            return Fraction(ways, 1 << self.noise * self.questions)
-
-        counts = range(self.noise + 2)
-        return Law(probability, lambda: Rows((counts,) * self.questions), len(counts) ** self.questions)
+        columns = [(self.noise, sent) for sent in yes_counts({x: 1}, self.questions).tolist()]
+        return shifted_binomials(columns, Fraction(1, 2), [range(self.noise + 2)] * self.questions)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased answers of one user, a 1 for each yes, from each view."""

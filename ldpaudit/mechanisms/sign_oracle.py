@@ -19,7 +19,7 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, starts
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, nonzero
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.profile import Number
 
@@ -40,21 +40,12 @@ class SignOracle(InParts, PublicSign):
 
     Parameters
     ----------
-    users : int
-        Number of users' indices, at least 1.
     domain : int
         Number of values, from 2 to 2**62; inputs are ``range(domain)``. With 2 this is the talk's warm-up.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
     seed : int
         Seed of the public matrix.
-    index : int
-        The user whose report a view is. Each user's column takes both signs, so none is more exposed than another.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
+    eta : Number
+        What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
 
     Examples
     --------
@@ -73,10 +64,8 @@ class SignOracle(InParts, PublicSign):
     index: int = 0
 
     def __post_init__(self) -> None:
-        users = integer(self, "users", 1, 1 << BITS)
-        integer(self, "domain", 2, 1 << BITS)
-        integer(self, "seed", 0)
-        integer(self, "index", 0, users - 1)
+        integers(self, users=(1, 1 << BITS), domain=(2, 1 << BITS), seed=0)
+        integer(self, "index", 0, self.users - 1)
         probability(self, "p", low=Fraction(1, 2))
 
     @classmethod
@@ -86,24 +75,12 @@ class SignOracle(InParts, PublicSign):
 
     @classmethod
     def with_bias(cls, eta: Number, users: int, domain: int, seed: int = 0) -> Self:
-        """The true sign with probability ``1/2 + eta``, as the talk has it.
-
-        Parameters
-        ----------
-        eta : Number
-            What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
-        """
+        """The true sign with probability ``1/2 + eta``, as the talk has it."""
         return cls(users, domain, Fraction(1, 2) + exact(eta), seed)
 
     @classmethod
     def warm_up(cls, eta: Number, users: int) -> Self:
-        """The talk's warm-up: one bit, told with probability ``1/2 + eta``.
-
-        Parameters
-        ----------
-        eta : Number
-            What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
-        """
+        """The talk's warm-up: one bit, told with probability ``1/2 + eta``."""
         return cls.with_bias(eta, users, 2)
 
     @property
@@ -148,10 +125,7 @@ class SignOracle(InParts, PublicSign):
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run`, over parts: each adds its users' signs by their columns, which one transform turns into counts.
 
-        Raises
-        ------
-        Unsupported
-            Where there are more than 2**24 values.
+        Raises Unsupported where there are more than 2**24 values.
         """
         self._require_users(sum(users))
         self._require_listed()
@@ -180,12 +154,8 @@ class SignOracle(InParts, PublicSign):
         How many holders have each vector is drawn, then how many of these tell the truth; one transform asks for all values.
         So a hundred million users take no longer than a thousand.
 
-        Raises
-        ------
-        ValueError
-            For what is no value, and for more than `users` users.
-        Unsupported
-            Where there are more than 2**24 values.
+        Raises ValueError for what is no value, and for more than `users` users; Unsupported where there are more than 2**24
+        values.
         """
         self._require_listed()
         if not 1 <= (users := sum(counts.values())) <= self.users:

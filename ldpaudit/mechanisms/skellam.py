@@ -29,11 +29,6 @@ class Skellam(CountNoise):
     mu : Fraction
         Variance of the noise, above 0 and at most 2**60.
 
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> Skellam(100).mu

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Group, HadamardViews
 from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
-from ldpaudit.mechanisms.shared.parameters import integer
+from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
 
@@ -41,23 +41,12 @@ class SparseStatisticalQueries(HadamardViews):
 
     Parameters
     ----------
-    users : int
-        n, from 1 to 2**50.
     queries : int
         Number of queries, from 2 to 2**24.
     k : int
         Most queries that are true of a value, from 1 to `queries`.
     changed : int
         D, most elements of a value that another one lacks, from 1 to k: ``max(|S|, |S'|) - |S & S'|`` for their sets.
-    tau : int
-        Indices in a message, from 1 to 512.
-    rho : int
-        Blanket messages per user, from 1 to 2**40.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -70,7 +59,6 @@ class SparseStatisticalQueries(HadamardViews):
 
     core = "range_queries"
     title = "sparse statistical queries, shuffled, one Hadamard oracle"
-    model = "shuffled"
 
     users: int
     queries: int
@@ -80,12 +68,9 @@ class SparseStatisticalQueries(HadamardViews):
     rho: int
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1, 1 << 50)
-        queries = integer(self, "queries", 2, 1 << 24)
-        k = integer(self, "k", 1, queries)
-        integer(self, "changed", 1, k)
-        integer(self, "tau", 1, 512)
-        integer(self, "rho", 1, 1 << 40)
+        integers(self, users=(1, 1 << 50), queries=(2, 1 << 24))
+        integer(self, "k", 1, self.queries)
+        integers(self, changed=(1, self.k), tau=(1, 512), rho=(1, 1 << 40))
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, queries: int, k: int) -> Self:
@@ -105,11 +90,6 @@ class SparseStatisticalQueries(HadamardViews):
         return tuple(first), tuple(second)
 
     @property
-    def oracles(self) -> int:
-        """One."""
-        return 1
-
-    @property
     def compared(self) -> int:
         """Number of elements of either input that a view looks at."""
         return min(self.changed, self.queries.bit_length() // 2)
@@ -123,17 +103,7 @@ class SparseStatisticalQueries(HadamardViews):
     def run(self, data: Iterable[Sequence[int]], rng: np.random.Generator) -> NDArray[np.float64]:  # type: ignore[override]
         """Users' sets of queries to the estimated number of users of whom each query is true, shape ``(queries,)``.
 
-        Parameters
-        ----------
-        data : iterable of tuples of int
-            For each user the numbers of the queries that are true, in any order.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray
-            Without bias, with exactly the joint law of the oracle's estimates on all users' messages.
+        Without bias, with exactly the joint law of the oracle's estimates on all users' messages.
         """
         return self._counted(*self._sets(data), rng)
 
@@ -149,26 +119,10 @@ class SparseStatisticalQueries(HadamardViews):
     ) -> NDArray[np.float64]:
         """Estimated share of the users of whom each query is true, in [0, 1].
 
-        Parameters
-        ----------
-        queries : sequence of collections of int
-            For each value of the universe ``range(len(queries))`` the numbers of the queries that are true of it.
-        data : array_like of int, shape (users,)
-            Each user's value.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray, shape (self.queries,)
-
-        Raises
-        ------
-        ValueError
-            Where more than k queries are true of a value, two values differ by more than `changed` elements, or a user has
-            no value of the universe.
-        Unsupported
-            Where ``changed < k``, and there are too many different sets to compare.
+        ``queries``: for each value of the universe ``range(len(queries))`` the numbers of the queries that are true of it;
+        ``data``: each user's value. Raises ValueError where more than k queries are true of a value, two values differ by more
+        than `changed` elements, or a user has no value of the universe; Unsupported where ``changed < k``, and there are too
+        many different sets to compare.
         """
         universe = [tuple(sorted(each)) for each in queries]
         self._require_sets(universe)

@@ -14,14 +14,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
+from ldpaudit.mechanisms.shared.values import BitVector
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection(Mechanism):
+class SubsetSelection(BitVector):
     """A `d`-subset: with probability `p` a uniform one that contains the value, else a uniform one that does not.
 
     A view is a row of `k` bits, `d` of them set.
@@ -34,11 +35,6 @@ class SubsetSelection(Mechanism):
         Size of the subset, from 1 to ``k - 1``.
     p : Fraction
         Probability that it contains the value, ``d/k <= p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -56,11 +52,11 @@ class SubsetSelection(Mechanism):
     p: Fraction
 
     def __post_init__(self) -> None:
-        k = integer(self, "k", 2)
-        d = integer(self, "d", 1, k - 1)
+        integer(self, "k", 2)
+        integer(self, "d", 1, self.k - 1)
         object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(d, k) <= self.p < 1:
-            raise ValueError(f"SubsetSelection needs d/k <= p < 1, got p={self.p} with d={d} and k={k}")
+        if not Fraction(self.d, self.k) <= self.p < 1:
+            raise ValueError(f"SubsetSelection needs d/k <= p < 1, got p={self.p} with d={self.d} and k={self.k}")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int, d: int) -> Self:
@@ -82,19 +78,9 @@ class SubsetSelection(Mechanism):
         return noise / (self.p - self.other) ** 2
 
     @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.k)
-
-    @property
     def other(self) -> Fraction:
         """Probability that the subset contains a given value that is not the true one."""
         return (self.d - self.p) / (self.k - 1)
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.k
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Views, shape ``(size, k)``."""

@@ -22,11 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.independent_bits import product_law
-from ldpaudit.mechanisms.shared.parameters import integer, positive, probability
-from ldpaudit.mechanisms.shared.voting.thresh import Levels, Users, levels
+from ldpaudit.mechanisms.shared.parameters import integers, positive, probability
+from ldpaudit.mechanisms.shared.voting.thresh import Evolving, Levels, Spending, Users, levels
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group, ones_of
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play, worst_pair
-from ldpaudit.mechanisms.shared.voting.voters import Evolving, Spending
 
 _BLOCK = 16
 """Epochs of users' data that are made contiguous at a time."""
@@ -46,28 +45,13 @@ class Thresh(Evolving):
 
     Parameters
     ----------
-    users : int
-        Number n of users, at least 1.
     epochs : int
         Number T of epochs, at least 1.
     rounds : int
         Rounds per epoch, at least 1.
-    epsilon : Fraction
-        The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
-    delta : Fraction
-        Failure probability of the accuracy guarantee, in (0, 1).
-    smallest : int
-        L, a lower bound on the size of the smallest subgroup.
-    subgroups : int
-        Number m of subgroups, at least 1; ``m * L <= n``.
     start : int
         What a user compares with before the first global update, which the paper leaves open: -1, as it initializes
         the global estimate, or 0.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or makes a noise level infinite.
 
     Examples
     --------
@@ -88,12 +72,8 @@ class Thresh(Evolving):
     start: int = -1
 
     def __post_init__(self) -> None:
-        n = integer(self, "users", 1)
-        integer(self, "epochs", 1)
-        integer(self, "rounds", 1)
-        integer(self, "subgroups", 1)
-        integer(self, "smallest", 1, n // self.subgroups)
-        integer(self, "start", -1, 0)
+        integers(self, users=1, epochs=1, rounds=1, subgroups=1)
+        integers(self, smallest=(1, self.users // self.subgroups), start=(-1, 0))
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
         probability(self, "delta")
         levels(*self._printed)
@@ -132,10 +112,8 @@ class Thresh(Evolving):
         except (TypeError, ValueError, OverflowError):
             valid = False
         if not valid:
-            raise ValueError(
-                f"{type(self).__name__} needs {self.epochs} counts from 0 to {self.rounds} and as many updates 0 or 1, "
-                f"got {x!r:.80}"
-            )
+            needs = f"{self.epochs} counts from 0 to {self.rounds} and as many updates 0 or 1"
+            raise ValueError(f"{type(self).__name__} needs {needs}, got {x!r:.80}")
 
     def chances(self, x: Play) -> list[Fraction]:
         """Probability of a 1 in each place of the view, given which epochs have a global update."""
@@ -146,7 +124,8 @@ class Thresh(Evolving):
         return list(self._chances(x, self._users(1, self.epochs, self.epochs)))
 
     def _users(self, number: int, votes: int, estimates: int) -> Users:
-        return Users.fresh(self.changes, self.start * self.rounds, number, votes, estimates)
+        cast, start = np.zeros(number, dtype=np.int64), np.full(number, self.start * self.rounds, dtype=np.int64)
+        return Users(changes=self.changes, votes=votes, estimates=estimates, cast=cast, reference=start)
 
     def _chances(self, x: Play, user: Users) -> Iterator[Fraction]:
         self.require_input(x)
@@ -187,25 +166,11 @@ class Thresh(Evolving):
             published[epoch] = current
         return published
 
-    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole system: users' data to what the centre publishes.
-
-        Parameters
-        ----------
-        data : array_like, shape (users, epochs) or (users, epochs, rounds)
-            Each user's number of ones in each epoch, or the bits.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray, shape (epochs,)
-            The global estimate after each epoch; -1 before the first update.
-        """
-        return self.run_and_spend(data, rng).published
-
     def run_and_spend(self, data: ArrayLike, rng: np.random.Generator) -> Spending:
-        """As `run`, and what each user has spent: of this the centre sees nothing."""
+        """As `run`, and what each user has spent: of this the centre sees nothing.
+
+        ``data``, shape (users, epochs) or (users, epochs, rounds): each user's number of ones in each epoch, or the bits.
+        """
         counts = self._counts(data)
         users = self._users(self.users, self.votes, self.estimates)
         published, current = np.empty(self.epochs), -1.0
@@ -227,21 +192,8 @@ class Thresh(Evolving):
     ) -> NDArray[np.float64]:
         """As `run` of users who draw their bits from the mean of their group, and of the same law, at the cost of a few users.
 
-        Probabilities are floats, off by some 1e-12.
-
-        Parameters
-        ----------
-        means : ndarray, shape (epochs, groups)
-            In [0, 1].
-        shares : sequence of float
-            Each group's share of the users.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray, shape (epochs,)
-            As `run`.
+        Probabilities are floats, off by some 1e-12. ``means``, in [0, 1], has shape ``(epochs, groups)``; ``shares`` are the
+        groups' shares of the users.
         """
         sizes = np.diff(np.rint(np.cumsum(shares) * self.users).astype(np.int64), prepend=0).tolist()
         groups = [Group.fresh(size, self.start * self.rounds, self.votes) for size in sizes]
@@ -274,10 +226,8 @@ class Thresh(Evolving):
         if counts.ndim == 3 and counts.shape[2] == self.rounds:
             counts = counts.sum(axis=2, dtype=np.int64)
         if counts.shape != (self.users, self.epochs) or counts.min() < 0 or counts.max() > self.rounds:
-            raise ValueError(
-                f"{type(self).__name__}.run needs counts from 0 to {self.rounds} of {self.users} users in "
-                f"{self.epochs} epochs, got an array of shape {counts.shape}"
-            )
+            needs = f"counts from 0 to {self.rounds} of {self.users} users in {self.epochs} epochs"
+            raise ValueError(f"{type(self).__name__}.run needs {needs}, got an array of shape {counts.shape}")
         return counts
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:

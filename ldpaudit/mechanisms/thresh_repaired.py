@@ -18,11 +18,6 @@ class ThreshRepaired(Thresh):
     refused. Where a or b exceeds epsilon / 4, then, nobody ever votes or sends an estimate: more users, or fewer rounds
     an epoch, are needed. And of the changes that Theorem 4.3 allows, the first update is now one: it was the overshoot
     that paid for it.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain, or a noise level is not positive.
     """
 
     core = "thresh"

@@ -18,9 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import Support, largest_deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, by_group, divided
+from ldpaudit.mechanisms.shared.public_questions.questions import (
+    BETA,
+    HALF,
+    Asked,
+    PartitionedSign,
+    SplitSigns,
+    by_group,
+    divided,
+)
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 
@@ -29,7 +37,13 @@ _WIDEST = 24
 
 
 class _Tree(Asked):
-    """Question number l asks for the first l fragments of the value, of `width` bits each."""
+    """Question number l asks for the first l fragments of the value, of `width` bits each.
+
+    Parameters
+    ----------
+    width : int
+        Bits of a fragment, from 1 to 24.
+    """
 
     width: int
     beta: Fraction
@@ -90,30 +104,6 @@ class TreeHistogram(PartitionedSign, _Tree):
     value that twice `threshold` and twice `least_count` users hold is named, and none that nobody holds. A view is a row
     ``(i, y)``.
 
-    Parameters
-    ----------
-    users : int
-        Number of users' indices, from 1 to 2**62.
-    domain : int
-        Number of values, from 2 to 2**64; inputs are ``range(domain)``.
-    width : int
-        Bits of a fragment, from 1 to 24.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
-    share : Fraction
-        Probability that a user is asked for a prefix, in (0, 1).
-    beta : Fraction
-        Probability with which the server may fail, in (0, 1).
-    seed : int
-        Seed of levels and vectors.
-    index : int
-        The user whose report is viewed; all users have the same privacy.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
-
     Examples
     --------
     >>> m = TreeHistogram.for_epsilon(1.0, users=10**6, domain=1 << 64)
@@ -127,21 +117,14 @@ class TreeHistogram(PartitionedSign, _Tree):
     domain: int
     width: int
     p: Fraction
-    share: Fraction = Fraction(1, 2)
-    beta: Fraction = Fraction(1, 20)
+    share: Fraction = HALF
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        width: int = 8,
-        share: Number = Fraction(1, 2),
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
     ) -> Self:
         """The most accurate signs that are epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down."""
         return cls(users, domain, width, odds(epsilon), exact(share), exact(beta), seed)
@@ -152,18 +135,6 @@ class SplitTreeHistogram(SplitSigns, _Tree):
     """Two signs per user: of a public prefix of their value with `p`, and of the whole value with `q`, as for two oracles.
 
     As `TreeHistogram`, but everybody answers the last question too, and epsilon is divided. A view is a row ``(i, y, y')``.
-
-    Parameters
-    ----------
-    users, domain, width, beta, seed, index
-        As for `TreeHistogram`.
-    p, q : Fraction
-        Probability of the true sign of the prefix, and of the whole value; above 1/2, below 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -181,28 +152,15 @@ class SplitTreeHistogram(SplitSigns, _Tree):
     width: int
     p: Fraction
     q: Fraction
-    beta: Fraction = Fraction(1, 20)
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        width: int = 8,
-        share: Number = Fraction(1, 2),
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
     ) -> Self:
-        """The most accurate signs that are epsilon-LDP together, the prefix's at a share of epsilon, the other at the rest.
-
-        Parameters
-        ----------
-        share : Number
-            Share of epsilon that is spent on the prefix, in (0, 1).
-        """
+        """The most accurate signs that are epsilon-LDP together, the prefix's at a share of epsilon, the other at the rest."""
         return cls(users, domain, width, *divided(epsilon, share), exact(beta), seed)
 
 
@@ -238,19 +196,12 @@ class HashedTreeHistogram(_Tree):
 
     Parameters
     ----------
-    users, width, share, beta, seed, index
-        As for `TreeHistogram`.
     domain : int
         Number of values, from 2 to 2**30, which the hash functions' prime exceeds.
     g : int
         Number of hash values, at least 2.
     p : Fraction
         Probability of the true hash value, ``1/g < p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -267,14 +218,13 @@ class HashedTreeHistogram(_Tree):
     width: int
     g: int
     p: Fraction
-    share: Fraction = Fraction(1, 2)
-    beta: Fraction = Fraction(1, 20)
+    share: Fraction = HALF
+    beta: Fraction = BETA
     seed: int = 0
     index: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "domain", 2, 1 << 30)
-        integer(self, "g", 2, 1 << 30)
+        integers(self, domain=(2, 1 << 30), g=(2, 1 << 30))
         probability(self, "p", low=Fraction(1, self.g))
         probability(self, "share")
         # A class with slots is made anew, which the short form of super does not see.
@@ -282,14 +232,7 @@ class HashedTreeHistogram(_Tree):
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        users: int,
-        domain: int,
-        width: int = 8,
-        share: Number = Fraction(1, 2),
-        beta: Number = Fraction(1, 20),
-        seed: int = 0,
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
     ) -> Self:
         """Optimal local hashing that is epsilon-LDP: ``g = round(e**epsilon) + 1``, and p rounded down."""
         oracle = LocalHashing.optimal(epsilon, 2)

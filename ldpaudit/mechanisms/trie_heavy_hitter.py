@@ -20,10 +20,8 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, probability, spendable
-from ldpaudit.mechanisms.shared.trie.noisy_votes import Noise
-from ldpaudit.mechanisms.shared.trie.one_round import Data, Round, Votes
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise, Round, Votes
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 _LARGEST_NOISE = 1_000
@@ -45,25 +43,10 @@ class TrieHeavyHitter(TrieRounds):
 
     Parameters
     ----------
-    users : int
-        Number n of users, at least 1.
-    batch : int
-        Number m of users in a round, from 1 to n.
-    threshold : int
-        Theta, at least 1: votes that a prefix needs.
-    levels : int
-        L, at least 1: the most rounds, and the most units of a prefix.
-    unit : int
-        Letters per unit, at least 1; the last unit of a word may be shorter.
     words : int
         Different words that a user may hold, at least 1: Algorithm 1 with one, Algorithm 3 with more.
     counts : int
         1 where the votes of the prefixes are released too, else 0.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -76,9 +59,6 @@ class TrieHeavyHitter(TrieRounds):
     """
 
     title = "TrieHH"
-    model = "sampled"
-    relations = (ADD_REMOVE, REPLACE_ONE)
-    unbiased = False
 
     users: int
     batch: int
@@ -89,10 +69,7 @@ class TrieHeavyHitter(TrieRounds):
     counts: int = 0
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1)
-        integer(self, "batch", 1, self.users)
-        for name in ("threshold", "levels", "unit", "words"):
-            integer(self, name, 1)
+        TrieRounds.__post_init__(self)
         integer(self, "counts", 0, 1)
 
     @classmethod
@@ -154,27 +131,12 @@ class NoisyTrieHeavyHitter(TrieRounds):
 
     Parameters
     ----------
-    users : int
-        n, at least 1.
-    batch : int
-        m, from 1 to n.
     threshold : int
         Theta, at least 1: noisy votes that a prefix needs, if it is more than k.
-    levels : int
-        L, at least 1: the most rounds, and the most units of a prefix.
     alpha : Fraction
         ``e**-epsilon0``, in (0, 1): the ratio of the probabilities of i + 1 and of i >= 0 in the noise.
     bound : int
         k, from 1 to 1000: the largest noise.
-    unit : int
-        Letters per unit, at least 1.
-    words : int
-        Different words that a user may hold, at least 1.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -186,9 +148,6 @@ class NoisyTrieHeavyHitter(TrieRounds):
     variant = "noisy"
     title = "TrieHH with noisy votes"
     calibrated = ("for_budget",)
-    model = "sampled"
-    relations = (ADD_REMOVE, REPLACE_ONE)
-    unbiased = False
 
     users: int
     batch: int
@@ -200,10 +159,7 @@ class NoisyTrieHeavyHitter(TrieRounds):
     words: int = 1
 
     def __post_init__(self) -> None:
-        integer(self, "users", 1)
-        integer(self, "batch", 1, self.users)
-        for name in ("threshold", "levels", "unit", "words"):
-            integer(self, name, 1)
+        TrieRounds.__post_init__(self)
         probability(self, "alpha")
         integer(self, "bound", 1, _LARGEST_NOISE)
 
@@ -217,10 +173,7 @@ class NoisyTrieHeavyHitter(TrieRounds):
         :math:`\alpha^{-2} = 1 + (e^{\varepsilon_1} - 1)/q`, rounded toward privacy, and the least k with
         :math:`q (2 \delta_0 - \delta_0^2) \le \delta_1`. Composed exactly, the rounds cost less.
 
-        Raises
-        ------
-        ValueError
-            Where delta is not in (0, 1), or needs a k above 1000.
+        Raises ValueError where delta is not in (0, 1), or needs a k above 1000.
         """
         plain = cls(users, batch, threshold, levels, Fraction(1, 2), 1, unit, words)  # checks what needs no budget
         rate, share = Fraction(plain.batch, plain.users + 1), exact(delta, "delta") / plain.levels
@@ -253,12 +206,8 @@ class NoisyTrieHeavyHitter(TrieRounds):
     def one_apart(self, holders: int, replaced: bool = False) -> tuple[Data, Data]:
         """Data sets with and without a user who holds a word as so many others do; all the rest hold one other word.
 
-        Parameters
-        ----------
-        holders : int
-            Others with the user's word; fewer than `users` where one is replaced.
-        replaced : bool
-            Whether without, the user holds the other word; else the user is not there.
+        ``holders``: others with the user's word; fewer than `users` where one is replaced. ``replaced``: whether without, the
+        user holds the other word; else the user is not there.
         """
         common = "b" * self.levels * self.unit
 

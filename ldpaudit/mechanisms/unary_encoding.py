@@ -16,16 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Mechanism, Views, counted
+from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.independent_bits import product_law
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability, promise
+from ldpaudit.mechanisms.shared.values import BitVector
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding(Mechanism):
+class UnaryEncoding(BitVector):
     """Bit x is reported as 1 with probability `p`, each of the ``k - 1`` others with probability `q`.
 
     A view is a row of `k` bits. An absent user, the input None, is the all-zero vector: one bit differs from a value's
@@ -39,11 +40,6 @@ class UnaryEncoding(Mechanism):
         P[report 1 | bit 1], ``q < p < 1``.
     q : Fraction
         P[report 1 | bit 0], ``0 < q < p < 1``.
-
-    Raises
-    ------
-    ValueError
-        Where a parameter lies outside its domain.
 
     Examples
     --------
@@ -97,10 +93,7 @@ class UnaryEncoding(Mechanism):
         this is the noise which Lemma 4.4 of GGKPV asks of one message among others; Theorem 3.4 there prints no constant.
         Some 11 to 19 times the noise that is needed (`accountants.unary_encoding.for_privacy`).
 
-        Raises
-        ------
-        ValueError
-            Where q would exceed 1/2, and outside 0 < epsilon <= 1 and 0 < delta < 1.
+        Raises ValueError where q would exceed 1/2, and outside 0 < epsilon <= 1 and 0 < delta < 1.
         """
         name = f"{cls.__name__}.shuffled_in_closed_form"
         nats, small = promise(name, epsilon, delta)
@@ -113,16 +106,6 @@ class UnaryEncoding(Mechanism):
             least = math.ceil(2 * users * float(share))
             raise ValueError(f"{name} needs q < 1/2, which takes about {least} users or more, got users={users}")
         return cls(k, 1 - q, q)
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.k)
-
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.k
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Views, shape ``(size, k)``."""

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit.mechanisms.expander_sketch import ExpanderSketch
+from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, Lists, clusters, frequent
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, rank
 from ldpaudit.mechanisms.shared.linear_codes.reed_solomon import _over, _times, interpolated, symbol
-from ldpaudit.mechanisms.shared.public_questions.clusters import Lists, clusters, frequent
 
 MANY = 10**6
 M12 = replace(ExpanderSketch.for_epsilon(1, MANY, 1 << 64), coordinates=12)

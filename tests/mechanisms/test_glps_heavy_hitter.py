@@ -22,7 +22,7 @@ from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
-from ldpaudit.mechanisms.shared.projections import worst_pair
+from ldpaudit.mechanisms.shared.projections import signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
@@ -111,8 +111,8 @@ def test_where_not_all_pairs_are_compared_the_cost_is_enclosed_by_a_pair_and_the
 @pytest.mark.parametrize("seed", range(4))
 def test_the_search_for_a_bad_pair_comes_close_to_the_worst_where_all_are_known(seed: int) -> None:
     matrix = GlpsHeavyHitter(1 << 16, 1, 2, 16, F(1), seed).matrix
-    all_kinds, _ = worst_pair.furthest(matrix)
-    searched = worst_pair._unbeaten(matrix, worst_pair._tried(matrix))
+    all_kinds, _ = signed_buckets.furthest(matrix)
+    searched = signed_buckets._unbeaten(matrix, signed_buckets._tried(matrix))
     assert searched[0].total == all_kinds[0].total
     assert max(kind.squares for kind in all_kinds) * 0.85 <= max(k.squares for k in searched)
     assert max(k.squares for k in searched) <= max(kind.squares for kind in all_kinds)

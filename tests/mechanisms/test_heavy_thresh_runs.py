@@ -23,7 +23,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, least_rows
-from ldpaudit.mechanisms.shared.voting.silent_histograms import _are_few
+from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import _are_few
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from tests.oracles.heavy_thresh import (
     Toy,

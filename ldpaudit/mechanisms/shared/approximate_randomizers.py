@@ -14,6 +14,7 @@ from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
+from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.profile import Number
 
 _HALF = Fraction(1, 2)
@@ -64,7 +65,7 @@ class ShiftedBinomial(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class LeakyResponse(Mechanism):
+class LeakyResponse(OfK):
     """With probability `leak` the value in the clear, shown as ``k + x``; else k-ary randomized response.
 
     For k = 2 the worst (epsilon, delta)-LDP randomizer: all others are post-processings of it (Kairouz, Oh, Viswanath 2015).
@@ -95,11 +96,6 @@ class LeakyResponse(Mechanism):
     def for_epsilon(cls, epsilon: Number, k: int, leak: Number) -> Self:
         """The most accurate one that is (epsilon, leak)-LDP."""
         return cls(k, KaryRandomizedResponse.for_epsilon(epsilon, k).p, exact(leak, "leak"))
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.k)
 
     @property
     def response(self) -> KaryRandomizedResponse:

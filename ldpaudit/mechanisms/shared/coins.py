@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -23,8 +23,6 @@ def bernoulli(p: Fraction, shape: int | tuple[int, ...], rng: np.random.Generato
 
     A uniform number's base-256 digits are compared with those of `p`, and further digits are drawn only where all
     so far were equal: one random byte a coin, and no rounding of `p` to a float.
-
-    ``p``: in [0, 1]; ``shape``: shape of the result; ``rng``: source of all randomness.
     """
     count = int(np.prod(shape))
     scaled = 256 * Fraction(p)
@@ -80,6 +78,12 @@ def held(owner: object, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
         if x is not None:
             table[x] += count
     return table
+
+
+def chunks(size: int, step: int) -> Iterator[slice]:
+    """Slices of this many each, at least one, that make up all."""
+    each = max(1, step)
+    return (slice(start, min(start + each, size)) for start in range(0, size, each))
 
 
 def laplace_sums(terms: int, count: int, scale: float, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -99,10 +99,7 @@ class CountNoise(Mechanism):
     def of_shares(self, honest: int, designed: int) -> CountNoise:
         """What `honest` of those add together who each add a share, so that `designed` of them add this noise, or as much.
 
-        Raises
-        ------
-        ValueError
-            Where this noise is not the sum of so many shares.
+        Raises ValueError where this noise is not the sum of so many shares.
         """
         raise ValueError(f"{type(self).__name__} is not shared among clients: no law of a share is known")
 
@@ -132,10 +129,7 @@ class CountNoise(Mechanism):
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Sum of the users' rows of counts, shape ``(users, counts)``, with noise added once, shape ``(counts,)``.
 
-        Raises
-        ------
-        ValueError
-            Where there is no such row, or a row is of another length.
+        Raises ValueError where there is no such row, or a row is of another length.
         """
         return self.estimate(self._noised(self._sums(data), 1, rng))
 

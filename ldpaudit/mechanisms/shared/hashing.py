@@ -7,9 +7,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import GOLDEN, splitmix
+
 PRIME = (1 << 31) - 1
 """A Mersenne prime: values below it keep ``a * x + b`` below 2**62."""
-_GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def buckets(values: ArrayLike, count: int, width: int) -> NDArray[np.int64]:
@@ -21,10 +22,7 @@ def hashed(values: ArrayLike, a: ArrayLike, b: ArrayLike, width: int) -> NDArray
     """Hash values ``((a x + b) mod PRIME) mod width``; the arguments broadcast.
 
     Over a uniform choice of a and b this family is pairwise independent, up to one part in PRIME / width (Carter,
-    Wegman 1979); ours are fixed constants.
-
-    ``values``: in ``range(PRIME)``; ``a``, ``b``: of the functions; see `coefficients`; ``width``: number of buckets,
-    below PRIME.
+    Wegman 1979); ours are fixed constants, `coefficients`. Values, and the width, are below PRIME.
     """
     found: NDArray[np.int64] = np.asarray(values, dtype=np.int64) * np.asarray(a, dtype=np.int64)
     found += np.asarray(b, dtype=np.int64)
@@ -36,10 +34,7 @@ def hashed(values: ArrayLike, a: ArrayLike, b: ArrayLike, width: int) -> NDArray
 @lru_cache(maxsize=16)
 def coefficients(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """a in 1..PRIME-1 and b in 0..PRIME-1: consecutive outputs of SplitMix64 (Steele, Lea, Flood 2014) from seed 0."""
-    z = np.arange(1, 2 * count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-    for shift, factor in zip((30, 27), _MIX, strict=True):
-        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-    z ^= z >> np.uint64(31)
+    z = splitmix(np.arange(1, 2 * count + 1, dtype=np.uint64) * np.uint64(GOLDEN))
     a = 1 + (z[0::2] % np.uint64(PRIME - 1)).astype(np.int64)
     b = (z[1::2] % np.uint64(PRIME)).astype(np.int64)
     a.flags.writeable = b.flags.writeable = False

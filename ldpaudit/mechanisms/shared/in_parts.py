@@ -59,16 +59,25 @@ def driven(centre: Generator[Question, Any, Any], answer: Callable[[Question], A
         return end.value
 
 
+def relayed(
+    server: Generator[Any, Any, Any], put: Callable[[Any], Sequence[Question | None]], heard: Callable[[Any, Any], Any]
+) -> Centre:
+    """The centre that puts what `put` makes of a server's question, and sends the server what `heard` makes of the answers."""
+    try:
+        asked = next(server)
+        while True:
+            asked = server.send(heard(asked, (yield put(asked))))
+    except StopIteration as end:
+        return end.value
+
+
 def total(answers: Iterable[Answer]) -> Answer:
     """The sum of answers, in their order: of floats it depends on that."""
     return reduce(add, answers)
 
 
 def inputs_of(system: Mechanism, part: Counts) -> Counts:
-    """A part's values as numbers, the least and the largest of which are checked to be inputs of a system.
-
-    Raises ValueError where they are not.
-    """
+    """A part's values as numbers, the least and the largest of which are checked to be inputs of a system."""
     held = part.numbered()
     for end in (held.values.min(), held.values.max()):
         system.require_input(int(end))

@@ -1,18 +1,22 @@
-"""Views of independent parts, and exact sums of coins."""
+"""Views of independent parts, exact sums of coins, and counts of shuffled messages."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Rows
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import LARGEST_VIEW, Law, Mechanism, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 _DIGITS = 62
 """Binary digits of a uniform number that are drawn at once."""
@@ -27,6 +31,49 @@ def product_law(tables: Sequence[Sequence[Fraction]]) -> Law:
         lambda: Rows(tuple(range(len(table)) for table in tables)),
         math.prod(len(table) for table in tables),
     )
+
+
+def binomial_mass(coins: int, p: Fraction, heads: int) -> Fraction:
+    """Probability of a number of heads."""
+    if not 0 <= heads <= coins:
+        return Fraction(0)
+    return math.comb(coins, heads) * p**heads * (1 - p) ** (coins - heads)
+
+
+def shifted_binomials(columns: Sequence[tuple[int, int]], p: Fraction, ranges: Sequence[range]) -> Law:
+    """Law of rows of counts in these ranges: of each count, from (coins, added), the heads of its coins and what is added."""
+
+    def probability(view: tuple[int, ...]) -> Fraction:
+        parts = (binomial_mass(coins, p, y - added) for y, (coins, added) in zip(view, columns, strict=True))
+        return math.prod(parts, start=Fraction(1))
+
+    return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
+
+
+class Blanketed(Mechanism):
+    """A shuffled system of which a view is a row of counts of messages: the users' random blanket, and user 1's own."""
+
+    model = "shuffled"
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    users: int
+    gamma: Fraction
+
+    @abstractmethod
+    def columns(self, x: Any) -> list[tuple[int, int]]:
+        """(coins, messages) of every count of a view: its blanket is Bin(coins, gamma), the messages are the input's."""
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, counts)``; blankets are drawn as binomial counts, with gamma as a float.
+
+        Raises Unsupported where a count has 2**63 coins or more in all.
+        """
+        self.require_input(x)
+        columns = self.columns(x)
+        if max(coins for coins, _ in columns) > LARGEST_VIEW:
+            raise Unsupported(self, "2**63 coins or more cannot be drawn at a time")
+        coins, messages = np.array(columns).T
+        return np.asarray(rng.binomial(coins, float(self.gamma), (size, len(columns))) + messages, dtype=np.int64)
 
 
 def binomial_law(n: int, p: Fraction) -> tuple[Fraction, ...]:
@@ -45,8 +92,7 @@ def reported(
 ) -> NDArray[np.unsignedinteger]:
     """How many of this many independent reports of each kept bit are 1, in the smallest unsigned type.
 
-    ``kept``: memoized bits; ``reports``: at least 1; ``on``, ``off``: p[report 1 | kept 1] and P[report 1 | kept 0];
-    ``rng``: source of all randomness.
+    ``on``, ``off``: P[report 1 | kept 1] and P[report 1 | kept 0].
     """
     if reports == 1:
         return np.where(kept, bernoulli(on, kept.shape, rng), bernoulli(off, kept.shape, rng)).view(np.uint8)

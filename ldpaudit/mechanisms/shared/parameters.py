@@ -6,13 +6,12 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.core.number import brief, exact, whole
+from ldpaudit.core.number import brief, whole
+from ldpaudit.core.number import exact as exact
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.profile import Number
-
-__all__ = ["LARGEST_EPSILON", "ball", "exact", "integer", "odds", "positive", "probability", "promise", "rounded_up", "spendable"]
 
 _GUARD_BITS = 64
 LARGEST_INTEGER = 1 << 128
@@ -44,6 +43,12 @@ def integer(owner: object, name: str, least: int, most: int | None = None) -> in
     return value
 
 
+def integers(owner: object, **ends: int | tuple[int, int]) -> None:
+    """Make fields ints: from the least value on that is given, or from the first one to the second."""
+    for name, least in ends.items():
+        integer(owner, name, *(least if isinstance(least, tuple) else (least,)))
+
+
 def positive(name: str, value: Number) -> Fraction:
     """The value as an exact positive number."""
     if (number := exact(value, name)) <= 0:
@@ -69,22 +74,16 @@ def promise(owner: str, epsilon: Number, delta: Number) -> tuple[Fraction, Fract
 def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction(1)) -> Fraction:
     """``e**(scale * epsilon) / (e**(scale * epsilon) + weight)``, rounded down to a dyadic rational.
 
-    Rounded down because the larger this probability of the truth, the less private the answer.
-
-    ``epsilon``: in nats, above 0; ``weight``: total weight of the lies; ``scale``: share of epsilon that this answer
-    may spend. Returns in (0, 1).
+    Rounded down because the larger this probability of the truth, the less private the answer. ``weight``: total weight of the
+    lies; ``scale``: share of epsilon that this answer may spend.
     """
     target = spendable(epsilon) * scale
     # The complement, e**-target, keeps its own 128 bits, and what a small target adds to the odds keeps as many.
-    bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2) + _leading_zeros(target)
+    leading_zeros = max(0, target.denominator.bit_length() - target.numerator.bit_length() - 32)
+    bits = SIGNIFICANT_BITS + _GUARD_BITS + int(target * 3 / 2) + leading_zeros
     with working_precision(bits + _GUARD_BITS):
         lie = ball(exact(weight, "the weight of lies")) * (-ball(target)).exp()
         return dyadic((1 / (1 + lie)).lower())
-
-
-def _leading_zeros(value: Fraction) -> int:
-    """How many binary digits of a number below 2**-32 are 0 before its first one."""
-    return max(0, value.denominator.bit_length() - value.numerator.bit_length() - 32)
 
 
 def ball(value: Fraction) -> flint.arb:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
+from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import HadamardViews
-from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import View
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
-from ldpaudit.mechanisms.shared.linear_codes.kernels import vectors_listed
-from ldpaudit.mechanisms.shared.parameters import integer
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, binomial_mass
-from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN
+from ldpaudit.mechanisms.shared.independent_bits import shifted_binomials
+from ldpaudit.mechanisms.shared.linear_codes.gf2 import reduced
+from ldpaudit.mechanisms.shared.linear_codes.kernels import coordinates, vectors_listed
+from ldpaudit.mechanisms.shared.parameters import integers
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard
 
 LARGEST_SIDE = 1 << 32
 _COUNTED = 1 << 26
@@ -31,12 +33,27 @@ _SEARCHED = 64
 """Of up to this number of values all pairs are compared."""
 _HASHED = 1 << 16
 """Of up to this number of values the cells of all are compared."""
+_WIDEST = 12
+"""Elements of either value that are tried."""
+_VALUES = 16
+"""Values that are tried for the others."""
+_WORK = 1 << 22
+"""Elements that are looked at, over all tries: about a second. Users in eight dimensions hold hundreds of thousands each."""
 
 
 class Boxes(Mechanism):
     """What all layouts share: the grid, and answers from the nodes' counts.
 
     An input is a value's number, and the inputs that are listed are the two values whose nodes differ most; `run` takes all.
+
+    Parameters
+    ----------
+    users : int
+        Number n of users, from 1 to 2**50.
+    side : int
+        B0, values of a coordinate, from 2 to 2**32; any number.
+    dimensions : int
+        d, with ``side**dimensions <= 2**40``.
     """
 
     __slots__ = ()
@@ -46,13 +63,10 @@ class Boxes(Mechanism):
     dimensions: int
 
     def _require_grid(self) -> None:
-        integer(self, "users", 1, 1 << 50)
-        integer(self, "side", 2, LARGEST_SIDE)
-        integer(self, "dimensions", 1, 16)
+        integers(self, users=(1, 1 << 50), side=(2, LARGEST_SIDE), dimensions=(1, 16))
         if self.grid.cells > LARGEST_DOMAIN:
-            raise ValueError(
-                f"{type(self).__name__} needs side**dimensions <= 2**40, got side={self.side}, dimensions={self.dimensions}"
-            )
+            found = f"side={self.side}, dimensions={self.dimensions}"
+            raise ValueError(f"{type(self).__name__} needs side**dimensions <= 2**40, got {found}")
 
     @property
     def grid(self) -> Grid:
@@ -76,12 +90,15 @@ class Boxes(Mechanism):
         return self.grid.held(values), values
 
     def query(self, nodes: NDArray[np.float64], ranges: ArrayLike) -> NDArray[np.float64]:
-        """Estimated numbers of users in boxes, in time of the logarithm of the side for each.
+        """Estimated numbers of users in boxes, in time of the logarithm of the side for each, from the nodes that `run` returned.
 
-        ``nodes``: what `run` returned; ``ranges``: first and last value of each coordinate, both of them in the box;
-        in one dimension ``(number, 2)`` will do. Returns in users.
+        ``ranges``: first and last value of each coordinate, both of them in the box; in one dimension ``(number, 2)`` will do.
         """
         return self.grid.totals(nodes, self.grid.boxes(ranges))
+
+    def _with_root(self, found: NDArray[np.float64], asked: NDArray[np.int64], users: int) -> NDArray[np.float64]:
+        """The estimates, where the node of all values, if there is one, has the number of users."""
+        return np.where((asked == self.grid.cells - 1) & self.grid.has_root, users, found)
 
     @abstractmethod
     def nodes(self, data: ArrayLike, asked: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -100,6 +117,10 @@ class HadamardBoxes(HadamardViews, Boxes):
 
     __slots__ = ()
 
+    def __post_init__(self) -> None:
+        self._require_grid()
+        integers(self, tau=(1, 512), rho=(1, 1 << 40))
+
     def _require_listable(self, number: int, bits: int) -> None:
         listed = vectors_listed(number, self.tau, bits)
         if listed > _LISTED:
@@ -110,6 +131,7 @@ class CountMinBoxes(Boxes):
     """The layout over count-min: a view is a row of the counts of all cells that either of the two inputs sends."""
 
     __slots__ = ()
+    model = "shuffled"
     unbiased = False
 
     gamma: Fraction
@@ -149,13 +171,7 @@ class CountMinBoxes(Boxes):
         """Products of shifted binomial probabilities."""
         self.require_input(x)
         own, most = self.columns(x), [max(both) for both in zip(*map(self.columns, self.inputs), strict=True)]
-        ranges = [range(self.users + more + 1) for more in most]
-
-        def probability(view: View) -> Fraction:
-            each = (binomial_mass(self.users, self.gamma, y - sent) for y, sent in zip(view, own, strict=True))
-            return math.prod(each, start=Fraction(1))
-
-        return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
+        return shifted_binomials([(self.users, sent) for sent in own], self.gamma, [range(self.users + n + 1) for n in most])
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Estimated messages of user 1 in each count of a view."""
@@ -183,3 +199,57 @@ def _colliding(m: CountMinBoxes) -> int:
         return bool(np.any(cells[:, 1:] == cells[:, :-1]))
 
     return sum(collides(row) for row in range(m.sketch.rows))
+
+
+class Told(NamedTuple):
+    """What tells two values apart: elements of either, all independent, and the value that all other users hold.
+
+    No other element of the two values is a sum of these, and none of the others' value, unless that is the second value:
+    then only one element of each is looked at, and the others hold the second of them.
+    """
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    others: int
+
+
+@lru_cache(maxsize=256)
+def told(grid: Grid, oracle: ShuffledHadamard) -> Told | None:
+    """As many elements of the first and the last value as a greedy search finds; None where it finds none."""
+    last = grid.cells - 1
+    one, other = (set(oracle.elements(grid.column(value))) for value in (0, last))
+    values = max(1, min(_VALUES, last - 1, _WORK // len(one | other)))
+    widest = max(1, min(_WIDEST, isqrt(_WORK // (len(one | other) * values))))
+    pairs = list(product(sorted(one - other, reverse=True)[:widest], sorted(other - one, reverse=True)[:widest]))
+    best: Told | None = None
+    for value in range(1, min(last, values + 1)):
+        held = set(oracle.elements(grid.column(value)))
+        found = _grown([pair for pair in pairs if not held & set(pair)], one | other | held)
+        if found and (best is None or len(found) > len(best.first)):
+            best = Told(tuple(u for u, _ in found), tuple(v for _, v in found), value)
+    if best is None and (single := next((pair for pair in pairs if _is_free(pair, one | other)), None)):
+        best = Told((single[0],), (single[1],), last)
+    return best
+
+
+Pair = tuple[int, int]
+
+
+def _grown(pairs: list[Pair], held: set[int]) -> list[Pair]:
+    """Pairs, as long as one more leaves all independent, and no other element that is held a sum of theirs."""
+    found: list[Pair] = []
+    for pair in pairs:
+        used = {each for before in found for each in before}
+        if not used & set(pair) and _is_free((*used, *pair), held):
+            found.append(pair)
+    return found
+
+
+def _is_free(chosen: tuple[int, ...], held: set[int]) -> bool:
+    basis: list[int] = []
+    for vector in chosen:
+        if not (rest := reduced(vector, basis)):
+            return False
+        basis.append(rest)
+    others: NDArray[np.int64] = np.array(sorted(held - set(chosen)), dtype=np.int64)
+    return not coordinates(others, basis)[1].any()

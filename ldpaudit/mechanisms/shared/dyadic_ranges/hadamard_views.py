@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -17,9 +18,13 @@ from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.shared.dyadic_ranges.message_counts import Shares, View, compositions, convolved, multinomial
 from ldpaudit.mechanisms.shared.parameters import ball
 from ldpaudit.mechanisms.shared.public_questions.deviation import bernstein
+
+View: TypeAlias = tuple[int, ...]
+"""Number of messages of each kind."""
+Shares: TypeAlias = tuple[Fraction, ...]
+"""Probabilities of the kinds of a message."""
 
 _BITS = 128
 """Of precision."""
@@ -30,15 +35,53 @@ Group: TypeAlias = tuple[int, Shares]
 """A number of messages, and what kind each of them is with which probability."""
 
 
+def convolved(law: dict[View, Fraction], shares: Shares) -> dict[View, Fraction]:
+    """The law of counts with one more message."""
+    found: dict[View, Fraction] = defaultdict(Fraction)
+    for view, weight in law.items():
+        for kind, share in enumerate(shares):
+            if share:
+                more = tuple(n + (i == kind) for i, n in enumerate(view))
+                found[more] += weight * share
+    return found
+
+
+def multinomial(counts: View, total: int, shares: Shares) -> Fraction:
+    """Probability of these counts of a number of independent messages; 0 where they do not add up to it."""
+    if min(counts) < 0 or sum(counts) != total:
+        return Fraction(0)
+    ways = math.factorial(total) // math.prod(map(math.factorial, counts))
+    return ways * math.prod((share**n for share, n in zip(shares, counts, strict=True)), start=Fraction(1))
+
+
+def compositions(total: int, parts: int) -> Iterator[View]:
+    """All counts that add up to a number of messages."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        yield from ((first, *rest) for rest in compositions(total - first, parts - 1))
+
+
 class HadamardViews(Mechanism):
     """A view counts four kinds of message, in every oracle by itself.
 
     They are: in the kernel of an element of the first input and of none of the second's, the other way round, of both, of
     none. Where every message is seen, elements that are not looked at are like a blanket.
+
+    Parameters
+    ----------
+    users : int
+        Number n of users, from 1 to 2**50.
+    tau : int
+        Indices in a message, from 1 to 512.
+    rho : int
+        Blanket messages per user and oracle, from 1 to 2**40.
     """
 
     __slots__ = ()
 
+    model = "shuffled"
     shows_users = True
 
     users: int
@@ -51,9 +94,9 @@ class HadamardViews(Mechanism):
         return Fraction(1, 1 << self.tau)
 
     @property
-    @abstractmethod
     def oracles(self) -> int:
         """Number of independent oracles."""
+        return 1
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ BITS = 62
 """Most bits of a vector that is a number of a domain whose numbers are added up or compared."""
 WIDE = 64
 """Most bits of a vector."""
-_GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
 
 
@@ -26,12 +26,13 @@ def words(seed: int, index: ArrayLike) -> NDArray[np.uint64]:
     Word i is SplitMix64's i-th output (Steele, Lea, Flood 2014) from a state that is itself such an output, so that two
     seeds give unrelated streams.
     """
-    start = _finish(np.array([(seed * _GOLDEN + 1) & _MASK], dtype=np.uint64))
+    start = splitmix(np.array([(seed * GOLDEN + 1) & _MASK], dtype=np.uint64))
     steps = np.asarray(index).astype(np.uint64).reshape(-1) + np.uint64(1)  # numpy warns where a scalar wraps around
-    return _finish(steps * np.uint64(_GOLDEN) + start).reshape(np.shape(index))
+    return splitmix(steps * np.uint64(GOLDEN) + start).reshape(np.shape(index))
 
 
-def _finish(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def splitmix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's outputs from its states, multiples of `GOLDEN`."""
     z = state
     for shift, factor in zip((30, 27), _MIX, strict=True):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.shared.coins import chunks, laplace_sums
+from ldpaudit.mechanisms.shared.values import OfBits
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+
+_CHUNK = 1 << 22
+"""Noises that `run` draws at a time."""
 
 
 class NoisyColumn(Mechanism):
@@ -49,20 +54,18 @@ class NoisyColumn(Mechanism):
         return np.asarray(np.sum(views, axis=0), dtype=np.float64)
 
 
-class HashedColumn(NoisyColumn):
+class HashedColumn(OfBits, NoisyColumn):
     """Whose columns are computed from the bits of a value."""
 
-    domain: int
+    def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The sum of all users' noises, by its law: Laplace noises sum to a difference of two Gammas."""
+        return laplace_sums(users, self.coordinates, round_up(self.scale), rng)
 
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's binary expansion."""
-        return (self.domain - 1).bit_length()
+    def _noised(self, total: NDArray[np.float64], users: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A sum with every user's noise drawn and added, a few million floats at a time."""
+        for part in chunks(users, _CHUNK // self.coordinates):
+            total += rng.laplace(0.0, round_up(self.scale), (part.stop - part.start, self.coordinates)).sum(axis=0)
+        return total
 
     def two_values(self, difference: int) -> tuple[int, int]:
         """Two values with this exclusive or. Every number of `bits` bits is that of two values."""

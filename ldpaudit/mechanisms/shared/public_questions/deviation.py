@@ -15,15 +15,7 @@ _BITS = 128
 
 
 class Chance(NamedTuple):
-    """What decides how accurate the answers to a question are.
-
-    Parameters
-    ----------
-    p : Fraction
-        Probability of the true sign.
-    share : Fraction
-        Probability with which a user is asked.
-    """
+    """What decides how accurate the answers to a question are: the true sign has probability p, a user is asked with `share`."""
 
     p: Fraction
     share: Fraction
@@ -45,15 +37,7 @@ class Chance(NamedTuple):
 
 
 class Support(NamedTuple):
-    """The same of an oracle whose reports support a value or not: the value's own more often than another's.
-
-    Parameters
-    ----------
-    p, other : Fraction
-        Probability that a report supports the user's value, and another one.
-    share : Fraction
-        Probability with which a user is asked.
-    """
+    """The same of an oracle whose reports support the user's value with probability p, and another one with `other`."""
 
     p: Fraction
     other: Fraction
@@ -89,11 +73,8 @@ def bernstein(variance: Fraction, most: Fraction, nats: flint.arb) -> flint.arb:
     .. math:: t = \frac{M \Lambda}{3} + \sqrt{\Bigl(\frac{M \Lambda}{3}\Bigr)^2 + 2 V \Lambda}
 
     solves :math:`\exp\bigl(-\frac{t^2}{2 (V + M t / 3)}\bigr) = e^{-\Lambda}`. Not tight. Source: Bernstein's inequality;
-    Boucheron, Lugosi, Massart 2013, Corollary 2.11.
-
-    ``variance``: V, at least the sum of the terms' second moments; ``most``: M, at least every term, on the side that
-    is bounded; nothing is taken off for its mean; ``nats``: above 0. Returns in units of the sum, at the working
-    precision.
+    Boucheron, Lugosi, Massart 2013, Corollary 2.11. V is at least the sum of the terms' second moments; M is at least every
+    term, on the side that is bounded: nothing is taken off for its mean. At the working precision.
     """
     third = ball(most) * nats / 3
     return third + (third**2 + 2 * ball(variance) * nats).sqrt()
@@ -109,9 +90,8 @@ def deviation(terms: Terms, users: int, values: int, beta: Fraction, held: int =
     :math:`M = c/\rho`, with c = 1/(2p - 1), so that t is the same for all values. Not tight. Proof:
     proofs/tree_histogram.py, the lemma on a user's term.
 
-    ``terms``: of the question; users' questions, vectors and coins are taken for independent and uniform ones;
-    ``users``, ``values``: n and K, at least 1; ``beta``: in (0, 1); ``held``: f, at most n; with 0, what is counted
-    of values that nobody holds. Returns in users, at the working precision.
+    Users' questions, vectors and coins are taken for independent and uniform ones; ``values`` is K, ``held`` is f, and with 0 it
+    is what is counted of values that nobody holds. In users, at the working precision.
     """
     variance = held * terms.held + (users - held) * terms.absent
     return bernstein(variance, terms.most + 1, ball(2 * values / beta).log())

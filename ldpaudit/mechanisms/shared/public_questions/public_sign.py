@@ -9,14 +9,25 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Rows
+from ldpaudit.mechanism import Law, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import WIDE, vectors
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from ldpaudit.mechanisms.shared.values import OfBits
 
 
-class PublicSign(Mechanism):
-    """User i has a public vector of bits that is not 0; the sign of a value x is ``(-1)**<vector, x>``. A view is ``(i, y)``."""
+class PublicSign(OfBits):
+    """User i has a public vector of bits that is not 0; the sign of a value x is ``(-1)**<vector, x>``. A view is ``(i, y)``.
+
+    Parameters
+    ----------
+    users : int
+        Number of users' indices, from 1 to 2**62.
+    p : Fraction
+        Probability of the true sign, ``1/2 < p < 1``.
+    index : int
+        The user whose report is viewed; all users have the same privacy.
+    """
 
     core = "sign_oracle"
     names_user = True
@@ -33,16 +44,6 @@ class PublicSign(Mechanism):
     def coins(self) -> tuple[Fraction, ...]:
         """Probability of the true sign."""
         return (self.p,)
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's vector of bits, and of the public ones."""
-        return (self.domain - 1).bit_length()
 
     @abstractmethod
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ is one of the sign oracle's.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -19,25 +19,44 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.number import brief
 from ldpaudit.core.partitions import Counts
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, starts
+from ldpaudit.mechanism import Law, Rows, Views
+from ldpaudit.mechanisms.shared.coins import bernoulli, chunks
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed, starts
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, WIDE, combined, nonzero, vectors, words
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
+from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Terms
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers, Ask, Cells, Counted, Decoding, Question
+from ldpaudit.mechanisms.shared.values import OfBits
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 22
 """Users who are looked at at a time."""
+HALF, BETA = Fraction(1, 2), Fraction(1, 20)
+"""The usual share and probability of failure."""
 _UNIT = 1 << 32
 """Shares of the users are multiples of 1/_UNIT, up to rounding."""
 
 
-class Asked(InParts, Mechanism):
-    """Users who are asked public questions; `run` names the values that many hold, with estimated counts."""
+class Asked(InParts, OfBits):
+    """Users who are asked public questions; `run` names the values that many hold, with estimated counts.
+
+    Parameters
+    ----------
+    users : int
+        Number of users' indices, from 1 to 2**62.
+    domain : int
+        Number of values, from 2 to 2**64; inputs are ``range(domain)``.
+    share : Fraction
+        Probability that a user is asked one of the questions that identify values, and not for the value itself, in (0, 1).
+    beta : Fraction
+        Probability with which the server may fail, in (0, 1).
+    seed : int
+        Seed of questions, vectors and hash functions.
+    index : int
+        The user whose report is viewed; all users have the same privacy.
+    """
 
     core = "sign_oracle"
     names_values = True
@@ -48,16 +67,6 @@ class Asked(InParts, Mechanism):
     domain: int
     seed: int
     index: int
-
-    @property
-    def inputs(self) -> range:
-        """The values."""
-        return range(self.domain)
-
-    @property
-    def bits(self) -> int:
-        """Length of a value's vector of bits."""
-        return (self.domain - 1).bit_length()
 
     @property
     @abstractmethod
@@ -125,11 +134,8 @@ class Asked(InParts, Mechanism):
         """One view of each user, a row each."""
         values = self._vectors(data)
         first = int(rng.integers(self.users))
-        parts = [
-            self.reports(values[start:stop], (first + np.arange(start, stop)) % self.users, rng)
-            for start, stop in _parts(len(values), _BLOCK)
-        ]
-        return np.concatenate(parts)
+        index = (first + np.arange(len(values))) % self.users
+        return np.concatenate([self.reports(values[part], index[part], rng) for part in chunks(len(values), _BLOCK)])
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run`, over parts: where the server asks for counts, each part counts what its users answer to these questions.
@@ -137,16 +143,13 @@ class Asked(InParts, Mechanism):
         A user's coin is drawn when it is needed, which is once.
         """
         self._require_users(sum(users))
-        first, server = int(rng.integers(self.users)), self.decoding(sum(users))
-        none = np.zeros(0, dtype=np.int64)
+        first, none = int(rng.integers(self.users)), np.zeros(0, dtype=np.int64)
         nobody = self.answers(self.reports(none, none, rng))
-        ask = next(server)
-        while True:
-            sums = yield [(ask, (first + before) % self.users) for before in starts(users)]
-            try:
-                ask = server.send(ask.counts_from(sums, nobody))
-            except StopIteration as end:
-                return end.value
+        return relayed(
+            self.decoding(sum(users)),
+            lambda ask: [(ask, (first + before) % self.users) for before in starts(users)],
+            lambda ask, sums: ask.counts_from(sums, nobody),
+        )
 
     def answer(self, question: tuple[Ask, int], part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
         """What adds up of the counts of a part's users, the first of whom has this index."""
@@ -177,10 +180,8 @@ class Asked(InParts, Mechanism):
 
     def __post_init__(self) -> None:
         """Of the constructor."""
-        users = integer(self, "users", 1, 1 << BITS)
-        integer(self, "domain", 2, 1 << WIDE)
-        integer(self, "seed", 0)
-        integer(self, "index", 0, users - 1)
+        integers(self, users=(1, 1 << BITS), domain=(2, 1 << WIDE), seed=0)
+        integer(self, "index", 0, self.users - 1)
 
     def _stream(self, which: int) -> int:
         """The seed of one of four independent kinds of public words: questions, vectors, vectors of the whole, hash functions."""
@@ -253,7 +254,15 @@ class PartitionedSign(PublicSign, Asked):
 
 
 class SplitSigns(Asked):
-    """A user answers one question with `p`, and the last one with `q`. A view is ``(i, y, y')``."""
+    """A user answers one question with `p`, and the last one with `q`. A view is ``(i, y, y')``.
+
+    Parameters
+    ----------
+    p, q : Fraction
+        Probability of the true sign of the question that identifies values, and of the whole value; above 1/2, below 1.
+    share : Number
+        Share of epsilon that is spent on the question that identifies values, in (0, 1).
+    """
 
     p: Fraction
     q: Fraction
@@ -354,7 +363,3 @@ def by_group(groups: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """The users of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.cumsum(np.bincount(groups, minlength=count))[:-1])
-
-
-def _parts(size: int, step: int) -> Iterator[tuple[int, int]]:
-    return ((start, min(start + step, size)) for start in range(0, size, step))

@@ -49,20 +49,9 @@ class Counted(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Answers(Counted):
-    """What the users of one question told by signs.
+    """What the users of one question told by signs, each by the public vector r, `columns`.
 
-    Parameters
-    ----------
-    question : Question
-        Its rows.
-    columns : ndarray of int64, shape (users,)
-        Each user's public vector r.
-    signs : ndarray, shape (users,)
-        +1 or -1.
-    p : Fraction
-        Probability of the true sign.
-    share : Fraction
-        Probability with which a user is asked this.
+    `p` is the probability of the true sign, `share` that with which a user is asked this.
     """
 
     question: Question
@@ -163,17 +152,25 @@ class Tables(Ask):
         return np.concatenate([one.counts_from(part) for one, part in zip(asked, each, strict=True)])
 
 
-@dataclass(frozen=True, slots=True)
-class Cells(Ask):
-    """Some cells of a question."""
+class _OfOne(Ask):
+    """Of one question."""
+
+    __slots__ = ()
 
     question: int
-    cells: NDArray[np.int64]
 
     @property
     def questions(self) -> tuple[int]:
         """The one."""
         return (self.question,)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells(_OfOne):
+    """Some cells of a question."""
+
+    question: int
+    cells: NDArray[np.int64]
 
     def of(self, answers: Sequence[Counted]) -> NDArray[np.float64]:
         """In their order."""
@@ -181,17 +178,12 @@ class Cells(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Children(Ask):
+class Children(_OfOne):
     """The cells of a question whose upper bits are one of some prefixes, by the `step` others."""
 
     question: int
     prefixes: NDArray[np.int64]
     step: int
-
-    @property
-    def questions(self) -> tuple[int]:
-        """The one."""
-        return (self.question,)
 
     def of(self, answers: Sequence[Counted]) -> NDArray[np.float64]:
         """Shape ``(prefixes, 2**step)``."""

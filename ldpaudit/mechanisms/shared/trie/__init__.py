@@ -1,4 +1,4 @@
 """TrieHH: prefixes grow by one symbol per round, and stay where enough sampled users vote for them.
 
-Read `one_round`, `rounds` (data sets, and rounds in sequence) and `noisy_votes`.
+Read `one_round` (votes, and noise on them), then `rounds` (data sets, and rounds in sequence).
 """

@@ -1,4 +1,4 @@
-"""One round of TrieHH: who may vote for which prefix, and the law and samples of the votes."""
+"""One round of TrieHH: who may vote for which prefix, the law and samples of the votes, and noise on them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ldpaudit.mechanisms.shared.coins import bernoulli
 
 Words: TypeAlias = tuple[str, ...]
 """What one user holds; a word may appear several times, and () is a user who never votes."""
@@ -26,23 +29,14 @@ _PACKED = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a round's votes depend on.
-
-    Parameters
-    ----------
-    prefixes : tuple of str
-        Those that enough users may vote for.
-    voters : tuple of (Ballot, int)
-        Users with the same ballot, and how many.
-    silent : int
-        All others.
-    batch, threshold : int
-        m and theta.
-    """
+    """What a round's votes depend on, with a batch of m users and the threshold theta."""
 
     prefixes: tuple[str, ...]
+    """Those that enough users may vote for."""
     voters: tuple[tuple[Ballot, int], ...]
+    """Users with the same ballot, and how many."""
     silent: int
+    """All other users."""
     batch: int
     threshold: int
 
@@ -65,7 +59,9 @@ class Round:
     def law(self, counts: bool) -> dict[Votes, Fraction]:
         """Law of the votes for each prefix; below the threshold 0, and without counts the threshold above."""
         if len(self.prefixes) == 1 and not counts and all(share == 1 for ((_, share),), _ in self.voters):
-            return self._one_prefix()
+            holders = sum(users for _, users in self.voters)
+            p = released(holders, holders + self.silent, self.batch, self.threshold)
+            return {votes: chance for votes, chance in (((0,), 1 - p), ((self.threshold,), p)) if chance}
         last = {i: at for at, (ballot, _) in enumerate(self.voters) for i, _ in ballot}
         ways: dict[tuple[Votes, int], int | Fraction] = {((0,) * len(self.prefixes), 0): 1}
         for at, (ballot, users) in enumerate(self.voters):
@@ -74,7 +70,7 @@ class Round:
             for (votes, drawn), way in ways.items():
                 for j in range(min(users, self.batch - drawn) + 1):
                     for added, chance in _spread(ballot, j):
-                        after = self._shown(tuple(map(sum, zip(votes, self._wide(added), strict=True))), done, counts)
+                        after = self._shown(tuple(n + added.get(i, 0) for i, n in enumerate(votes)), done, counts)
                         more[after, drawn + j] += way * math.comb(users, j) * chance
             ways = more
         found: dict[Votes, int | Fraction] = defaultdict(int)
@@ -82,14 +78,6 @@ class Round:
             found[votes] += way * math.comb(self.silent, self.batch - drawn)
         total = math.comb(self.silent + sum(users for _, users in self.voters), self.batch)
         return {votes: Fraction(way) / total for votes, way in found.items() if way}
-
-    def _one_prefix(self) -> dict[Votes, Fraction]:
-        holders = sum(users for _, users in self.voters)
-        p = released(holders, holders + self.silent, self.batch, self.threshold)
-        return {votes: chance for votes, chance in (((0,), 1 - p), ((self.threshold,), p)) if chance}
-
-    def _wide(self, added: dict[int, int]) -> Votes:
-        return tuple(added.get(i, 0) for i in range(len(self.prefixes)))
 
     def _shown(self, votes: Votes, done: set[int], counts: bool) -> Votes:
         capped = votes if counts else tuple(min(v, self.threshold) for v in votes)
@@ -107,7 +95,7 @@ class Round:
             else:
                 chances = [*map(float, shares), float(1 - sum(shares))]
                 votes[:, places] += rng.multinomial(drawn[:, at], chances)[:, :-1]
-        return shown(votes, self.threshold, counts)
+        return np.where(votes >= self.threshold, votes if counts else self.threshold, 0)
 
 
 @lru_cache(maxsize=1024)
@@ -126,11 +114,6 @@ def votes_of(words: Words, last: frozenset[str], level: int, unit: int) -> Count
     """For each prefix, how many of a user's words vote for it if they are picked."""
     longer = (w for w in words if len(w) > (level - 1) * unit and (level == 1 or w[: (level - 1) * unit] in last))
     return Counter(w[: level * unit] for w in longer)
-
-
-def shown(votes: NDArray[np.int64], threshold: int, counts: bool) -> NDArray[np.int64]:
-    """What is released of votes: those of at least the threshold, or without counts the threshold itself."""
-    return np.where(votes >= threshold, votes if counts else threshold, 0)
 
 
 def _spread(ballot: Ballot, users: int) -> Iterator[tuple[dict[int, int], int | Fraction]]:
@@ -160,3 +143,49 @@ def alike(votes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArr
         return votes[first], which
     rows, which = np.unique(votes, axis=0, return_inverse=True)
     return rows, which.ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """An integer from -`bound` to `bound` that is i with probability ``C * alpha**|i|``: noise on votes."""
+
+    alpha: Fraction
+    bound: int
+
+    def probability(self, i: int) -> Fraction:
+        """Of the number i."""
+        alpha = self.alpha
+        most = (1 - alpha) / (1 + alpha - 2 * alpha ** (self.bound + 1))
+        return most * alpha ** abs(i) if abs(i) <= self.bound else Fraction(0)
+
+    def shown(self, votes: int, threshold: int) -> dict[int, Fraction]:
+        """Law of the number that is shown of this many votes: 0 where that is below the threshold."""
+        found: dict[int, Fraction] = defaultdict(Fraction)
+        for i in range(-self.bound, self.bound + 1):
+            found[votes + i if votes + i >= threshold else 0] += self.probability(i)
+        return found
+
+    def law(self, votes: dict[Votes, Fraction], threshold: int) -> dict[Votes, Fraction]:
+        """Law of the numbers shown, from the law of the votes."""
+        found: dict[Votes, Fraction] = defaultdict(Fraction)
+        for counts, chance in votes.items():
+            for shown in product(*(self.shown(n, threshold).items() for n in counts)):
+                p = chance
+                for _, each in shown:
+                    p *= each
+                found[tuple(n for n, _ in shown)] += p
+        return found
+
+    def sample(self, shape: int | tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Independent numbers with exactly that law: zero or not, then a sign, then one coin for each step away from 1."""
+        numbers = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        away = np.flatnonzero(~bernoulli(self.probability(0), len(numbers), rng))
+        signs = np.where(bernoulli(Fraction(1, 2), len(away), rng), 1, -1)
+        for size in range(1, self.bound + 1):
+            numbers[away] = size * signs
+            steps = self.alpha * (1 - self.alpha ** (self.bound - size)) / (1 - self.alpha ** (self.bound - size + 1))
+            on = bernoulli(steps, len(away), rng)
+            away, signs = away[on], signs[on]
+            if not len(away):
+                break
+        return numbers.reshape(shape)

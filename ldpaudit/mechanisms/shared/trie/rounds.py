@@ -18,8 +18,10 @@ from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, subset
-from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed
+from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Round, Votes, Words, alike
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 _MOST_SAMPLED = 10**9 - 1
@@ -28,22 +30,34 @@ _MOST_SAMPLED = 10**9 - 1
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What the users of a round vote on.
-
-    Parameters
-    ----------
-    level : int
-        Units of the prefixes that are voted for.
-    last : frozenset of str
-        The prefixes that are one unit shorter and on the trie.
-    """
+    """What the users of a round vote on: prefixes of `level` units that extend one of `last`, which is on the trie."""
 
     level: int
     last: frozenset[str]
 
 
 class TrieRounds(InParts, Mechanism):
-    """Rounds of votes for prefixes; what a round shows of its votes is up to the form."""
+    """Rounds of votes for prefixes; what a round shows of its votes is up to the form.
+
+    Parameters
+    ----------
+    users : int
+        Number n of users, at least 1.
+    batch : int
+        Number m of users in a round, from 1 to n.
+    threshold : int
+        Theta, at least 1: votes that a prefix needs.
+    levels : int
+        L, at least 1: the most rounds, and the most units of a prefix.
+    unit : int
+        Letters per unit, at least 1; the last unit of a word may be shorter.
+    words : int
+        Different words that a user may hold, at least 1.
+    """
+
+    model = "sampled"
+    relations = (ADD_REMOVE, REPLACE_ONE)
+    unbiased = False
 
     users: int
     batch: int
@@ -51,6 +65,10 @@ class TrieRounds(InParts, Mechanism):
     levels: int
     unit: int
     words: int
+
+    def __post_init__(self) -> None:
+        integer(self, "users", 1)
+        integers(self, batch=(1, self.users), threshold=1, levels=1, unit=1, words=1)
 
     @property
     @abstractmethod
@@ -87,9 +105,8 @@ class TrieRounds(InParts, Mechanism):
     def data(self, holders: Sequence[int], word: str | None, replaced: bool = False) -> Data:
         """A data set in which this many users share the prefixes of 1, 2, ... units of a word of one letter.
 
-        ``holders``: never growing, and at most `users`; `users` less one where one is replaced; ``word``: what one
-        user more holds; the empty word for nothing that counts, None where absent; ``replaced``: whether the user
-        is one of the `users`.
+        ``holders`` never grows, and is at most `users`, less one where one is replaced. ``word``: what one user more holds; the
+        empty word for nothing that counts, None where absent. ``replaced``: whether that user is one of the `users`.
         """
         longer = [*holders[1:], 0]
         held = {"a" * i * self.unit: w - v for i, (w, v) in enumerate(zip(holders, longer, strict=True), 1)}
@@ -183,18 +200,15 @@ class TrieRounds(InParts, Mechanism):
     def run(self, data: ArrayLike | Sequence[Sequence[str]], rng: np.random.Generator) -> View:
         """The whole system: users' words to what is released.
 
-        ``data``: for each user a string, their word, or a sequence of strings, their words as often as they hold them;
-        ``rng``: source of all randomness. Returns a view.
+        ``data``: for each user a string, their word, or a sequence of strings, their words as often as they hold them.
         """
         return self._rounds(self._users(data), Fraction(0), rng)
 
     def run_with_dropouts(self, data: ArrayLike | Sequence[Sequence[str]], rate: Number, rng: np.random.Generator) -> View:
-        """As `run`, where each drawn user is lost before the vote arrives, whatever users hold; nobody is drawn instead.
+        """As `run`, where each drawn user is lost with probability `rate` before the vote arrives; nobody is drawn instead.
 
         Who is lost must stay secret. Where lost users are replaced until the batch is full, `run` itself is what happens.
         `with_dropouts` in accountants/trie_heavy_hitter.py says what it costs.
-
-        ``data``, ``rng``: as for `run`; ``rate``: in [0, 1): the probability that a drawn user is lost.
         """
         if not 0 <= (lost := Fraction(rate)) < 1:
             raise ValueError(f"{type(self).__name__}.run_with_dropouts needs 0 <= rate < 1, got rate={brief(rate)}")
@@ -206,14 +220,15 @@ class TrieRounds(InParts, Mechanism):
         Each user's choice depends on nothing but that user's words, so that what follows costs no more; but words of users
         who hold many are found less often than their frequency says.
         """
-        return [self._cut(words, rng) for words in data]
-
-    def _cut(self, words: Sequence[str], rng: np.random.Generator) -> Sequence[str]:
-        different = list(dict.fromkeys(words))
-        if isinstance(words, str) or len(different) <= self.words:
-            return words
-        kept = {different[i] for i in rng.choice(len(different), self.words, replace=False).tolist()}
-        return tuple(word for word in words if word in kept)
+        found: list[Sequence[str]] = []
+        for words in data:
+            different = list(dict.fromkeys(words))
+            if isinstance(words, str) or len(different) <= self.words:
+                found.append(words)
+            else:
+                kept = {different[i] for i in rng.choice(len(different), self.words, replace=False).tolist()}
+                found.append(tuple(word for word in words if word in kept))
+        return found
 
     def _rounds(self, users: Any, lost: Fraction, rng: np.random.Generator) -> View:
         def voted(ballot: Ballot) -> Counter[str]:
@@ -242,16 +257,13 @@ class TrieRounds(InParts, Mechanism):
         """
         self._require_users(sum(users))
         ends = np.cumsum(users)
-        ballots = self._ballots(rng)
-        ballot = next(ballots)
-        while True:
+
+        def put(ballot: Ballot) -> list[tuple[Ballot, int] | None]:
             batch = subset(self.users, self.batch, rng)
             drawn = np.bincount(np.searchsorted(ends, batch, side="right"), minlength=len(users))
-            votes = yield [(ballot, each) if each else None for each in drawn.tolist()]
-            try:
-                ballot = ballots.send(Counter(dict(sorted(votes.items()))))
-            except StopIteration as end:
-                return end.value
+            return [(ballot, each) if each else None for each in drawn.tolist()]
+
+        return relayed(self._ballots(rng), put, lambda _, votes: Counter(dict(sorted(votes.items()))))
 
     def answer(self, question: tuple[Ballot, int], part: Counts, rng: np.random.Generator) -> Counter[str]:
         """The votes of this many users of a part, drawn without replacement."""

@@ -22,6 +22,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.mechanisms.shared.voting.thresh import (
     Levels,
+    Users,
     by_epoch,
     dyadic,
     log2,
@@ -180,41 +181,23 @@ def extremes(public: Projection, weights: tuple[tuple[int, int], ...]) -> tuple[
     return public.range_of(by)
 
 
-@dataclass(slots=True)
-class Crowd:
+@dataclass(slots=True, kw_only=True)
+class Crowd(Users):
     """Many users at once; histograms are the rows of an array ``(users, domain)``.
 
-    All send estimates in the same epochs, so that one count serves all. The largest of all row sums is found among the
-    different rows only, and where all signs occur, it is a sum of absolute values.
+    The largest of all row sums is found among the different rows only, and where all signs occur, it is a sum of absolute values.
     """
 
     patterns: NDArray[np.int8]
     needs: NDArray[np.int64]
-    changes: NDArray[np.int64]
-    votes: int
-    estimates: int
     start: int
-    cast: NDArray[np.int64]
-    reference: NDArray[np.int64] | None = None
-    sent: int = 0
 
-    def vote(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
-        """Who votes yes in an epoch, counted from 0."""
+    def _exceeded(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
+        """Whose histogram is so far from the reference that they vote, as far as they may."""
         if self.reference is None and self.start < 0:
-            yes = self._all_above(counts, int(self.needs[epoch]))
-        else:
-            moved = counts if self.reference is None else counts - self.reference
-            yes = self._largest(moved, np.abs) >= int(self.changes[epoch])
-        yes &= self.cast < self.votes
-        self.cast += yes
-        return yes
-
-    def update(self, counts: NDArray[np.int64]) -> bool:
-        """In an epoch with a global update: whether users send estimates."""
-        self.reference = counts
-        sends = self.sent < self.estimates
-        self.sent += sends
-        return sends
+            return self._all_above(counts, int(self.needs[epoch]))
+        moved = counts if self.reference is None else counts - self.reference
+        return self._largest(moved, np.abs) >= int(self.changes[epoch])
 
     def _all_above(self, counts: NDArray[np.int64], need: int) -> NDArray[np.bool_]:
         if need <= -int(counts[0].sum()):  # no row sum is below

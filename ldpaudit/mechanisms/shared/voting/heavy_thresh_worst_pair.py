@@ -1,36 +1,129 @@
-"""The two streams, and the adversary, that HEAVYTHRESH hides least."""
+"""Which histograms vote before the first update of HEAVYTHRESH; the two streams, and the adversary, that it hides least.
+
+Some histograms stay silent only if enough words cancel in every row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, cycle
-from typing import NamedTuple, Protocol
+from itertools import chain, combinations, cycle
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
-from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram
-from ldpaudit.mechanisms.shared.voting.silent_histograms import Start, distance
-from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import BAIT, CountedUser, Play
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, extremes, sentinel_needs
+from ldpaudit.mechanisms.shared.voting.thresh import Evolving
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import BAIT, Play
+
+_LISTED, _SIGNS = 1 << 10, 1 << 26
+"""Most histograms that are listed all, and most signs that a candidate is judged by: some tenths of a second."""
 
 
-class HeavyUser(CountedUser, Protocol):
-    """What the worst pair depends on; see `HeavyThresh`, which has it all. A change is that of a row sum."""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a user's first threshold makes of its histogram: whether certainly all exceed it, and one that does not.
+
+    `quiet` is None where none was found, and also where no single word does.
+    """
+
+    forced: bool
+    quiet: Histogram | None = None
+
+
+def distance(public: Projection, start: int, held: Histogram) -> int:
+    """What of a histogram is compared with the thresholds: its greatest row sum, or for a start at 0 the largest in size."""
+    low, high = extremes(public, held)
+    return high if start < 0 else max(-low, high)
+
+
+@lru_cache(maxsize=256)
+def start_of(public: Projection, rounds: int, start: int, need: int) -> Start:
+    """Whether all histograms are at least `need` from the start, the first epoch's and so the highest threshold."""
+    if need <= _certain(public, rounds, start):
+        return Start(forced=True)
+    if need > rounds:
+        return Start(forced=False)
+    whole = _are_few(rounds, public.domain, min(_LISTED, _SIGNS // public.rows))
+    held = _all(public.domain, rounds) if whole else _few(public, rounds)
+    quiet = min(held, key=lambda each: distance(public, start, each), default=None)
+    if quiet is None or distance(public, start, quiet) >= need:
+        return Start(forced=whole)
+    return Start(forced=False, quiet=quiet)
+
+
+def _are_few(rounds: int, domain: int, most: int) -> bool:
+    """Whether there are at most this many histograms, ``comb(rounds + domain - 1, domain - 1)``: it may have millions of digits."""
+    found, fewer = 1, min(rounds, domain - 1)
+    for chosen in range(1, fewer + 1):
+        found = found * (rounds + domain - 1 - fewer + chosen) // chosen
+        if found > most:
+            return False
+    return found <= most
+
+
+def _certain(public: Projection, rounds: int, start: int) -> int:
+    """A distance that every histogram has: all of it where all words agree in a row; sums of odd numbers are not 0."""
+    if start < 0:
+        return -rounds
+    blocks = public.blocks(range(public.domain if public.domain <= 2 * public.rows.bit_length() else 0))
+    agree = any((abs(block.sum(axis=1)) == public.domain).any() for block in blocks)
+    return rounds if agree else rounds % 2
+
+
+def _all(domain: int, rounds: int) -> Iterator[Histogram]:
+    """Every histogram."""
+    for bars in combinations(range(rounds + domain - 1), domain - 1):
+        ends = (-1, *bars, rounds + domain - 1)
+        yield tuple((word, ends[word + 1] - ends[word] - 1) for word in range(domain) if ends[word + 1] - ends[word] > 1)
+
+
+def _few(public: Projection, rounds: int) -> Iterator[Histogram]:
+    """The two most different words, half of the samples each; and as many words as can be judged, about equally often."""
+    first, second = public.apart()
+    yield _equal(sorted((first, second)), rounds)
+    number = 4
+    while number <= min(public.domain, rounds) and number * public.rows <= _SIGNS:
+        yield _equal(list(range(number)), rounds)
+        number *= 2
+
+
+def _equal(words: list[int], rounds: int) -> Histogram:
+    each, more = divmod(rounds, len(words))
+    counts = ((word, each + (place < more)) for place, word in enumerate(words))
+    return tuple((word, count) for word, count in counts if count)
+
+
+class HeavyUser(Evolving):
+    """A user of HEAVYTHRESH: what the worst pair depends on. A change is that of a row sum."""
+
+    domain: int
+    rows: int
+    seed: int
 
     @property
     def public(self) -> Projection:
         """The public matrix."""
+        return Projection(self.rows, self.domain, self.seed)
 
     @property
     def sentinel_needs(self) -> NDArray[np.int64]:
-        """For every epoch, what `changes` are for a first reference of -1, as the greatest row sum."""
+        """For every epoch, the greatest row sum from which a user votes whose reference is -1 in every row."""
+        return sentinel_needs(self.epochs, self.rounds, self.levels.step, self.rows)
+
+    @property
+    def _needs(self) -> NDArray[np.int64]:
+        """For every epoch, the distance from which a user votes before the first update."""
+        return self.sentinel_needs if self.start < 0 else self.changes
 
     @property
     def beginning(self) -> Start:
         """Which histograms vote before the first update."""
+        return start_of(self.public, self.rounds, self.start, int(self._needs[0]))
 
 
 class _Before(NamedTuple):
@@ -85,10 +178,6 @@ def _words(public: Projection) -> tuple[int, ...]:
     return (first, second, *list(others)[:1])
 
 
-def _needs(m: HeavyUser) -> NDArray[np.int64]:
-    return m.sentinel_needs if m.start < 0 else m.changes
-
-
 def _reach(m: HeavyUser, held: int | Histogram | None) -> int:
     """How far from the start a histogram is; where there is none that is quiet, all are as far as can be."""
     if held is None:
@@ -100,7 +189,7 @@ def _before(m: HeavyUser) -> Iterator[_Before]:
     """Epochs without an update: one stream votes while the other is quiet, the first until it has no vote left."""
     loud, quiet = _reach(m, m.public.apart()[0]), _reach(m, m.beginning.quiet)
     left, spent = [m.votes, m.votes], 0
-    for need in _needs(m).tolist():
+    for need in m._needs.tolist():
         able = [side for side in (0, 1) if left[side]]
         alone = quiet < need <= loud
         voters = able[:1] if alone else able if need <= quiet else []
@@ -112,7 +201,7 @@ def _before(m: HeavyUser) -> Iterator[_Before]:
 
 def _plans(m: HeavyUser, before: list[_Before], words: tuple[int, ...]) -> Iterator[_Plan]:
     """For each epoch of the first update: votes and estimates apart, or if there is a third word, together."""
-    needs, reach = _needs(m).tolist(), [_reach(m, word) for word in words[:2]]
+    needs, reach = m._needs.tolist(), [_reach(m, word) for word in words[:2]]
     votable = np.append(np.cumsum((m.changes <= 2 * m.rounds)[::-1])[::-1], 0).tolist()
     a, b = abs(m.a), abs(m.b)
     most = m.differing_votes * a + m.estimates * b

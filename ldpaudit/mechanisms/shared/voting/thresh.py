@@ -1,20 +1,24 @@
-"""What THRESH computes from its parameters, and what its users do that is not random."""
+"""THRESH: what it computes from its parameters, what its users do that is not random, and what HEAVYTHRESH shares with it."""
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
-from ldpaudit.mechanisms.shared.parameters import ball
+from ldpaudit.mechanisms.shared.parameters import ball, odds
+from ldpaudit.neighbours import USER_LEVEL
 
 _GUARD_BITS = 64
 
@@ -115,7 +119,7 @@ def by_epoch(epochs: int, by_power: Sequence[int]) -> NDArray[np.int64]:
     return found
 
 
-@dataclass
+@dataclass(slots=True, kw_only=True)
 class Users:
     """Counters and references of many users, who are allowed this many votes and estimates each.
 
@@ -125,22 +129,20 @@ class Users:
     changes: NDArray[np.int64]
     votes: int
     estimates: int
-    reference: NDArray[np.int64]
     cast: NDArray[np.int64]
+    reference: Any = None
+    """What users compare with; None before the first update, where that is no count."""
     sent: int = 0
-
-    @classmethod
-    def fresh(cls, changes: NDArray[np.int64], start: int, number: int, votes: int, estimates: int) -> Users:
-        """Nothing spent, and no update yet: every user compares with the count `start`."""
-        reference = np.full(number, start, dtype=np.int64)
-        return cls(changes, votes, estimates, reference, np.zeros(number, dtype=np.int64))
 
     def vote(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
         """Algorithm 2: who votes yes in an epoch, counted from 0."""
-        yes: NDArray[np.bool_] = np.abs(counts - self.reference) >= self.changes[epoch]
-        yes &= self.cast < self.votes
+        yes = self._exceeded(counts, epoch) & (self.cast < self.votes)
         self.cast += yes
         return yes
+
+    def _exceeded(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
+        """Whose counts changed by so much that they vote, as far as they may."""
+        return np.asarray(np.abs(counts - self.reference) >= self.changes[epoch])
 
     def update(self, counts: NDArray[np.int64]) -> bool:
         """Algorithm 3, in an epoch with a global update: whether users send estimates."""
@@ -148,3 +150,111 @@ class Users:
         sends = self.sent < self.estimates
         self.sent += sends
         return sends
+
+
+class Spending(NamedTuple):
+    """A run: what the centre publishes after each epoch, how many votes each user has cast, and estimates all have sent."""
+
+    published: NDArray[np.float64]
+    votes: NDArray[np.int64]
+    estimates: int
+
+
+class Evolving(Mechanism):
+    """T epochs of some rounds each; a user's votes and estimates cost the noise levels a and b, from two counters.
+
+    Noise levels are computed to 128 bits, and the counters add them exactly. They may be negative as printed, and then the
+    counters never stop a user.
+
+    Parameters
+    ----------
+    users : int
+        Number n of users, at least 1.
+    epsilon : Fraction
+        The claim, in nats; a user stops voting, or sending estimates, once the counter of either has reached a quarter of it.
+    delta : Fraction
+        Failure probability of the accuracy guarantee, in (0, 1).
+    smallest : int
+        L, a lower bound on the size of the smallest subgroup.
+    subgroups : int
+        Number m of subgroups, at least 1; ``m * L <= n``.
+    """
+
+    model = "interactive"
+    relations = (USER_LEVEL,)
+    unbiased = False
+
+    epochs: int
+    rounds: int
+    epsilon: Fraction
+    start: int
+
+    @abstractmethod
+    def run_and_spend(self, data: Any, rng: np.random.Generator) -> Spending:
+        """As `run`, and what each user has spent: of this the centre sees nothing."""
+
+    def run(self, data: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system: users' data to what the centre publishes after each epoch; -1 before the first update."""
+        return self.run_and_spend(data, rng).published
+
+    @property
+    @abstractmethod
+    def differing_votes(self) -> int:
+        """In at most this many epochs one of two streams votes yes and the other no."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> Levels:
+        """The transcendental parameters."""
+
+    @property
+    def a(self) -> Fraction:
+        """Noise level of a vote, in nats."""
+        return self.levels.vote
+
+    @property
+    def b(self) -> Fraction:
+        """Noise level of an estimate, in nats."""
+        return self.levels.estimate
+
+    @property
+    def changes(self) -> NDArray[np.int64]:
+        """For every epoch, by how many rounds what a user holds must change for a yes-vote."""
+        return least_changes(self.epochs, self.rounds, self.levels.step)
+
+    @property
+    def votes(self) -> int:
+        """Most yes-votes of one user."""
+        return self.allowance(self.a)
+
+    @property
+    def estimates(self) -> int:
+        """Most estimates of one user."""
+        return self.allowance(self.b)
+
+    def allowance(self, level: Fraction) -> int:
+        """How often a counter that grows by `level` is below epsilon / 4, in `epochs` times."""
+        return min(math.ceil(self.epsilon / 4 / level), self.epochs) if level > 0 else self.epochs
+
+    def within(self, level: Fraction) -> int:
+        """How often a counter can grow by `level`, which is above 0, within epsilon / 4, in `epochs` times."""
+        return min(int(self.epsilon / 4 / level), self.epochs)
+
+    @property
+    def vote_coin(self) -> Fraction:
+        """Probability of the likelier value of a published vote, ``e**|a| / (e**|a| + 1)``, rounded down."""
+        return odds(abs(self.a))
+
+    @property
+    def estimate_coin(self) -> Fraction:
+        """Probability of the likelier value of a published estimate of 0 or 1, rounded down."""
+        return odds(abs(self.b))
+
+    def bit(self, level: Fraction, coin: Fraction) -> tuple[Fraction, Fraction]:
+        """Probability of a published 1 for a bit of 0, ``1 / (e**level + 1)``, and for a bit of 1."""
+        return (1 - coin, coin) if level > 0 else (coin, 1 - coin)
+
+    def is_update(self, ones: int, users: int) -> bool:
+        """Whether so many published yes-votes of this many users make a global update."""
+        no, _ = self.bit(self.a, self.vote_coin)
+        return ones > users * (no + self.levels.margin)

@@ -6,53 +6,14 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, cycle, groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ldpaudit.mechanisms.shared.voting.thresh import Evolving
 
 BAIT = 2
 """Votes that the two streams want to cast after their last: only the counter holds them back."""
-
-
-class CountedUser(Protocol):
-    """What the worst pair depends on; see `Thresh`, which has it all."""
-
-    @property
-    def epochs(self) -> int:
-        """T."""
-
-    @property
-    def rounds(self) -> int:
-        """Bits per epoch."""
-
-    @property
-    def start(self) -> int:
-        """What a user compares with before the first update."""
-
-    @property
-    def changes(self) -> NDArray[np.int64]:
-        """For every epoch, by how many ones a count must change for a yes-vote."""
-
-    @property
-    def votes(self) -> int:
-        """Most yes-votes of one user."""
-
-    @property
-    def estimates(self) -> int:
-        """Most estimates of one user."""
-
-    @property
-    def differing_votes(self) -> int:
-        """Most epochs in which one of two streams votes yes and the other no."""
-
-    @property
-    def a(self) -> Fraction:
-        """Noise level of a vote, in nats."""
-
-    @property
-    def b(self) -> Fraction:
-        """Noise level of an estimate, in nats."""
 
 
 class Play(NamedTuple):
@@ -93,7 +54,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def worst_pair(m: CountedUser) -> tuple[Play, Play]:
+def worst_pair(m: Evolving) -> tuple[Play, Play]:
     r"""Two streams of epochs of only ones and only zeros, and when the adversary makes updates.
 
     An epoch tells the two apart by a vote (one stream changes, the other does not) or by an estimate (one holds ones,
@@ -116,7 +77,7 @@ def worst_pair(m: CountedUser) -> tuple[Play, Play]:
     return Play(first, tuple(updates)), Play(second, tuple(updates))
 
 
-def _starts(m: CountedUser) -> Iterator[_Start]:
+def _starts(m: Evolving) -> Iterator[_Start]:
     near, far = -m.start * m.rounds, (1 - m.start) * m.rounds
     left = [m.votes, m.votes]
     for needed in m.changes.tolist():
@@ -128,7 +89,7 @@ def _starts(m: CountedUser) -> Iterator[_Start]:
         yield _Start(voters[0] if len(voters) == 1 else None, (left[0], left[1]))
 
 
-def _plans(m: CountedUser, starts: list[_Start]) -> Iterator[_Plan]:
+def _plans(m: Evolving, starts: list[_Start]) -> Iterator[_Plan]:
     """For each epoch of the first update: votes before estimates, estimates before votes, or overlap."""
     votable = np.append(np.cumsum((m.changes <= m.rounds)[::-1])[::-1], 0).tolist()
     a, b, spent = abs(m.a), abs(m.b), 0
@@ -146,7 +107,7 @@ def _plans(m: CountedUser, starts: list[_Start]) -> Iterator[_Plan]:
                 return
 
 
-def _voters_after(m: CountedUser, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
+def _voters_after(m: Evolving, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
     """Who votes in each epoch after the first update, None where there is nothing but another update."""
     epochs = range(plan.first + 1, m.epochs)
     spare = 0 if plan.overlap else max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
