@@ -53,6 +53,8 @@ class _Spelled(Asked):
         that a hash function hardly ever gives part of a symbol away.
     width : int
         Bits of a symbol, at least 1.
+    share : Fraction
+        Probability that a user is asked for a cell, in (0, 1).
     """
 
     rows: int

@@ -41,6 +41,7 @@ class Apart(NamedTuple):
     """Whether all pairs of values were searched."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Sketch(OfDomain):
     """What the two mechanisms share: values, their buckets, and what is estimated.
 
@@ -55,7 +56,7 @@ class _Sketch(OfDomain):
     width: int
     hashes: int
     p: Fraction
-    domain: int
+    domain: int = DOMAIN
 
     def __post_init__(self) -> None:
         integers(self, width=(2, PRIME - 1), hashes=(1, 1 << 24), domain=(2, PRIME))
@@ -130,11 +131,6 @@ class CountMeanSketch(_Sketch):
 
     title = "count mean sketch"
 
-    width: int
-    hashes: int
-    p: Fraction
-    domain: int = DOMAIN
-
     @classmethod
     def for_epsilon(cls, epsilon: Number, width: int, hashes: int, domain: int = DOMAIN) -> Self:
         """The most accurate one that is epsilon-LDP: ``p = e**(epsilon/2) / (1 + e**(epsilon/2))``, rounded down."""
@@ -198,11 +194,6 @@ class HadamardCountMeanSketch(_Sketch):
 
     variant = "hadamard"
     title = "Hadamard count mean sketch"
-
-    width: int
-    hashes: int
-    p: Fraction
-    domain: int = DOMAIN
 
     def __post_init__(self) -> None:
         _Sketch.__post_init__(self)

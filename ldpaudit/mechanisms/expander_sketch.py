@@ -60,6 +60,8 @@ class _Sketched(Asked):
         Symbols of a code word, at least one more than a value has bytes, and at least 7; at most 255.
     name : int
         Bits of a hashed name, from 0 to 5.
+    share : Fraction
+        Probability that a user is asked for a coordinate, in (0, 1).
     """
 
     coordinates: int

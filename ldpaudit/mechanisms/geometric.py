@@ -25,6 +25,7 @@ _LARGEST = 1 << 53
 """Of the bound and of 1/(1 - alpha): so a view fits 64 bits except with probability e**-500, and a float holds the inputs."""
 
 
+@dataclass(frozen=True, slots=True)
 class _TwoSided(Mechanism):
     """What the two mechanisms share: inputs, noise, and what they estimate.
 
@@ -50,7 +51,7 @@ class _TwoSided(Mechanism):
         """The most accurate one that is epsilon-LDP: ``alpha = e**(-epsilon / bound)``, rounded up."""
         exponent = -spendable(epsilon) / positive("bound", bound)
         with working_precision(SIGNIFICANT_BITS):
-            return cls(bound, dyadic(ball(exponent).exp().upper()))  # type: ignore[call-arg]
+            return cls(bound, dyadic(ball(exponent).exp().upper()))
 
     @property
     def inputs(self) -> range:
@@ -104,9 +105,6 @@ class Geometric(_TwoSided):
 
     title = "two-sided geometric noise on one integer"
 
-    bound: int
-    alpha: Fraction
-
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size,)``."""
         return self.noised(x, size, rng)
@@ -134,9 +132,6 @@ class TruncatedGeometric(_TwoSided):
 
     variant = "truncated"
     title = "two-sided geometric noise on one integer, truncated to its range"
-
-    bound: int
-    alpha: Fraction
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size,)``."""

@@ -6,6 +6,7 @@ they have not held before, a noisy copy of its bit is drawn and kept; each epoch
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,18 +17,51 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.memoization import EPOCHS
 from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
 from ldpaudit.neighbours import USER_LEVEL
 
+EPOCHS = 1 << 20
+"""Of a stream, at most: its values are listed one by one, and a million days are 2,870 years."""
 LISTED = 2
 """Epochs up to which all streams are listed as inputs, each up to the names of its values."""
 Stream = tuple[int, ...]
-"""One value an epoch; the bit of a value is its last binary digit."""
+"""One value an epoch."""
+
+
+class OfStreams(Mechanism):
+    """An input is a user's stream, a value for each of some epochs."""
+
+    epochs: int
+
+    @property
+    @abstractmethod
+    def _values_held(self) -> int:
+        """How many values there are, numbers from 0 on."""
+
+    @property
+    def view_length(self) -> int:
+        """See `Mechanism`."""
+        return self.epochs
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is a tuple of `epochs` values."""
+        most = self._values_held - 1
+        if not (isinstance(x, tuple) and len(x) == self.epochs and all(type(v) is int and 0 <= v <= most for v in x)):
+            raise ValueError(f"{type(self).__name__} needs {self.epochs} values from 0 to {most}, got {x!r:.80}")
+
+    run_on_counts = Mechanism.run_on_counts
+
+    def _streams(self, data: ArrayLike) -> NDArray[np.int64]:
+        streams, most = np.asarray(data), self._values_held - 1
+        fits = streams.ndim == 2 and streams.shape[1] == self.epochs and streams.dtype.kind in "iu" and streams.size > 0
+        if not (fits and streams.min() >= 0 and streams.max() <= most):
+            needs = f"{self.epochs} values from 0 to {most} of each user"
+            raise ValueError(f"{type(self).__name__}.run needs {needs}, got an array of shape {streams.shape}")
+        return streams.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoizedBit(Mechanism):
+class MemoizedBit(OfStreams):
     """`epochs` reports of one bit, memoized value by value.
 
     An input is a whole stream: a value for each epoch, a number below ``2 * epochs``, whose last binary digit is the bit that is
@@ -73,11 +107,10 @@ class MemoizedBit(Mechanism):
             return _streams(self.epochs)
         return [tuple(2 * step * i + bit for i in range(self.epochs)) for bit in (0, 1) for step in (0, 1)]
 
-    def require_input(self, x: Any) -> None:
-        """Check that `x` is a tuple of `epochs` values."""
-        valid = isinstance(x, tuple) and len(x) == self.epochs and all(type(v) is int and 0 <= v < 2 * self.epochs for v in x)
-        if not valid:
-            raise ValueError(f"MemoizedBit needs {self.epochs} values from 0 to {2 * self.epochs - 1}, got {x!r:.80}")
+    @property
+    def _values_held(self) -> int:
+        """Two for each epoch; the bit of a value is its last binary digit."""
+        return 2 * self.epochs
 
     def kept(self, value: int) -> Fraction:
         """Probability that the kept copy of a value's bit is 1."""
@@ -101,11 +134,6 @@ class MemoizedBit(Mechanism):
 
         return Law(probability, lambda: Rows((range(2),) * self.epochs), 2**self.epochs)
 
-    @property
-    def view_length(self) -> int:
-        """See `Mechanism`."""
-        return self.epochs
-
     def sample(self, x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Views, shape ``(size, epochs)``."""
         self.require_input(x)
@@ -125,7 +153,7 @@ class MemoizedBit(Mechanism):
         low, high = self.shown(0, 1, 0), self.shown(1, 1, 0)
         return (ones - len(views) * float(low)) / float(high - low)
 
-    run_on_counts = Mechanism.run_on_counts
+    run_on_counts = OfStreams.run_on_counts
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system, from users' streams, shape ``(users, epochs)``."""
@@ -134,14 +162,6 @@ class MemoizedBit(Mechanism):
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users hold a value with a 1 in each epoch."""
         return np.asarray((self._streams(data) % 2).sum(axis=0), dtype=np.float64)
-
-    def _streams(self, data: ArrayLike) -> NDArray[np.int64]:
-        streams = np.asarray(data)
-        fits = streams.ndim == 2 and streams.shape[1] == self.epochs and streams.dtype.kind in "iu" and streams.size > 0
-        if not (fits and streams.min() >= 0 and streams.max() < 2 * self.epochs):
-            needs = f"{self.epochs} values below {2 * self.epochs} of each user"
-            raise ValueError(f"MemoizedBit.run needs {needs}, got an array of shape {streams.shape}")
-        return streams.astype(np.int64)
 
 
 def _streams(epochs: int) -> list[Stream]:

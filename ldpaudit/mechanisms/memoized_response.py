@@ -7,6 +7,7 @@ Pihur, Korolova 2014). No fresh noise is added: reports of one value are equal i
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,16 +15,123 @@ from itertools import combinations, product
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.memoized_bit import MemoizedBit
+from ldpaudit.mechanisms.memoized_bit import EPOCHS, MemoizedBit, OfStreams, Stream
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import uniform_subset
-from ldpaudit.mechanisms.shared.memoization import Memoizing, Stream
+from ldpaudit.mechanisms.shared.parameters import integer, integers
+from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from ldpaudit.profile import Number
+
+_LISTED = 32
+"""Streams up to which all are listed as inputs; of more, those that matter for privacy."""
+
+
+class Memoizing(OfStreams):
+    """One report for each of at most `values` different values of a stream, kept and shown again.
+
+    A user who comes to one value more keeps showing the report of the value before, for ever: so whatever the user holds, at most
+    `values` reports are drawn.
+
+    Parameters
+    ----------
+    epochs : int
+        T, from 1 to 2**20.
+    values : int
+        D, most values whose report is kept, at most `k` and `epochs`; 0 stands for as many as there can be.
+    """
+
+    relations = (USER_LEVEL, SAME_PATTERN)
+
+    k: int
+    values: int
+
+    def __post_init__(self) -> None:
+        integers(self, epochs=(1, EPOCHS), k=2)
+        most = min(self.epochs, self.k)
+        if not integer(self, "values", 0, most):
+            object.__setattr__(self, "values", most)
+        object.__setattr__(self, "p", self.report.p)
+
+    @property
+    @abstractmethod
+    def report(self) -> Any:
+        """One report of one value."""
+
+    @abstractmethod
+    def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """What `size` clients keep for each of some values, shape ``(size, len(values), ...)``."""
+
+    @abstractmethod
+    def reports(self, views: Views) -> NDArray[Any]:
+        """The report of each epoch, shape ``(size, epochs, ...)``."""
+
+    @property
+    def ascending(self) -> Stream:
+        """A stream of as many different values as are kept."""
+        return tuple(min(epoch, self.values - 1) for epoch in range(self.epochs))
+
+    @property
+    def rolled(self) -> Stream:
+        """The same values in another order, or where only one is kept, another value: a stream of the same pattern."""
+        return tuple((value + 1) % max(self.values, 2) for value in self.ascending)
+
+    @property
+    def inputs(self) -> Sequence[Stream]:
+        """All streams of which every value is kept, where these are few; else two of one value, and two of the most values."""
+        if self.k**self.epochs <= _LISTED:
+            return [x for x in product(range(self.k), repeat=self.epochs) if len(set(x)) <= self.values]
+        return list(dict.fromkeys([(0,) * self.epochs, (self.k - 1,) * self.epochs, self.ascending, self.rolled]))
+
+    @property
+    def _values_held(self) -> int:
+        """All."""
+        return self.k
+
+    def shown(self, streams: ArrayLike) -> NDArray[np.int64]:
+        """The value whose report is shown, for each user and epoch: the one held, or the last one that is kept."""
+        held = np.asarray(streams, dtype=np.int64)
+        seen, users = np.zeros((len(held), self.k), dtype=np.bool_), np.arange(len(held))
+        stopped, found = np.zeros(len(held), dtype=np.bool_), held.copy()
+        for epoch in range(self.epochs):
+            fresh = ~seen[users, held[:, epoch]]
+            stopped |= fresh & (seen.sum(axis=1) == self.values)
+            found[stopped, epoch] = found[stopped, epoch - 1]
+            seen[users, found[:, epoch]] = True
+        return found
+
+    def kept_stream(self, x: Stream) -> Stream:
+        """`shown` of one user."""
+        self.require_input(x)
+        return tuple(self.shown([x])[0].tolist())
+
+    def sample(self, x: Stream, size: int, rng: np.random.Generator) -> Views:
+        """Views, one row each."""
+        shown = self.kept_stream(x)
+        values = sorted(set(shown))
+        return self.kept(values, size, rng)[:, [values.index(v) for v in shown]].reshape(size, -1)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of the users whose report is of each value, in each epoch, shape ``(epochs, k)``."""
+        reports = self.reports(views)
+        return np.stack([self.report.estimate(reports[:, epoch]) for epoch in range(self.epochs)])
+
+    run_on_counts = OfStreams.run_on_counts
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system, from users' streams, shape ``(users, epochs)``; each client keeps a report of every value."""
+        shown = self.shown(self._streams(data))
+        kept = self.kept(range(self.k), len(shown), rng)
+        return self.estimate(kept[np.arange(len(shown))[:, None], shown].reshape(len(shown), -1))
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """How many users show the report of each value in each epoch, shape ``(epochs, k)``."""
+        columns = self.shown(self._streams(data)).T
+        return np.stack([np.bincount(column, minlength=self.k) for column in columns]).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +144,10 @@ class MemoizedResponse(Memoizing):
 
     Parameters
     ----------
-    epochs : int
-        T, from 1 to 2**20.
     k : int
         Number of values, at least 2.
     p : Fraction
         Probability of the truth, ``1/k <= p < 1``.
-    values : int
-        D, most values whose answer is kept, at most `k` and `epochs`; 0 stands for as many as there can be.
 
     Examples
     --------
@@ -58,10 +162,6 @@ class MemoizedResponse(Memoizing):
     k: int
     p: Fraction
     values: int = 0
-
-    def __post_init__(self) -> None:
-        self._require_sizes()
-        object.__setattr__(self, "p", self.report.p)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int, epochs: int, values: int = 0) -> Self:
@@ -103,16 +203,12 @@ class MemoizedDBitFlip(Memoizing):
 
     Parameters
     ----------
-    epochs : int
-        T, from 1 to 2**20.
     k : int
         Number of buckets, at least 2; inputs are streams of ``range(k)``.
     d : int
         Number of bits that a report has, from 1 to `k`.
     p : Fraction
         Probability of a true bit, ``1/2 < p < 1``.
-    values : int
-        D, most values whose bits are kept, at most `k` and `epochs`; 0 stands for as many as there can be.
 
     Examples
     --------
@@ -128,10 +224,6 @@ class MemoizedDBitFlip(Memoizing):
     d: int
     p: Fraction
     values: int = 0
-
-    def __post_init__(self) -> None:
-        self._require_sizes()
-        object.__setattr__(self, "p", self.report.p)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int, d: int, epochs: int, values: int = 0) -> Self:
@@ -189,21 +281,10 @@ class MemoizedDBitFlip(Memoizing):
 
 
 def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
-    """The client that keeps the reports of a mechanism value by value, over this many epochs.
+    """The client that keeps the reports of a mechanism over this many epochs, of at most `values` values; None is for all.
 
-    Parameters
-    ----------
-    m : Mechanism
-        One report: k-ary randomized response, dBitFlip, or a memoized bit of one epoch.
-    epochs : int
-        At least 1.
-    values : int or None
-        Most values whose report is kept; as many as there can be where None is given.
-
-    Raises
-    ------
-    Unsupported
-        For another mechanism, or a budget of values that it does not have.
+    Raises Unsupported for other mechanisms than k-ary randomized response, dBitFlip and a memoized bit of one epoch, or for a
+    budget of values that the last does not have.
     """
     own: dict[str, Any] = {"epochs": epochs, "values": min(values or epochs, epochs, getattr(m, "k", epochs))}
     if type(m) is KaryRandomizedResponse:

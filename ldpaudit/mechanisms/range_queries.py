@@ -47,12 +47,6 @@ class RangeQueries(OneElement, HadamardBoxes):
 
     title = "range queries, shuffled, one Hadamard oracle per width"
 
-    users: int
-    side: int
-    tau: int
-    rho: int
-    dimensions: int = 1
-
     @property
     def oracles(self) -> int:
         """One for each combination of widths."""
@@ -129,12 +123,6 @@ class HadamardRangeQueries(HadamardBoxes):
 
     variant = "hadamard"
     title = "range queries, shuffled, one Hadamard oracle"
-
-    users: int
-    side: int
-    tau: int
-    rho: int
-    dimensions: int = 1
 
     @classmethod
     def as_printed(cls, epsilon: Number, delta: Number, users: int, side: int, dimensions: int = 1) -> Self:

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from operator import sub
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -25,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Rows, Views
-from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Shares, View, compositions, convolved, multinomial
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Shares, compositions, law_of_counts
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members, random_members_with
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive
@@ -168,19 +166,8 @@ class ShuffledHadamard(OfDomain):
         """Exact law of a view."""
         self.require_input(x)
         found = self.messages(x)
-        total, blanket = sum(found.values()), found.pop(0, 0)
-
-        @cache
-        def rest() -> dict[View, Fraction]:
-            law: dict[View, Fraction] = {(0,) * 5: Fraction(1)}
-            for element in found.elements():
-                law = convolved(law, self.shares(element))
-            return law
-
-        def probability(view: View) -> Fraction:
-            parts = ((w, tuple(map(sub, view, part))) for part, w in rest().items())
-            return sum((w * multinomial(left, blanket, self.shares(0)) for w, left in parts), Fraction(0))
-
+        total, blanket = sum(found.values()), (found.pop(0, 0), self.shares(0))
+        probability = law_of_counts(blanket, [(number, self.shares(element)) for element, number in found.items()])
         every = Rows((range(total + 1),) * 5, lambda rows: rows.sum(axis=1) == total, lambda: compositions(total, 5))
         return Law(probability, lambda: every, math.comb(total + 4, 4))
 

@@ -20,7 +20,7 @@ from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import OneElement
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed
-from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
+from ldpaudit.mechanisms.shared.linear_codes.kernels import random_members_of_few
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number

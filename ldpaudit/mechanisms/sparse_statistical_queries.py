@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Group, HadamardViews
-from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
+from ldpaudit.mechanisms.shared.linear_codes.kernels import random_members_of_few
 from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number

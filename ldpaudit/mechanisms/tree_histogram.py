@@ -43,6 +43,8 @@ class _Tree(Asked):
     ----------
     width : int
         Bits of a fragment, from 1 to 24.
+    share : Fraction
+        Probability that a user is asked for a prefix, in (0, 1).
     """
 
     width: int

@@ -17,9 +17,9 @@ from ldpaudit.accountants.one_bit import memoized_values
 from ldpaudit.attacks.memoized_response import attack
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, over_epochs
+from ldpaudit.mechanisms.memoized_bit import Stream
+from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing, over_epochs
 from ldpaudit.mechanisms.one_bit import DBitFlip
-from ldpaudit.mechanisms.shared.memoization import Memoizing, Stream
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from ldpaudit.plan import Repeat, Run
 

@@ -17,8 +17,7 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.attacks.range_queries import attack
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members_among
-from ldpaudit.mechanisms.shared.linear_codes.sparse_kernels import random_members_of_few
+from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members_among, random_members_of_few
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.proofs.shuffled_heavy_hitters import prove
 from ldpaudit.studies.design import Goal, design

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse
-from ldpaudit.mechanisms.shared.memoization import Memoizing, Stream
+from ldpaudit.mechanisms.memoized_bit import Stream
+from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing
 from tests.zoo import Broken, Sample, Zoo, broken, mutant, tenth
 
 FIRST = MemoizedResponse.for_epsilon(1, k=3, epochs=3, values=1)

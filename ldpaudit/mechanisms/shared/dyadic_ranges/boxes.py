@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
@@ -112,10 +113,15 @@ class Boxes(Mechanism):
         return np.array([sum(sign * found[node] for node, sign in row.items()) for row in rows])
 
 
+@dataclass(frozen=True, slots=True)
 class HadamardBoxes(HadamardViews, Boxes):
     """Layouts over Hadamard response: a view tells the nodes of the first and the last value apart."""
 
-    __slots__ = ()
+    users: int
+    side: int
+    tau: int
+    rho: int
+    dimensions: int = 1
 
     def __post_init__(self) -> None:
         self._require_grid()

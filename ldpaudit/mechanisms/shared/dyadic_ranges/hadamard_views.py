@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from operator import sub
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,14 +26,13 @@ View: TypeAlias = tuple[int, ...]
 """Number of messages of each kind."""
 Shares: TypeAlias = tuple[Fraction, ...]
 """Probabilities of the kinds of a message."""
+Group: TypeAlias = tuple[int, Shares]
+"""A number of messages, and what kind each of them is with which probability."""
 
 _BITS = 128
 """Of precision."""
 KINDS = 4
 """Kinds of message that a view counts."""
-
-Group: TypeAlias = tuple[int, Shares]
-"""A number of messages, and what kind each of them is with which probability."""
 
 
 def convolved(law: dict[View, Fraction], shares: Shares) -> dict[View, Fraction]:
@@ -52,6 +52,26 @@ def multinomial(counts: View, total: int, shares: Shares) -> Fraction:
         return Fraction(0)
     ways = math.factorial(total) // math.prod(map(math.factorial, counts))
     return ways * math.prod((share**n for share, n in zip(shares, counts, strict=True)), start=Fraction(1))
+
+
+def law_of_counts(blanket: Group, others: Iterable[Group]) -> Callable[[View], Fraction]:
+    """Probability of the numbers of all kinds among the messages of a large group, the blanket, and of some others."""
+    size, shares = blanket
+
+    @cache
+    def known() -> dict[View, Fraction]:
+        law: dict[View, Fraction] = {(0,) * len(shares): Fraction(1)}
+        for number, each in others:
+            for _ in range(number):
+                law = convolved(law, each)
+        return law
+
+    @cache
+    def probability(view: View) -> Fraction:
+        parts = ((w, tuple(map(sub, view, part))) for part, w in known().items())
+        return sum((w * multinomial(left, size, shares) for w, left in parts), Fraction(0))
+
+    return probability
 
 
 def compositions(total: int, parts: int) -> Iterator[View]:
@@ -125,21 +145,8 @@ class HadamardViews(Mechanism):
     def law(self, x: Any) -> Law:
         """Exact law of a view."""
         self.require_input(x)
-        (blanket, shares), *rest = self.groups(x)
-        total = blanket + sum(number for number, _ in rest)
-
-        @cache
-        def known() -> dict[View, Fraction]:
-            law: dict[View, Fraction] = {(0,) * KINDS: Fraction(1)}
-            for number, each in rest:
-                for _ in range(number):
-                    law = convolved(law, each)
-            return law
-
-        @cache
-        def once(view: View) -> Fraction:
-            left = ((w, tuple(a - b for a, b in zip(view, part, strict=True))) for part, w in known().items())
-            return sum((w * multinomial(rest, blanket, shares) for w, rest in left), Fraction(0))
+        blanket, *rest = self.groups(x)
+        total, once = blanket[0] + sum(number for number, _ in rest), law_of_counts(blanket, rest)
 
         def probability(view: View) -> Fraction:
             parts = (once(view[i : i + KINDS]) for i in range(0, len(view), KINDS))

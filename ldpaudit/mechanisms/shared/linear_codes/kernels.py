@@ -7,15 +7,17 @@ of ones in common with each of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms.shared.coins import chunks
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import reduced
 
 Integers = NDArray[np.int64]
+Found = frozenset[int]
+"""Places of the vectors that a kernel holds."""
 
 _CHUNK = 1 << 20
 """Vectors that are held at a time."""
@@ -36,13 +38,11 @@ def dimension_law(rows: int, bits: int) -> list[Fraction]:
 def members(matrices: Integers, bits: int) -> Integers:
     """How many of the matrices have each vector in their kernel, shape ``(2**bits,)``; by Gaussian elimination.
 
-    ``matrices``: vectors below ``2**bits``; ``bits``: length of a vector. Returns the time is that of the
-    elimination, and one step for each vector of each kernel.
+    The time is that of the elimination, and one step for each vector of each kernel.
     """
     counts = np.zeros(1 << bits, dtype=np.int64)
-    step = max(1, _CHUNK // max(1, matrices.shape[1]))
-    for start in range(0, len(matrices), step):
-        basis, dimension = _kernel(matrices[start : start + step].copy(), bits)
+    for part in chunks(len(matrices), _CHUNK // max(1, matrices.shape[1])):
+        basis, dimension = _kernel(matrices[part].copy(), bits)
         for d in np.unique(dimension).tolist():
             _count(counts, basis[dimension == d, :d])
     return counts
@@ -82,10 +82,8 @@ def _kernel(rows: Integers, bits: int) -> tuple[Integers, Integers]:
 def _count(counts: Integers, basis: Integers) -> None:
     """Add all vectors that these bases span, 0 left out."""
     dimension = basis.shape[1]
-    step = max(1, _CHUNK >> dimension)
-    for start in range(0, len(basis) if dimension else 0, step):
-        spans = _spans(basis[start : start + step])[:, 1:]
-        counts += np.bincount(spans.ravel(), minlength=len(counts))
+    for part in chunks(len(basis) if dimension else 0, _CHUNK >> dimension):
+        counts += np.bincount(_spans(basis[part])[:, 1:].ravel(), minlength=len(counts))
 
 
 def _spans(basis: Integers) -> Integers:
@@ -99,15 +97,13 @@ def random_members(number: int, rows: int, bits: int, rng: np.random.Generator) 
     """What `members` counts for this many uniform matrices, by its law; 0 is not counted.
 
     The kernel's dimension is drawn, and then a uniform subspace of that dimension.
-
-    ``number``: of matrices, at least 0; ``rows``, ``bits``: of each; ``rng``: source of all randomness.
     """
     counts = np.zeros(1 << bits, dtype=np.int64)
     drawn = _dimensions(np.array([number]), rows, bits, rng)
     counts[1:] = rng.multinomial(int(drawn[0, 1]), np.full((1 << bits) - 1, 1 / ((1 << bits) - 1)))
     for dimension in range(2, bits + 1):
-        for part in _parts(int(drawn[0, dimension]), dimension):
-            _count(counts, _extended(np.zeros((part, 0), dtype=np.int64), dimension, bits, rng))
+        for part in chunks(int(drawn[0, dimension]), _CHUNK >> dimension):
+            _count(counts, _extended(np.zeros((part.stop - part.start, 0), dtype=np.int64), dimension, bits, rng))
     return counts
 
 
@@ -122,10 +118,9 @@ def random_members_with(
     drawn = _dimensions(numbers, rows, bits - 1, rng)
     counts[elements] = drawn[:, 0]
     for dimension in range(1, bits):
-        repeated, start = np.repeat(elements, drawn[:, dimension]), 0
-        for part in _parts(len(repeated), dimension + 1):
-            _count(counts, _extended(repeated[start : start + part, None], dimension, bits, rng))
-            start += part
+        repeated = np.repeat(elements, drawn[:, dimension])
+        for part in chunks(len(repeated), _CHUNK >> dimension + 1):
+            _count(counts, _extended(repeated[part, None], dimension, bits, rng))
     return counts
 
 
@@ -137,9 +132,8 @@ def random_members_among(
     Only the span of the asked vectors is looked at, on which a uniform matrix is a uniform one, and so is one that has a
     vector outside of it: the joint law is that of `random_members` and `random_members_with` together.
 
-    ``asked``: vectors, none of them 0; ``elements``, ``numbers``: different vectors, and of how many matrices each is
-    known to be in the kernel; ``others``: number of matrices of which nothing is known; ``rows``: of each matrix;
-    ``rng``: source of all randomness.
+    ``asked``: different vectors, none of them 0; ``elements``, ``numbers``: different vectors, and of how many matrices each is
+    known to be in the kernel; ``others``: number of matrices of which nothing is known.
     """
     basis: list[int] = []
     for vector in asked.tolist():
@@ -178,11 +172,6 @@ def _dimensions(numbers: Integers, rows: int, bits: int, rng: np.random.Generato
     return np.asarray(drawn[:, np.argsort(order)])
 
 
-def _parts(times: int, dimension: int) -> Iterator[int]:
-    step = max(1, _CHUNK >> dimension)
-    return (min(step, times - start) for start in range(0, times, step))
-
-
 def _extended(basis: Integers, more: int, bits: int, rng: np.random.Generator) -> Integers:
     """The bases, each with this many more uniform vectors that are independent of it and of each other."""
     for _ in range(more):
@@ -191,3 +180,76 @@ def _extended(basis: Integers, more: int, bits: int, rng: np.random.Generator) -
             drawn[again] = rng.integers(0, 1 << bits, len(again))
         basis = np.concatenate([basis, drawn[:, None]], axis=1)
     return basis
+
+
+def random_members_of_few(
+    asked: Integers, elements: Integers, numbers: Integers, others: int, rows: int, rng: np.random.Generator
+) -> Integers:
+    r"""What `random_members_among` returns, with the same joint law, in time of the counts instead of the kernels' sizes.
+
+    Where there are 2**rows asked vectors or more, it is that function. Else a matrix whose kernel holds some of m vectors is
+    found in proportion to the pairs of a matrix and a vector in its kernel: each of the m is proposed with probability p, and
+    what is found besides it is drawn given that; then a kernel that holds s of them has been proposed s times too often, and is
+    kept with probability 1/s. So
+
+    .. math:: P[S] = \sum_{i \in S} p\, P[S \mid i]\, \frac{1}{s}
+
+    for every S that is not empty, and what is found given i is drawn in the same way, of the vectors outside of the span.
+    Source: Karp, Luby, Madras 1989, for the probability of a union.
+    """
+    if len(asked) >= 1 << rows:
+        return random_members_among(asked, elements, numbers, others, rows, rng)
+    if not len(asked):
+        return np.zeros(0, dtype=np.int64)
+    few = _Few(asked, rows, rng)
+    counts = few.blank(others)
+    few.add_known(counts, elements, numbers)
+    return counts
+
+
+class _Few:
+    """Draws which of the asked vectors are in kernels."""
+
+    def __init__(self, asked: Integers, rows: int, rng: np.random.Generator) -> None:
+        self.asked, self.p, self.rng = asked, 2.0**-rows, rng
+
+    def blank(self, number: int) -> Integers:
+        """Counts of uniform matrices. Of nearly all, nothing is found besides what is proposed."""
+        size = len(self.asked)
+        # numpy computes the last probability from the others: the likeliest one, nothing, loses nothing by it.
+        proposed = self.rng.multinomial(number, [self.p] * size + [1 - size * self.p])[:size]
+        more = self.rng.binomial(proposed, (size - 1) * self.p)
+        counts = np.asarray(proposed - more, dtype=np.int64)
+        for place in np.repeat(np.arange(size), more).tolist():
+            held = frozenset([place])
+            found = self._proposed([int(self.asked[place])], held)
+            counts[list(self._kept(found, frozenset()))] += 1
+        return counts
+
+    def add_known(self, counts: Integers, elements: Integers, numbers: Integers) -> None:
+        """Add the counts of matrices of which one vector of the kernel is known."""
+        places = np.searchsorted(self.asked, elements, sorter=(order := np.argsort(self.asked)))
+        where = order[np.minimum(places, len(order) - 1)]
+        inside = self.asked[where] == elements
+        counts[where[inside]] += numbers[inside]
+        proposed = self.rng.binomial(numbers, (len(self.asked) - inside) * self.p)
+        for i in np.repeat(np.arange(len(elements)), proposed).tolist():
+            held = frozenset([int(where[i])]) if inside[i] else Found()
+            counts[list(self._proposed([int(elements[i])], held) - held)] += 1
+
+    def _drawn(self, basis: list[int], held: Found) -> Found:
+        """What a kernel holds, given that it holds the basis, in whose span `held` are."""
+        free = len(self.asked) - len(held)
+        return self._proposed(basis, held) if self.rng.random() < free * self.p else held
+
+    def _proposed(self, basis: list[int], held: Found) -> Found:
+        """The same, where one of the vectors outside of the span is proposed."""
+        outside = np.flatnonzero(~coordinates(self.asked, basis)[1])
+        vector = reduced(int(self.asked[self.rng.choice(outside)]), basis)
+        wider = [*basis, vector]
+        within = Found(np.flatnonzero(coordinates(self.asked, wider)[1]).tolist())
+        return self._kept(self._drawn(wider, within), held)
+
+    def _kept(self, found: Found, held: Found) -> Found:
+        """What was found, with a probability of one over how many vectors would have led to it; else what is known."""
+        return found if self.rng.random() * len(found - held) < 1 else held

@@ -48,8 +48,6 @@ class Asked(InParts, OfBits):
         Number of users' indices, from 1 to 2**62.
     domain : int
         Number of values, from 2 to 2**64; inputs are ``range(domain)``.
-    share : Fraction
-        Probability that a user is asked one of the questions that identify values, and not for the value itself, in (0, 1).
     beta : Fraction
         Probability with which the server may fail, in (0, 1).
     seed : int
@@ -259,9 +257,9 @@ class SplitSigns(Asked):
     Parameters
     ----------
     p, q : Fraction
-        Probability of the true sign of the question that identifies values, and of the whole value; above 1/2, below 1.
+        Probability of the true sign of the first question, and of the whole value; above 1/2, below 1.
     share : Number
-        Share of epsilon that is spent on the question that identifies values, in (0, 1).
+        Share of epsilon that is spent on the first question, in (0, 1).
     """
 
     p: Fraction
