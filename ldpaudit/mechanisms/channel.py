@@ -39,11 +39,6 @@ class Channel(Mechanism):
         such as ``"1/(1+exp(1))"``; one of a row may be ``"rest"``, what the others leave of 1. As one text, entries end in ``,``
         and rows in ``;``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        Where it is no such matrix, or a row does not sum to 1 exactly.
-
     Other Parameters
     ----------------
     file : str
@@ -139,13 +134,7 @@ class Channel(Mechanism):
 
 
 def channel_of(m: Mechanism) -> Channel:
-    """The channel of a mechanism's finite law: its inputs and its views in their order.
-
-    Raises
-    ------
-    Unsupported
-        Where it has no law that may be listed.
-    """
+    """The channel of a mechanism's finite law, if that may be listed: its inputs and its views in their order."""
     views = list(dict(m.law(m.inputs[0]).items()))
     return Channel(tuple(tuple(m.law(x).probability(y) for y in views) for x in m.inputs))
 

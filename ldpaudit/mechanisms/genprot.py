@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from math import prod
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -176,15 +176,15 @@ def _table(m: _Protected) -> Table:
     else:
         mixed = next(law for x, law in laws.items() if x == m.bottom)
     public = {y: p for y, p in mixed.items() if p > 0}
-    inside = lru_cache(maxsize=None)(lambda ratio: _clipped(ratio, m.epsilon))
-    accepted = {x: tuple(inside(law.get(y, Fraction(0)) / q) for y, q in public.items()) for x, law in laws.items()}
+
+    @cache
+    def half(ratio: Fraction) -> Fraction:
+        """Of the likelihood ratio, and of 1 where that lies beyond e**(2 epsilon) on either side."""
+        inside = ratio > 0 and _at_most_exp(ratio, 2 * m.epsilon) and _at_most_exp(1 / ratio, 2 * m.epsilon)
+        return ratio / 2 if inside else _HALF
+
+    accepted = {x: tuple(half(law.get(y, Fraction(0)) / q) for y, q in public.items()) for x, law in laws.items()}
     return Table(tuple(public), tuple(public.values()), accepted)
-
-
-def _clipped(ratio: Fraction, epsilon: Fraction) -> Fraction:
-    """Half of the likelihood ratio, and half of 1 where it lies beyond e**(2 epsilon) on either side."""
-    inside = ratio > 0 and _at_most_exp(ratio, 2 * epsilon) and _at_most_exp(1 / ratio, 2 * epsilon)
-    return ratio / 2 if inside else _HALF
 
 
 @dataclass(frozen=True, slots=True)

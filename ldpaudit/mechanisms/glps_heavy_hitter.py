@@ -158,7 +158,10 @@ class GlpsHeavyHitter(InParts, HashedColumn):
 
     def truth(self, data: Data) -> NDArray[np.float64]:
         """The matrix times the users' histogram, shape ``(measurements,)``."""
-        return self._measured(*_histogram(data))
+        if isinstance(data, Mapping):
+            return self._measured(np.array([*data], dtype=np.int64), np.array([*data.values()], dtype=np.float64))
+        values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)
+        return self._measured(values, counts.astype(np.float64))
 
     def _measured(self, values: NDArray[Any], counts: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(values) and not 0 <= values.min() <= values.max() < self.domain:
@@ -190,13 +193,6 @@ class GlpsHeavyHitter(InParts, HashedColumn):
     def heavy_hitter(self, found: Mapping[int, float]) -> int | None:
         """The recovered value of the largest estimate, and None where nothing is recovered."""
         return max(found, key=lambda x: (found[x], -x), default=None)
-
-
-def _histogram(data: Data) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    if isinstance(data, Mapping):
-        return np.array([*data], dtype=np.int64), np.array([*data.values()], dtype=np.float64)
-    values, counts = np.unique(np.asarray(data, dtype=np.int64), return_counts=True)
-    return values, counts.astype(np.float64)
 
 
 def _users(data: Data) -> int:

@@ -303,10 +303,9 @@ class HeavyThresh(HeavyUser):
             counts = np.asarray(given, dtype=np.int64)
             sound = counts.shape == (self.users, self.domain) and counts.min() >= 0 and np.all(counts.sum(axis=1) == self.rounds)
             if not sound or epoch > self.epochs:
-                raise ValueError(
-                    f"{type(self).__name__}.run needs, in each of {self.epochs} epochs, counts of {self.domain} words of "
-                    f"{self.users} users that sum to {self.rounds}, got an array of shape {counts.shape} in epoch {epoch}"
-                )
+                needs = f"counts of {self.domain} words of {self.users} users that sum to {self.rounds}"
+                found = f"an array of shape {counts.shape} in epoch {epoch}"
+                raise ValueError(f"{type(self).__name__}.run needs, in each of {self.epochs} epochs, {needs}, got {found}")
             yield counts
         if epoch < self.epochs:
             raise ValueError(f"{type(self).__name__}.run needs {self.epochs} epochs, got {epoch}")

@@ -71,10 +71,9 @@ class _Reading(Projected):
         scale, rows = noise_for(epsilon, delta), printed_rows(domain, beta, users)
         if rows > _LARGEST_VIEW:
             enough = sufficient_rows(scale, users, Fraction(1, 10))
-            raise ValueError(
-                f"{cls.__name__}.as_printed needs rows <= {_LARGEST_VIEW}, got rows={rows:.6g}, {8 * rows:.3g} bytes per user; "
-                f"rows={enough} keep the projection's error below a tenth of the noise's: see {cls.__name__}.for_users"
-            )
+            found = f"rows={rows:.6g}, {8 * rows:.3g} bytes per user"
+            hint = f"rows={enough} keep the projection's error below a tenth of the noise's: see {cls.__name__}.for_users"
+            raise ValueError(f"{cls.__name__}.as_printed needs rows <= {_LARGEST_VIEW}, got {found}; {hint}")
         return cls(domain, rows, scale, seed)
 
     @classmethod

@@ -76,10 +76,7 @@ class OneBitMean(Mechanism):
         return (0, Fraction(1, 2), 1)
 
     def require_input(self, x: Number) -> None:
-        """Check that `x` is a number in [0, 1].
-
-        Raises ValueError where it is not.
-        """
+        """Check that `x` is a number in [0, 1]."""
         if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not 0 <= x <= 1:
             raise ValueError(f"OneBitMean needs an input in [0, 1], got {x!r}")
 

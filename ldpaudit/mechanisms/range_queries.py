@@ -247,10 +247,8 @@ class CountMinRangeQueries(CountMinBoxes):
     ) -> Self:
         """Theorem 5.10: ``k = (log2(2 B0))**d``, ``tau = log2(2 B/beta)``, ``s = 2 k n``, gamma of Lemma 4.10; rounded up."""
         if users < 1 or side < 2 or dimensions < 1 or not 0 < beta < 1:
-            raise ValueError(
-                f"{cls.__name__}.as_printed needs users, dimensions >= 1, side >= 2 and 0 < beta < 1, "
-                f"got {users}, {dimensions}, {side} and {beta}"
-            )
+            needs = "users, dimensions >= 1, side >= 2 and 0 < beta < 1"
+            raise ValueError(f"{cls.__name__}.as_printed needs {needs}, got {users}, {dimensions}, {side} and {beta}")
         grid = Grid(side, dimensions)
         rows = (math.ceil(2 * grid.cells / Fraction(beta)) - 1).bit_length()
         gamma = printed_gamma(epsilon, delta, users, rows, grid.most_nodes)

@@ -155,9 +155,8 @@ class SparseStatisticalQueries(HadamardViews):
         for each in sets:
             different = len(set(each)) == len(each) <= self.k
             if not (different and all(0 <= q < self.queries for q in each)):
-                raise ValueError(
-                    f"{type(self).__name__} needs at most {self.k} different queries below {self.queries} of each value, got {each}"
-                )
+                needs = f"at most {self.k} different queries below {self.queries} of each value"
+                raise ValueError(f"{type(self).__name__} needs {needs}, got {each}")
 
     def _require_near(self, sets: Iterable[QuerySet]) -> None:
         """No two of the sets differ by more than `changed` elements; where that is k, none can."""

@@ -15,11 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Rows, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import Support, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.public_sign import views_of
 from ldpaudit.mechanisms.shared.public_questions.questions import (
     BETA,
     HALF,
@@ -286,11 +287,7 @@ class HashedTreeHistogram(_Tree):
         def probability_of(view: Any) -> Fraction:
             return told.probability(tuple(view)[1:])
 
-        views = Rows(
-            (range(self.users), *self.oracle.columns),
-            lambda rows: rows[:, 0] == self.index,
-            lambda: ((self.index, *view) for view in told.views()),
-        )
+        views = views_of(self, told.views, *self.oracle.columns)
         return Law(probability_of, lambda: views, told.size)
 
     def answers(self, views: Views) -> tuple[Counted, ...]:

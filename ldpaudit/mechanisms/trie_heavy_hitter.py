@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, positive, probability, spendable
-from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise, Round, Votes
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.profile import Number
 
@@ -99,23 +95,6 @@ class TrieHeavyHitter(TrieRounds):
     def with_counts(self) -> bool:
         """As `counts` says."""
         return bool(self.counts)
-
-    @property
-    def _least(self) -> int:
-        return self.threshold
-
-    @property
-    def _largest(self) -> int:
-        return self.batch
-
-    def _law(self, each: Round) -> dict[Votes, Fraction]:
-        return each.law(self.with_counts)
-
-    def _samples(self, each: Round, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        return each.sample(self.with_counts, size, rng)
-
-    def _released(self, votes: Counter[str], rng: np.random.Generator) -> dict[str, int]:
-        return {prefix: n for prefix, n in votes.items() if n >= self.threshold}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,26 +208,6 @@ class NoisyTrieHeavyHitter(TrieRounds):
     def with_counts(self) -> bool:
         """Numbers are released."""
         return True
-
-    @property
-    def _least(self) -> int:
-        return self.least - self.bound
-
-    @property
-    def _largest(self) -> int:
-        return self.batch + self.bound
-
-    def _law(self, each: Round) -> dict[Votes, Fraction]:
-        return self.noise.law(each.law(counts=True), self.least)
-
-    def _samples(self, each: Round, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        votes = each.sample(True, size, rng)
-        noisy = votes + self.noise.sample(votes.shape, rng)
-        return np.where(noisy >= self.least, noisy, 0)
-
-    def _released(self, votes: Counter[str], rng: np.random.Generator) -> dict[str, int]:
-        noisy = zip(votes, (np.array([*votes.values()]) + self.noise.sample(len(votes), rng)).tolist(), strict=True)
-        return {prefix: n for prefix, n in noisy if n >= self.least}
 
 
 def _ratio(epsilon: Fraction, rate: Fraction) -> Fraction:

@@ -97,10 +97,7 @@ class CountNoise(Mechanism):
         return Fraction(0)
 
     def of_shares(self, honest: int, designed: int) -> CountNoise:
-        """What `honest` of those add together who each add a share, so that `designed` of them add this noise, or as much.
-
-        Raises ValueError where this noise is not the sum of so many shares.
-        """
+        """What `honest` of `designed` clients add who add this noise together. ValueError where it has no such shares."""
         raise ValueError(f"{type(self).__name__} is not shared among clients: no law of a share is known")
 
     @property
@@ -127,10 +124,7 @@ class CountNoise(Mechanism):
         return np.asarray(noisy.sum(axis=0) - len(noisy) * float(self.mean), dtype=np.float64)
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Sum of the users' rows of counts, shape ``(users, counts)``, with noise added once, shape ``(counts,)``.
-
-        Raises ValueError where there is no such row, or a row is of another length.
-        """
+        """Sum of the users' rows of counts, shape ``(users, counts)``, with noise added once, shape ``(counts,)``."""
         return self.estimate(self._noised(self._sums(data), 1, rng))
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:

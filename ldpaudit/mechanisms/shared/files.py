@@ -12,15 +12,7 @@ LARGEST_FILE = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What a file holds.
-
-    Parameters
-    ----------
-    name : str
-        As it was given; its ending says what kind of file it is.
-    content : bytes
-        At most 4 MiB.
-    """
+    """A file's name as it was given, whose ending says what kind of file it is, and what it holds, at most 4 MiB."""
 
     name: str
     content: bytes

@@ -64,17 +64,13 @@ def _row(where: str, row: Any, number: Callable[[Any], Fraction]) -> tuple[Fract
     found = []
     for place, entry in enumerate(row):
         try:
-            found.append(None if _is_rest(entry) else number(entry))
+            found.append(None if isinstance(entry, str) and entry.strip() == REST else number(entry))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}, place {place}: {error}") from None
     if found.count(None) > 1:
         raise ValueError(f"{where}: needs {REST!r} at most once, got it {found.count(None)} times")
     left = 1 - total(where, (p for p in found if p is not None)) if None in found else Fraction(0)
     return tuple(left if p is None else p for p in found)
-
-
-def _is_rest(entry: object) -> bool:
-    return isinstance(entry, str) and entry.strip() == REST
 
 
 def _entry(entry: Any) -> Fraction:
@@ -128,9 +124,8 @@ def total(where: str, row: Iterable[Fraction]) -> Fraction:
 def read(owner: str, file: File) -> Matrix:
     """The matrix that a CSV, JSON or NPY file holds.
 
-    ``owner``: who needs it, for errors; ``file``: CSV: a line for each row, entries as exact expressions, no heading.
-    JSON: a list of rows, decimals are exact, expressions in quotes. NPY: two axes, of integers, of text or of floats,
-    which are the dyadic rationals that they are. Raises ValueError where the file is no such, or holds no matrix.
+    CSV: a line for each row, entries as exact expressions, no heading. JSON: a list of rows, decimals are exact, expressions in
+    quotes. NPY: two axes, of integers, of text or of floats, which are the dyadic rationals that they are.
     """
     if file.ending not in _KINDS:
         raise ValueError(f"{owner} needs a file {' or '.join(_KINDS)}, got {file.name!r:.200}")
@@ -138,10 +133,6 @@ def read(owner: str, file: File) -> Matrix:
         return matrix_of(owner, _KINDS[file.ending](file.content))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{error} (in {file.name!r:.200})") from None
-
-
-def _csv(content: bytes) -> Iterable[Sequence[Any]]:
-    return _rows_of_text(_text(content))
 
 
 def _rows_of_text(text: str) -> list[list[str]]:
@@ -181,4 +172,4 @@ def _text(content: bytes) -> str:
         raise ValueError("needs a file of UTF-8 text") from None
 
 
-_KINDS: Mapping[str, Callable[[bytes], Any]] = {".csv": _csv, ".json": _json, ".npy": _npy}
+_KINDS: Mapping[str, Callable[[bytes], Any]] = {".csv": lambda content: _rows_of_text(_text(content)), ".json": _json, ".npy": _npy}

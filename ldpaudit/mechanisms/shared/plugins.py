@@ -19,17 +19,7 @@ GROUP = "ldpaudit.mechanisms"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A mechanism of another package.
-
-    Parameters
-    ----------
-    name : str
-        ``package:stem``.
-    module : str
-        Where its classes are.
-    source : str
-        Which distribution it comes from, and its version.
-    """
+    """A mechanism of another package: ``package:stem``, the module of its classes, and the distribution and version it is from."""
 
     name: str
     module: str

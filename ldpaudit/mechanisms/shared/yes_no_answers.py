@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +22,31 @@ _LISTED = 6
 class YesOrNo(Mechanism):
     """A system that counts yeses to questions; an input is the tuple of the questions to which one user says yes."""
 
-    __slots__ = ()
-
     questions: int
 
     @property
     def inputs(self) -> tuple[Answers, ...]:
-        """No to all, yes to all, and others; `run` takes any."""
-        return inputs_of(self.questions)
+        """No to all, yes to all, then all others; of more than 6 questions only one other, yes to half of them."""
+        whole = tuple(range(self.questions))
+        if self.questions > _LISTED:
+            return (), whole, whole[: self.questions // 2]
+        return (), whole, *(each for size in range(1, self.questions) for each in combinations(whole, size))
 
     def require_input(self, x: Answers) -> None:
-        """Check that these are answers to the questions."""
-        require_answers(self, self.questions, x)
+        """Check that these are different questions, ascending."""
+        numbers = isinstance(x, tuple) and all(isinstance(j, int) and 0 <= j < self.questions for j in x)
+        if not (numbers and all(i < j for i, j in pairwise(x))):
+            wanted = f"a tuple of questions among {describe(range(self.questions))}, ascending"
+            raise ValueError(f"{type(self).__name__} needs {wanted}, got {x!r:.60}")
+
+    def _counted(self, data: Iterable[Collection[int]]) -> dict[Answers, int]:
+        """How many users give the same answers."""
+        found = Counter(tuple(sorted(int(j) for j in each)) for each in data)
+        if not found:
+            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        for x in found:
+            self.require_input(x)
+        return found
 
     run_on_counts = Mechanism.run_on_counts
 
@@ -42,7 +55,7 @@ class YesOrNo(Mechanism):
 
         Raises ValueError for what are no answers, and where nobody is there.
         """
-        return self.run_on_counts(counted_answers(self, self.questions, data), rng)
+        return self.run_on_counts(self._counted(data), rng)
 
     def select(self, data: Iterable[Collection[int]], rng: np.random.Generator) -> int:
         """The question to which most users seem to say yes; of several the first."""
@@ -50,36 +63,7 @@ class YesOrNo(Mechanism):
 
     def truth(self, data: Iterable[Collection[int]]) -> NDArray[np.float64]:  # type: ignore[override]
         """Number of users who say yes to each question."""
-        return yes_counts(counted_answers(self, self.questions, data), self.questions).astype(np.float64)
-
-
-def inputs_of(questions: int) -> tuple[Answers, ...]:
-    """No to all, yes to all, then all others; of more than 6 questions only one other, yes to half of them."""
-    whole = tuple(range(questions))
-    if questions > _LISTED:
-        return (), whole, whole[: questions // 2]
-    return (), whole, *(each for size in range(1, questions) for each in combinations(whole, size))
-
-
-def require_answers(owner: object, questions: int, x: Any) -> None:
-    """Check that these are different questions, ascending. Raises ValueError where they are not."""
-    numbers = isinstance(x, tuple) and all(isinstance(j, int) and 0 <= j < questions for j in x)
-    if not (numbers and all(i < j for i, j in pairwise(x))):
-        wanted = f"a tuple of questions among {describe(range(questions))}, ascending"
-        raise ValueError(f"{type(owner).__name__} needs {wanted}, got {x!r:.60}")
-
-
-def counted_answers(owner: object, questions: int, data: Iterable[Collection[int]]) -> dict[Answers, int]:
-    """How many users give the same answers; at least one user.
-
-    Raises ValueError where nobody is there, and for what are no answers.
-    """
-    found = Counter(tuple(sorted(int(j) for j in each)) for each in data)
-    if not found:
-        raise ValueError(f"{type(owner).__name__}.run needs at least one user, got none")
-    for x in found:
-        require_answers(owner, questions, x)
-    return found
+        return yes_counts(self._counted(data), self.questions).astype(np.float64)
 
 
 def yes_counts(counts: Mapping[Answers, int], questions: int) -> NDArray[np.int64]:

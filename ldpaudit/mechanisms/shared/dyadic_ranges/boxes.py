@@ -57,8 +57,6 @@ class Boxes(Mechanism):
         d, with ``side**dimensions <= 2**40``.
     """
 
-    __slots__ = ()
-
     users: int
     side: int
     dimensions: int
@@ -136,7 +134,6 @@ class HadamardBoxes(HadamardViews, Boxes):
 class CountMinBoxes(Boxes):
     """The layout over count-min: a view is a row of the counts of all cells that either of the two inputs sends."""
 
-    __slots__ = ()
     model = "shuffled"
     unbiased = False
 

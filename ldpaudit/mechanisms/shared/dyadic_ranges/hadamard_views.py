@@ -99,8 +99,6 @@ class HadamardViews(Mechanism):
         Blanket messages per user and oracle, from 1 to 2**40.
     """
 
-    __slots__ = ()
-
     model = "shuffled"
     shows_users = True
 
@@ -187,8 +185,6 @@ class HadamardViews(Mechanism):
 
 class OneElement(HadamardViews):
     """Everybody sends one element to every oracle; in a view all others send those of the second input."""
-
-    __slots__ = ()
 
     @property
     def compared(self) -> int:

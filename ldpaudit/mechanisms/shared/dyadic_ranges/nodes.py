@@ -77,27 +77,18 @@ def numbered(number: int, side: int) -> int:
     return (2 * (number - (1 << (depth - 1))) - 1) * (side >> depth)
 
 
-_DIMENSIONS = 16
-"""Most dimensions."""
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Values are numbered from 0, row by row, and so are nodes: node ``i - 1`` in the notation of one coordinate.
 
-    Parameters
-    ----------
-    side : int
-        B, values of each coordinate, at least 2.
-    dimensions : int
-        d, at least 1.
+    Each of d coordinates, `dimensions`, has B values, `side`.
     """
 
     side: int
     dimensions: int = 1
 
     def __post_init__(self) -> None:
-        integer(self, "dimensions", 1, _DIMENSIONS)
+        integer(self, "dimensions", 1, 16)
 
     @property
     def cells(self) -> int:
@@ -239,10 +230,8 @@ class Grid:
         table = np.asarray(ranges)
         table = table[:, None, :] if table.ndim == 2 and self.dimensions == 1 else table
         if table.dtype.kind not in "iu" or table.ndim != 3 or table.shape[1:] != (self.dimensions, 2):
-            raise ValueError(
-                f"a query needs integers of shape (number, {self.dimensions}, 2), the first and last values of each range, "
-                f"got shape {table.shape}"
-            )
+            needs = f"integers of shape (number, {self.dimensions}, 2), the first and last values of each range"
+            raise ValueError(f"a query needs {needs}, got shape {table.shape}")
         if table.size and not (table.min() >= 0 and table.max() < self.side and np.all(table[..., 0] <= table[..., 1])):
             raise ValueError(f"a query needs ranges with 0 <= first <= last < {self.side}")
         return table.astype(np.int64)

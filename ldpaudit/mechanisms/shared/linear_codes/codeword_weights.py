@@ -19,8 +19,8 @@ _STARTS = 400
 def heaviest(rows: tuple[int, ...], bits: int, below: int) -> tuple[int, int, bool]:
     """The vector in ``1..below-1`` whose products with the rows are 1 most often.
 
-    ``rows``: vectors of `bits` bits; ``bits``: length of the vectors; ``below``: at least 2, at most ``2**bits``.
-    Returns `exact` is False where there are too many vectors to try: then it is the heaviest found by local search.
+    Returns the vector, how often, and whether that is certain: where there are too many vectors to try, it is the heaviest that a
+    local search finds.
     """
     if bits <= ENUMERATED:
         found = weights(np.array(rows, dtype=np.int64), bits)

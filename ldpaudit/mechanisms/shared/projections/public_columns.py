@@ -25,16 +25,8 @@ _LOOKED_AT = 1 << 12
 class Projection:
     r"""The matrix of signs :math:`\sqrt w\,\Phi`, one column per word; sign (j, v) is a bit of a hash of the seed, j and v.
 
-    Whoever chooses the seed may make columns collide, which costs accuracy; privacy holds for every matrix.
-
-    Parameters
-    ----------
-    rows : int
-        w.
-    domain : int
-        d, the number of words.
-    seed : int
-        Public; the words must not have been chosen by it.
+    Whoever chooses the seed may make columns collide, which costs accuracy; privacy holds for every matrix. `rows` is w, and
+    `domain` is d, the number of words, which must not have been chosen by the seed.
     """
 
     rows: int

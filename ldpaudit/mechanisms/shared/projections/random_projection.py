@@ -103,10 +103,8 @@ class Projected(InParts, HashedColumn):
     def require_decodable(self) -> None:
         """A `ValueError` where the counts of all values do not fit into memory."""
         if self.bits > DECODED:
-            raise ValueError(
-                f"decoding the counts of all values needs domain <= {1 << DECODED}, got domain={self.domain}: "
-                f"{4 * 8 << self.bits} bytes"
-            )
+            found = f"domain={self.domain}: {4 * 8 << self.bits} bytes"
+            raise ValueError(f"decoding the counts of all values needs domain <= {1 << DECODED}, got {found}")
 
     def histogram(self, data: ArrayLike) -> NDArray[np.float64]:
         """Count of each value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -75,9 +76,8 @@ class PublicSign(OfBits):
         """Law on the two signs of the user `index`."""
         self.require_input(x)
         truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
-        views = [(self.index, 1), (self.index, -1)]
-        every = Rows((range(self.users), range(-1, 2, 2)), lambda rows: rows[:, 0] == self.index, lambda: views)
-        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: every, 2)
+        views = views_of(self, lambda: ((1,), (-1,)), range(-1, 2, 2))
+        return Law(lambda view: self.p if tuple(view) == truth else 1 - self.p, lambda: views, 2)
 
     def _values(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values, checked."""
@@ -93,3 +93,9 @@ class PublicSign(OfBits):
         if values.min() < 0 or values.max() >= self.domain:
             raise ValueError(f"{name} needs inputs in range({self.domain}), got {values.min()} to {values.max()}")
         return values
+
+
+def views_of(m: Any, told: Callable[[], Iterable[tuple[int, ...]]], *columns: range) -> Rows:
+    """Rows of the viewed user's index and what is told, in these ranges."""
+    views = (range(m.users), *columns)
+    return Rows(views, lambda rows: rows[:, 0] == m.index, lambda: ((m.index, *each) for each in told()))

@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.number import brief
 from ldpaudit.core.partitions import Counts
-from ldpaudit.mechanism import Law, Rows, Views
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, chunks
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed, starts
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, WIDE, combined, nonzero, vectors, words
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Terms
-from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
+from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign, views_of
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers, Ask, Cells, Counted, Decoding, Question
 from ldpaudit.mechanisms.shared.values import OfBits
 from ldpaudit.profile import Number
@@ -330,16 +330,13 @@ class SplitSigns(Asked):
         """Law on the four pairs of signs of the user `index`."""
         self.require_input(x)
         truth = self.signs(vectors([x]), np.array([self.index]))[0].tolist()
-        views = [(self.index, *signs) for signs in product((1, -1), repeat=2)]
-
         def probability_of(view: Any) -> Fraction:
             chances = zip(self.coins, truth, tuple(view)[1:], strict=True)
             first, second = (chance if right == told else 1 - chance for chance, right, told in chances)
             return first * second
 
-        signs = range(-1, 2, 2)
-        every = Rows((range(self.users), signs, signs), lambda rows: rows[:, 0] == self.index, lambda: views)
-        return Law(probability_of, lambda: every, 4)
+        views = views_of(self, lambda: product((1, -1), repeat=2), range(-1, 2, 2), range(-1, 2, 2))
+        return Law(probability_of, lambda: views, 4)
 
     def answers(self, views: Views) -> tuple[Answers, ...]:
         """What was told, question by question; everybody answers the last one."""

@@ -20,7 +20,7 @@ from ldpaudit.mechanism import Law, Mechanism, View, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, subset
 from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed
 from ldpaudit.mechanisms.shared.parameters import integer, integers
-from ldpaudit.mechanisms.shared.trie.one_round import Data, Round, Votes, Words, alike
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise, Round, Votes, Words, alike
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
@@ -76,26 +76,37 @@ class TrieRounds(InParts, Mechanism):
         """Whether a view holds pairs of a prefix and a number, or prefixes alone."""
 
     @property
-    @abstractmethod
-    def _least(self) -> int:
-        """Votes below which a prefix is never released."""
+    def noise(self) -> Noise | None:
+        """Of each number of votes, where there is any."""
+        return None
 
     @property
-    @abstractmethod
-    def _largest(self) -> int:
-        """The largest number that is ever shown."""
+    def least(self) -> int:
+        """The least number that is released."""
+        return self.threshold
 
-    @abstractmethod
+    @property
+    def _most_noise(self) -> int:
+        return 0 if self.noise is None else self.noise.bound
+
     def _law(self, each: Round) -> dict[Votes, Fraction]:
         """Law of what a round shows of each prefix, 0 for nothing."""
+        votes = each.law(self.with_counts)
+        return votes if self.noise is None else self.noise.law(votes, self.least)
 
-    @abstractmethod
     def _samples(self, each: Round, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """The same, drawn `size` times, shape ``(size, prefixes)``."""
+        votes = each.sample(self.with_counts, size, rng)
+        if self.noise is None:
+            return votes
+        noisy = votes + self.noise.sample(votes.shape, rng)
+        return np.where(noisy >= self.least, noisy, 0)
 
-    @abstractmethod
     def _released(self, votes: Counter[str], rng: np.random.Generator) -> dict[str, int]:
         """What a round shows of these votes."""
+        noise = 0 if self.noise is None else self.noise.sample(len(votes), rng)
+        noisy = zip(votes, (np.array([*votes.values()], dtype=np.int64) + noise).tolist(), strict=True)
+        return {prefix: n for prefix, n in noisy if n >= self.least}
 
     @property
     def word(self) -> str:
@@ -125,10 +136,9 @@ class TrieRounds(InParts, Mechanism):
         except (TypeError, ValueError):
             valid = False
         if not (valid and isinstance(x, Hashable) and users in (self.users, self.users + 1)):
-            raise ValueError(
-                f"{type(self).__name__} needs pairs of a tuple of at most {self.words} words and a number of users, "
-                f"{self.users} or {self.users + 1} in all, got {x!r:.80}"
-            )
+            needs = f"pairs of a tuple of at most {self.words} words and a number of users"
+            found = f"{self.users} or {self.users + 1} in all, got {x!r:.80}"
+            raise ValueError(f"{type(self).__name__} needs {needs}, {found}")
 
     def law(self, x: Data) -> Law:
         """Law of what is released, by counting samples."""
@@ -151,7 +161,7 @@ class TrieRounds(InParts, Mechanism):
             each = self._round(x, last, level)
             if not each.prefixes:
                 continue
-            kinds, which = alike(self._samples(each, len(rows), rng), self._largest)
+            kinds, which = alike(self._samples(each, len(rows), rng), self.batch + self._most_noise)
             order = np.split(rows[np.argsort(which, kind="stable")], np.cumsum(np.bincount(which))[:-1])
             for votes, chosen in zip(kinds.tolist(), order, strict=True):
                 if any(votes):
@@ -159,7 +169,7 @@ class TrieRounds(InParts, Mechanism):
         return views
 
     def _round(self, x: Data, last: frozenset[str], level: int) -> Round:
-        return Round.of(x, last, level, self.unit, self.batch, self._least)
+        return Round.of(x, last, level, self.unit, self.batch, self.least - self._most_noise)
 
     def _grown(self, trie: frozenset[Any], each: Round, shown: Iterable[int]) -> tuple[frozenset[Any], frozenset[str]]:
         """The trie after a round, and the prefixes that are new."""
