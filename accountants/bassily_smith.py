@@ -16,9 +16,8 @@ from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, of_mechanism
 from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
-from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
+from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith, RowSign
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
-from ldpaudit.mechanisms.shared.projections.row_sign import RowSign
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.odds import loss_of
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
-from ldpaudit.mechanisms.shared.projections.row_sign import RowSign
+from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith, RowSign
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 

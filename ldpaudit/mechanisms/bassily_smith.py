@@ -8,6 +8,8 @@ have, the sign is the only one of mean :math:`\theta u_j`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,18 +18,92 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views
+from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
-from ldpaudit.mechanisms.shared.projections.row_sign import Patterns, RowSign
 from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 Column = Sequence[Fraction | int]
 """A user's vector, times the root of its length."""
 _CHUNK = 1 << 16
 """Reports whose signs of all words are looked up together."""
+Patterns = Counter[tuple[Fraction, Fraction]]
+"""In how many rows two columns have each pair of entries."""
+
+
+class RowSign(Mechanism):
+    r"""A view is ``(j, s)``: j uniform among w rows, and s = 1 with probability :math:`(1 + u_j \theta)/2`, else -1.
+
+    u is the input's column, with entries in [-1, 1], and :math:`\theta = 2p - 1`. The input None is the user who is
+    absent, or has nothing left to spend: its column is 0, its sign a fair one.
+
+    Parameters
+    ----------
+    p : Fraction
+        Probability of the true sign of an entry of 1 or -1, ``1/2 < p < 1``.
+    """
+
+    relations = (REPLACE_ONE, ADD_REMOVE)
+
+    rows: int
+    p: Fraction
+
+    @property
+    def theta(self) -> Fraction:
+        """Mean of the sign that is told of an entry of 1, ``2 p - 1``."""
+        return 2 * self.p - 1
+
+    @property
+    def scale(self) -> Fraction:
+        """c = 1/theta, which is ``(e**epsilon + 1)/(e**epsilon - 1)``."""
+        return 1 / self.theta
+
+    @property
+    def variance(self) -> Fraction:
+        r"""Of :math:`\langle \varphi_v, z \rangle`, where z is the report on the word v itself: ``c**2 - 1``."""
+        return self.scale**2 - 1
+
+    @abstractmethod
+    def entries(self, x: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Entries of an input's column in some rows."""
+
+    @abstractmethod
+    def patterns(self, x: Any, y: Any) -> Patterns:
+        """In how many rows the columns of two inputs have each pair of entries: all that tells them apart."""
+
+    def sign_chance(self, entry: Number) -> Fraction:
+        """Probability of +1 in a row with this entry."""
+        return (1 + exact(entry) * self.theta) / 2
+
+    def sample(self, x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, 2)``."""
+        self.require_input(x)
+        rows = rng.integers(0, self.rows, size)
+        return np.stack([rows, self.told(self.entries(x, rows), rng)], axis=-1)
+
+    def told(self, entries: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+        """A random sign for each entry; exact, a coin of its own probability for each value that an entry takes."""
+        values, places = np.unique(entries, return_inverse=True)
+        found = np.empty(len(entries), dtype=np.int64)
+        for number, value in enumerate(values.tolist()):
+            at = np.flatnonzero(places == number)
+            found[at] = 2 * bernoulli(self.sign_chance(value), len(at), rng).astype(np.int64) - 1
+        return found
+
+    def law(self, x: Any) -> Law:
+        """Law on ``2 w`` views; accountants merge rows by `patterns` in its place."""
+        self.require_input(x)
+
+        def probability(view: Any) -> Fraction:
+            j, s = view
+            plus = self.sign_chance(self.entries(x, np.array([j]))[0])
+            return (plus if s > 0 else 1 - plus) / self.rows
+
+        return Law(probability, lambda: Rows((range(self.rows), range(-1, 2, 2))), 2 * self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +114,6 @@ class BassilySmith(RowSign):
     ----------
     rows : int
         w, the length of the vector, at least 1.
-    p : Fraction
-        Probability of the true sign of an entry of 1 or -1, ``1/2 < p < 1``.
 
     Examples
     --------
@@ -124,8 +198,6 @@ class ProjectedBassilySmith(OfDomain, RowSign):
         w, the length of a column, at least 1.
     domain : int
         d, the number of words, at least 2; inputs are ``range(domain)``.
-    p : Fraction
-        Probability of the true sign, ``1/2 < p < 1``.
     seed : int
         Seed of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
         does not need that.

@@ -153,8 +153,7 @@ def _spelled(hashed: Question, tables: Sequence[NDArray[np.float64]], cells: int
         counts = each.reshape(cells, -1)
         found |= counts.argmax(axis=1) << start
         start += counts.shape[1].bit_length() - 1
-    own: NDArray[np.int64] = found[images(hashed, found) == np.arange(cells)]
-    return own
+    return np.asarray(found[images(hashed, found) == np.arange(cells)])
 
 
 @lru_cache(maxsize=16)

@@ -119,8 +119,7 @@ class Channel(Mechanism):
         matrix = np.array(self.matrix, dtype=np.float64)
         if np.linalg.matrix_rank(matrix) < len(matrix):
             raise Unsupported(self, "its rows are linearly dependent, so no estimate of the inputs' counts is unbiased")
-        found: NDArray[np.float64] = counts @ np.linalg.pinv(matrix)
-        return found
+        return np.asarray(counts @ np.linalg.pinv(matrix))
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined,no-any-return]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients, hashed
+from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients, hashed, most_different
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.mechanisms.shared.parameters import integers, odds, probability
 from ldpaudit.mechanisms.shared.values import OfDomain
@@ -241,10 +241,5 @@ def _apart(width: int, hashes: int, domain: int) -> Apart:
     values = 2
     while values < domain and values * (values + 1) // 2 * hashes <= _SEARCH:
         values += 1
-    table = buckets(np.arange(values), hashes, width)
-    least, pair = hashes + 1, (0, 1)
-    for x in range(values - 1):
-        alike = np.count_nonzero(table[x + 1 :] == table[x], axis=1)
-        if alike.min() < least:
-            least, pair = int(alike.min()), (x, x + 1 + int(alike.argmin()))
-    return Apart(pair, Fraction(least, hashes), values == domain)
+    differ, pair = most_different(buckets(np.arange(values), hashes, width))
+    return Apart(pair, Fraction(hashes - differ, hashes), values == domain)

@@ -106,8 +106,7 @@ class Hashtogram(InParts, PublicSign):
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors ``A_j^T r``: the sign of a value is ``H[h_j(x), r]``."""
         group, column = self.places(index)
-        found: NDArray[np.int64] = _spans(self.seed, self.groups, self.cells, self.bits)[group, column]
-        return found
+        return _spans(self.seed, self.groups, self.cells, self.bits)[group, column]  # type: ignore[no-any-return]
 
     def hash(self, group: int, values: ArrayLike) -> NDArray[np.int64]:
         """Cells of values in a group."""
@@ -129,8 +128,7 @@ class Hashtogram(InParts, PublicSign):
         sums = np.stack([transform(row) for row in truths - lies]) / float(2 * self.p - 1)
         mu = 1 / (self.cells - 1)
         users = (truths + lies).sum(axis=1, keepdims=True)
-        table: NDArray[np.float64] = (sums + mu * users) / (1 + mu)
-        return table
+        return np.asarray((sums + mu * users) / (1 + mu))
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: users' inputs to the table; beyond the data it holds two tables and a chunk of reports.
@@ -140,8 +138,7 @@ class Hashtogram(InParts, PublicSign):
         values = self._values(data)
         centre = self.centre([len(values)], rng)
         parts = ((part.start, values[part]) for part in chunks(len(values), _CHUNK))
-        table: NDArray[np.float64] = driven(centre, lambda asked: self._told(asked[0], parts, rng))
-        return table
+        return np.asarray(driven(centre, lambda asked: self._told(asked[0], parts, rng)))
 
     def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
         """As `run`, over parts: each counts its users' reports by group, column and sign."""

@@ -127,8 +127,7 @@ class LocalHashing(OfDomain):
     def supports(self, views: Views, x: int) -> NDArray[np.bool_]:
         """Whether each view's hash value is that of `x` under the view's own function."""
         a, b, y = np.asarray(views).T
-        named: NDArray[np.bool_] = self.hash(a, b, x) == y
-        return named
+        return np.asarray(self.hash(a, b, x) == y)
 
     def law(self, x: int) -> Law:
         """Law on triples ``(a, b, y)``: two values."""

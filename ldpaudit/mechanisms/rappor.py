@@ -67,8 +67,7 @@ class _BloomFilter(OfDomain):
 
     def signature(self, x: int) -> NDArray[np.bool_]:
         """The Bloom filter of one value, shape ``(bits,)``."""
-        row: NDArray[np.bool_] = _signatures(np.array([x]), self.bits, self.hashes)[0]
-        return row
+        return np.asarray(_signatures(np.array([x]), self.bits, self.hashes)[0])
 
     @property
     def differences(self) -> dict[Difference, tuple[int, int]]:

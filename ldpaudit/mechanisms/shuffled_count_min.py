@@ -22,6 +22,7 @@ from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
+from ldpaudit.mechanisms.shared.hashing import most_different
 from ldpaudit.mechanisms.shared.independent_bits import Blanketed, shifted_binomials
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive, probability
@@ -316,14 +317,8 @@ def _apart(m: ShuffledCountMin) -> Apart:
         return Apart((first, tuple(v + m.held for v in first)) if m.domain >= 2 * m.held else (first, ()), False)
     searched = min(m.domain, _VALUES)
     table = np.stack([m.hashes(np.arange(searched), t) for t in range(m.rows)], axis=1)
-    best, pair = -1, (0, 1)
-    for x in range(searched - 1):
-        differ = np.count_nonzero(table[x + 1 :] != table[x], axis=1)
-        if differ.max() > best:
-            best, pair = int(differ.max()), (x, x + 1 + int(differ.argmax()))
-        if best == m.rows:
-            return Apart(pair, True)
-    return Apart(pair, searched == m.domain)
+    differ, pair = most_different(table)
+    return Apart(pair, differ == m.rows or searched == m.domain)
 
 
 def _squares(shifts: Shifts) -> int:

@@ -264,8 +264,7 @@ class HashedTreeHistogram(_Tree):
     def cells(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
         """What users with these values and indices are asked for."""
         lengths = np.array([len(question) for question in (*self.questions, self.whole)])
-        asked: NDArray[np.int64] = vectors(x) >> (self.bits - lengths)[self._parted(self.share, index)]
-        return asked
+        return np.asarray(vectors(x) >> (self.bits - lengths)[self._parted(self.share, index)])
 
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, 4)``."""
@@ -276,8 +275,7 @@ class HashedTreeHistogram(_Tree):
         """Whether each view names the hash of what its user would be asked for, were its user's value x."""
         index, *told = np.asarray(views).T
         a, b, y = told
-        named: NDArray[np.bool_] = self.oracle.hash(a, b, self.cells([x], index)) == y
-        return named
+        return np.asarray(self.oracle.hash(a, b, self.cells([x], index)) == y)
 
     def law(self, x: int) -> Law:
         """Local hashing's law of the cell that the user `index` is asked for."""

@@ -19,9 +19,8 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.attacks import bassily_smith as attacks
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
+from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith, RowSign
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
-from ldpaudit.mechanisms.shared.projections.row_sign import RowSign
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Guarantee, Shuffle
 from ldpaudit.profile import PrivacyProfile

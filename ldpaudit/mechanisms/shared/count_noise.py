@@ -115,8 +115,7 @@ class CountNoise(Mechanism):
         return self._noised(np.array(x), size, rng)
 
     def _noised(self, counts: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        noisy: NDArray[Any] = counts + self.noise(size * len(counts), rng).reshape(size, len(counts))
-        return noisy
+        return np.asarray(counts + self.noise(size * len(counts), rng).reshape(size, len(counts)))
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased sum of the counts of all views, shape ``(counts,)``."""

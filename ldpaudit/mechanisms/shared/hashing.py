@@ -39,3 +39,15 @@ def coefficients(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     b = (z[1::2] % np.uint64(PRIME)).astype(np.int64)
     a.flags.writeable = b.flags.writeable = False
     return a, b
+
+
+def most_different(table: NDArray[np.int64]) -> tuple[int, tuple[int, int]]:
+    """In how many columns the two most different rows differ, and which these are."""
+    best, pair = -1, (0, 1)
+    for x in range(len(table) - 1):
+        differ = np.count_nonzero(table[x + 1 :] != table[x], axis=1)
+        if differ.max() > best:
+            best, pair = int(differ.max()), (x, x + 1 + int(differ.argmax()))
+        if best == table.shape[1]:
+            break
+    return best, pair

@@ -30,14 +30,12 @@ def _tables() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _times(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     powers, logarithms = _tables()
-    found: NDArray[np.int64] = powers[logarithms[one] + logarithms[other]] * ((one != 0) & (other != 0))
-    return found
+    return np.asarray(powers[logarithms[one] + logarithms[other]] * ((one != 0) & (other != 0)))
 
 
 def _over(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     powers, logarithms = _tables()
-    found: NDArray[np.int64] = powers[logarithms[one] + POINTS - logarithms[other]] * (one != 0)
-    return found
+    return np.asarray(powers[logarithms[one] + POINTS - logarithms[other]] * (one != 0))
 
 
 def length(bits: int) -> int:
@@ -75,5 +73,4 @@ def interpolated(points: NDArray[np.int64], symbols: NDArray[np.int64]) -> NDArr
         matrix ^= _times(factors[:, :, None], matrix[:, step][:, None, :])
         right ^= _times(factors, right[:, step][:, None])
     bytes_ = right.astype(np.uint64) << (np.uint64(8) * np.arange(size, dtype=np.uint64))
-    found: NDArray[np.uint64] = np.bitwise_or.reduce(bytes_, axis=1)
-    return found
+    return np.asarray(np.bitwise_or.reduce(bytes_, axis=1))

@@ -104,8 +104,7 @@ class Answers(Counted):
         average :math:`-\mu`.
         """
         mu = 1 / ((1 << self.rank) - 1)
-        found: NDArray[np.float64] = (sums / float(2 * self.p - 1) + mu * users) / (float(self.share) * (1 + mu))
-        return found
+        return np.asarray((sums / float(2 * self.p - 1) + mu * users) / (float(self.share) * (1 + mu)))
 
 
 class Ask(ABC):
