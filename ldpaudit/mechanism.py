@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -130,7 +131,7 @@ def is_ours(mechanism: Mechanism) -> bool:
 class Mechanism(ABC):
     """A randomized map; subclasses are frozen dataclasses whose fields are the parameters.
 
-    The other parameters are those of constructors, where these say nothing else.
+    A parameter outside its domain is a ValueError. The other parameters are those of constructors, where these say nothing else.
 
     Other Parameters
     ----------------
@@ -270,7 +271,7 @@ class Mechanism(ABC):
             Where it is not.
         """
         absent = x is None and any(relation.kind == "add-remove" for relation in self.relations)
-        if not absent and x not in self.inputs:
+        if not absent and not _among(x, self.inputs):
             raise ValueError(f"{type(self).__name__} needs an input among {describe(self.inputs)}, got {x!r}")
 
     def __str__(self) -> str:
@@ -289,8 +290,15 @@ def counted(data: ArrayLike) -> dict[Any, int]:
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
+def _among(x: Any, inputs: Sequence[Any]) -> bool:
+    """Whether `x` is in `inputs`; a range would compare what is no int with each of its numbers, of which there may be 2**64."""
+    if not isinstance(inputs, range) or type(x) is int or not inputs[ENUMERABLE:]:
+        return x in inputs
+    return isinstance(x, Real) and x == x // 1 and int(x) in inputs
+
+
 def describe(inputs: Sequence[Any]) -> str:
     """A few inputs, for an error message."""
-    if len(inputs) <= 6:
+    if not inputs[6:]:  # a range has no len beyond 2**63 numbers
         return f"{{{', '.join(map(str, inputs))}}}"
     return f"{{{inputs[0]}, {inputs[1]}, ..., {inputs[-1]}}}"

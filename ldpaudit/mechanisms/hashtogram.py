@@ -106,7 +106,7 @@ class Hashtogram(InParts, PublicSign):
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors ``A_j^T r``: the sign of a value is ``H[h_j(x), r]``."""
         group, column = self.places(index)
-        return _spans(self.seed, self.groups, self.cells, self.bits)[group, column]  # type: ignore[no-any-return]
+        return _spans(self.seed, self.groups, self.cells, self.bits)[group, column]
 
     def hash(self, group: int, values: ArrayLike) -> NDArray[np.int64]:
         """Cells of values in a group."""

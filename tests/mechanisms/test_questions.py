@@ -127,3 +127,12 @@ def test_values_on_both_sides_of_half_the_domain_keep_their_bits() -> None:
     m = Parted(users=10)
     values = [1, (1 << 63) + 3, (1 << 64) - 1]
     assert [int(v) % (1 << 64) for v in m._vectors(values)] == values
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("x", [-1, 1 << 64, "7", 0.5, None, (7,)], ids=str)
+def test_what_is_no_value_of_a_domain_that_no_list_holds_is_refused_at_once(kind: type[Asked], x: object) -> None:
+    m = kind(users=5)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r"needs an input among \{0, 1, \.\.\., 18446744073709551615\}, got"):
+        m.require_input(x)
+    m.require_input(np.int64(1 << 61))
