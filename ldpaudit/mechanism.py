@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import floor
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -294,7 +295,7 @@ def _among(x: Any, inputs: Sequence[Any]) -> bool:
     """Whether `x` is in `inputs`; a range would compare what is no int with each of its numbers, of which there may be 2**64."""
     if not isinstance(inputs, range) or type(x) is int or not inputs[ENUMERABLE:]:
         return x in inputs
-    return isinstance(x, Real) and x == x // 1 and int(x) in inputs
+    return isinstance(x, Real) and x == x // 1 and floor(x) in inputs
 
 
 def describe(inputs: Sequence[Any]) -> str:

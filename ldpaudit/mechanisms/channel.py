@@ -143,14 +143,9 @@ def _require_law(x: int, row: tuple[Fraction, ...]) -> None:
         if not 0 <= p <= 1:
             raise ValueError(f"Channel needs probabilities, got {show(p)} in row {x}, place {y}")
     if (total := matrices.total(f"Channel, row {x}", row)) != 1:
-        raise ValueError(f"Channel needs rows that sum to 1 exactly, got {_near_1(total)} in row {x}, counted from 0")
-
-
-def _near_1(total: Fraction) -> str:
-    """A sum, so that it is seen not to be 1."""
-    if total.denominator <= 10**9:
-        return show(total)
-    return f"1 {'-' if total < 1 else '+'} {show(abs(total - 1))} (decimals are exact where they stand in quotes)"
+        near = f"1 {'-' if total < 1 else '+'} {show(abs(total - 1))} (decimals are exact where they stand in quotes)"
+        found = show(total) if total.denominator <= 10**9 else near  # so that it is seen not to be 1
+        raise ValueError(f"Channel needs rows that sum to 1 exactly, got {found} in row {x}, counted from 0")
 
 
 def _last_end(ends: list[Fraction], drawn: int, rng: np.random.Generator) -> int:

@@ -236,15 +236,10 @@ def _next(lists: Lists, cluster: dict[int, int]) -> Iterator[tuple[float, float,
     """Cells that nothing contradicts and something confirms: by how much, less a half for every rival, and how often."""
     for m, listed in enumerate(lists.counts):
         if m not in cluster:
-            sure = {cell: agreed for cell in listed if (agreed := _confirmed(lists, cluster, m, cell))}
+            names = {cell: [lists.agreement(m, cell, other, its) for other, its in cluster.items()] for cell in listed}
+            sure = {cell: sum(each) for cell, each in names.items() if None not in each and any(each)}  # type: ignore[arg-type]
             for cell, agreed in sure.items():
                 yield agreed - (len(sure) - 1) / 2, listed[cell], m, cell
-
-
-def _confirmed(lists: Lists, cluster: dict[int, int], m: int, cell: int) -> int:
-    """How many names agree; 0 where one does not."""
-    agreed = [lists.agreement(m, cell, other, its) for other, its in cluster.items()]
-    return 0 if None in agreed else sum(each for each in agreed if each is not None)
 
 
 @lru_cache(maxsize=16)

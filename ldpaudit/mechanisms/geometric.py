@@ -78,17 +78,14 @@ def _geometric(alpha: Fraction, size: int, rng: np.random.Generator) -> NDArray[
     numbers, power, digit = np.zeros(size, dtype=np.int64), alpha, 1
     while 2 * power > 1:
         numbers += digit * bernoulli(power / (1 + power), size, rng)
-        power, digit = _short(power * power), 2 * digit
+        power, digit = power * power, 2 * digit
+        if power.denominator.bit_length() > _POWER_BITS:
+            scale = Fraction(2) ** (_POWER_BITS - power.numerator.bit_length() + power.denominator.bit_length())
+            power = round(power * scale) / scale
     left = np.arange(size)
     while len(left := left[bernoulli(power, len(left), rng)]):
         numbers[left] += digit
     return numbers
-
-
-def _short(value: Fraction) -> Fraction:
-    """The positive number, rounded to 256 significant bits."""
-    scale = Fraction(2) ** (_POWER_BITS - value.numerator.bit_length() + value.denominator.bit_length())
-    return value if value.denominator.bit_length() <= _POWER_BITS else round(value * scale) / scale
 
 
 @dataclass(frozen=True, slots=True)

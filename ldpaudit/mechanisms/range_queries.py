@@ -175,16 +175,13 @@ class HadamardRangeQueries(HadamardBoxes):
         self._require_listable(users * (self.rho + self.k), oracle.bits)
         elements = np.zeros(2 * oracle.domain, dtype=np.int64)
         elements[1 : len(held) + 1] = held
-        elements[oracle.domain + 1 : oracle.domain + self.k] = self._dummies(values)
+        sizes = np.bincount(self.grid.sizes(values), minlength=self.k + 1)
+        # Users of fewer than k nodes fill up with the first of the k - 1 elements that stand for no node.
+        elements[oracle.domain + 1 : oracle.domain + self.k] = np.cumsum(sizes)[self.k - 1 : 0 : -1]
         found = oracle.from_counts(elements, users, rng)[: len(held)]
         if self.grid.has_root:
             found[-1] = users
         return found
-
-    def _dummies(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many users fill up with each of the k - 1 elements that stand for no node."""
-        sizes = np.bincount(self.grid.sizes(values), minlength=self.k + 1)
-        return np.asarray(np.cumsum(sizes)[self.k - 1 : 0 : -1], dtype=np.int64)
 
     def nodes(self, data: ArrayLike, asked: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated counts of the asked nodes."""

@@ -158,7 +158,9 @@ class NoisyTrieHeavyHitter(TrieRounds):
         rate, share = Fraction(plain.batch, plain.users + 1), exact(delta, "delta") / plain.levels
         if not 0 < share * plain.levels < 1:
             raise ValueError(f"{cls.__name__} needs 0 < delta < 1, got delta={brief(delta)}")
-        alpha = _ratio(spendable(epsilon) / plain.levels, rate)
+        with working_precision(SIGNIFICANT_BITS):
+            growth = ball(spendable(epsilon) / plain.levels).expm1()
+            alpha = dyadic((1 / (1 + growth / ball(rate)).sqrt()).upper())
 
         def enough(bound: int) -> bool:
             largest = Noise(alpha, bound).probability(bound)
@@ -208,9 +210,3 @@ class NoisyTrieHeavyHitter(TrieRounds):
     def with_counts(self) -> bool:
         """Numbers are released."""
         return True
-
-
-def _ratio(epsilon: Fraction, rate: Fraction) -> Fraction:
-    """``(1 + (e**epsilon - 1) / rate) ** (-1/2)``, rounded up to a dyadic rational."""
-    with working_precision(SIGNIFICANT_BITS):
-        return dyadic((1 / (1 + ball(epsilon).expm1() / ball(rate)).sqrt()).upper())

@@ -237,18 +237,15 @@ class _Few:
             held = frozenset([int(where[i])]) if inside[i] else Found()
             counts[list(self._proposed([int(elements[i])], held) - held)] += 1
 
-    def _drawn(self, basis: list[int], held: Found) -> Found:
-        """What a kernel holds, given that it holds the basis, in whose span `held` are."""
-        free = len(self.asked) - len(held)
-        return self._proposed(basis, held) if self.rng.random() < free * self.p else held
-
     def _proposed(self, basis: list[int], held: Found) -> Found:
-        """The same, where one of the vectors outside of the span is proposed."""
+        """What a kernel holds that holds the basis, in whose span `held` are, where a vector outside of the span is proposed."""
         outside = np.flatnonzero(~coordinates(self.asked, basis)[1])
         vector = reduced(int(self.asked[self.rng.choice(outside)]), basis)
         wider = [*basis, vector]
         within = Found(np.flatnonzero(coordinates(self.asked, wider)[1]).tolist())
-        return self._kept(self._drawn(wider, within), held)
+        free = len(self.asked) - len(within)
+        drawn = self._proposed(wider, within) if self.rng.random() < free * self.p else within
+        return self._kept(drawn, held)
 
     def _kept(self, found: Found, held: Found) -> Found:
         """What was found, with a probability of one over how many vectors would have led to it; else what is known."""

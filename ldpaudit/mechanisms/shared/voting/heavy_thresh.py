@@ -114,14 +114,12 @@ def sentinel_needs(epochs: int, rounds: int, step: Fraction, rows: int) -> NDArr
 
     That is :math:`-\ell\sqrt w` in scaled columns: irrational, so that it is compared in squares.
     """
-    return by_epoch(epochs, [_least_above(threshold, rows * rounds**2) for threshold in thresholds(epochs, rounds, step)])
-
-
-def _least_above(value: Fraction, square: int) -> int:
-    """Least integer above ``value - sqrt(square)``."""
-    whole = square * value.denominator**2
-    root = isqrt(whole)
-    return (value.numerator - root - (root * root < whole)) // value.denominator + 1
+    needs = []
+    for threshold in thresholds(epochs, rounds, step):
+        square = rows * (rounds * threshold.denominator) ** 2
+        root = isqrt(square)
+        needs.append((threshold.numerator - root - (root * root < square)) // threshold.denominator + 1)
+    return by_epoch(epochs, needs)
 
 
 def histogram(entry: object, rounds: int, domain: int) -> Histogram:
@@ -195,14 +193,11 @@ class Crowd(Users):
     def _exceeded(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
         """Whose histogram is so far from the reference that they vote, as far as they may."""
         if self.reference is None and self.start < 0:
-            return self._all_above(counts, int(self.needs[epoch]))
+            if (need := int(self.needs[epoch])) <= -int(counts[0].sum()):  # no row sum is below
+                return np.ones(len(counts), dtype=np.bool_)
+            return self._largest(counts, np.positive) >= need
         moved = counts if self.reference is None else counts - self.reference
         return self._largest(moved, np.abs) >= int(self.changes[epoch])
-
-    def _all_above(self, counts: NDArray[np.int64], need: int) -> NDArray[np.bool_]:
-        if need <= -int(counts[0].sum()):  # no row sum is below
-            return np.ones(len(counts), dtype=np.bool_)
-        return self._largest(counts, np.positive) >= need
 
     def _largest(self, counts: NDArray[np.int64], size: Callable[..., NDArray[Any]]) -> NDArray[np.float64]:
         """Largest row sum, or largest size of one, of each user."""

@@ -210,17 +210,14 @@ def _plans(m: HeavyUser, before: list[_Before], words: tuple[int, ...]) -> Itera
         left = past.left[0] - cast[0], past.left[1] - cast[1]
         epochs, told = m.epochs - first - 1, past.spent + (cast[0] != cast[1])
         votes = min(sum(left), votable[first + 1])
-        for voting, room in _shared(m, votes, epochs, len(words) > 2):
+        fewer = min(votes, max(0, epochs + 1 - m.estimates))
+        # How the epochs after the first update may be shared: those with votes, and those with estimates.
+        shared = [(votes, epochs - votes), (fewer, epochs - fewer)] + ([(votes, epochs)] if len(words) > 2 else [])
+        for voting, room in shared:
             loss = (told + voting) * a + min(m.estimates, 1 + room) * b
             yield _Plan(loss, first, voting, left, room + voting > epochs)
             if loss >= most:
                 return
-
-
-def _shared(m: HeavyUser, votes: int, epochs: int, third: bool) -> list[tuple[int, int]]:
-    """How the epochs after the first update may be shared: those with votes, and those with estimates."""
-    fewer = min(votes, max(0, epochs + 1 - m.estimates))
-    return [(votes, epochs - votes), (fewer, epochs - fewer)] + ([(votes, epochs)] if third else [])
 
 
 def _after(m: HeavyUser, plan: _Plan, words: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], int]]:
