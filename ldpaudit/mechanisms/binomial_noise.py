@@ -16,9 +16,6 @@ from ldpaudit.mechanisms.shared.count_noise import CountNoise, part_of
 from ldpaudit.mechanisms.shared.independent_bits import shifted_binomials
 from ldpaudit.mechanisms.shared.parameters import integer, probability
 
-_LARGEST = 1 << 49
-"""Coins, so that their number is a float."""
-
 
 @dataclass(frozen=True, slots=True)
 class BinomialNoise(CountNoise):
@@ -47,7 +44,7 @@ class BinomialNoise(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        integer(self, "coins", 1, _LARGEST)
+        integer(self, "coins", 1, 1 << 49)  # coins, so that their number is a float
         probability(self, "gamma")
         self._require_change()
 

@@ -23,22 +23,14 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, integers, odds, probability
-from ldpaudit.mechanisms.shared.public_questions.deviation import bernstein, largest_deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import (
-    BETA,
-    HALF,
-    Asked,
-    PartitionedSign,
-    SplitSigns,
-    divided,
-)
+from ldpaudit.mechanisms.shared.public_questions.deviation import BETA, HALF, bernstein, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
 _WIDEST = 24
 """Bits of a cell at most: a hash value and a symbol."""
 _MOST_ROWS = 1 << 12
-_BITS = 128
 
 
 class _Spelled(Asked):
@@ -137,7 +129,7 @@ class _Spelled(Asked):
         """
         for rows in range(1, _MOST_ROWS):
             m = replace(self, rows=rows)  # type: ignore[type-var]
-            with working_precision(_BITS):
+            with working_precision(128):
                 share = Fraction(round_down(m.spelled_from(self.users))) / self.users
             if self.beta / 2 * share * 4**rows >= 1:
                 break

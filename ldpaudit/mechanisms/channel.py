@@ -22,8 +22,6 @@ from ldpaudit.mechanisms.shared.matrices import Given, Matrix
 
 _DIGITS = 62
 """Bits that are drawn at a time, within the range of a machine integer."""
-_SHOWN = 16
-"""Entries of a matrix that is shown whole."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class Channel(Mechanism):
 
     def __str__(self) -> str:
         rows, columns = len(self.inputs), len(self.views)
-        if rows * columns <= _SHOWN:
+        if rows * columns <= 16:  # such a matrix is shown whole
             return f"Channel({'; '.join(', '.join(map(show, row)) for row in self.matrix)})"
         text = ";".join(",".join(map(str, row)) for row in self.matrix)
         return f"Channel({rows} inputs, {columns} views, sha256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"

@@ -23,24 +23,13 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, rank
 from ldpaudit.mechanisms.shared.linear_codes.reed_solomon import POINTS, interpolated, length, symbol
 from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms.shared.public_questions.deviation import largest_deviation
-from ldpaudit.mechanisms.shared.public_questions.questions import (
-    BETA,
-    HALF,
-    Asked,
-    PartitionedSign,
-    SplitSigns,
-    divided,
-)
+from ldpaudit.mechanisms.shared.public_questions.deviation import BETA, HALF, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, divided
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
-_SYMBOL = 8
-"""Bits of a symbol."""
 _STEPS = (1, 5)
 """The other coordinates that a cell names: so many further on. Of 12 coordinates, any 9 still hang together."""
-_WIDEST = 5
-"""Bits of a name at most: a table has 2**23 cells then."""
 _SPURIOUS = 1
 """Cells that nobody holds, listed at each coordinate on average."""
 _MISSED = 0.1
@@ -70,7 +59,7 @@ class _Sketched(Asked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer(self, "name", 0, _WIDEST)
+        integer(self, "name", 0, 5)  # bits of a name at most: a table has 2**23 cells then
         if self.bits < self.rank:
             needs = f"domain > {1 << (self.rank - 1)} for names of {self.name} bits"
             raise ValueError(f"{type(self).__name__} needs {needs}, got domain={self.domain}")
@@ -80,7 +69,7 @@ class _Sketched(Asked):
     @property
     def rank(self) -> int:
         """Bits of a cell: a symbol, its coordinate's name of the value, and the names that two other coordinates have for it."""
-        return _SYMBOL + (1 + len(_STEPS)) * self.name
+        return 8 + (1 + len(_STEPS)) * self.name  # a symbol is a byte
 
     @property
     def needed(self) -> int:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.parameters import probability
 
-_LARGEST = 1 << 40
-"""Of 1/(1 - alpha)."""
 _SHAPE = 1 << 20
 """Largest shape; with it, and the least 1 - alpha, a noise is about 2**60 and fits 64 bits."""
 
@@ -52,7 +50,7 @@ class PolyaNoise(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        probability(self, "alpha", high=1 - Fraction(1, _LARGEST))
+        probability(self, "alpha", high=1 - Fraction(1, 1 << 40))
         self._require_positive("shape", _SHAPE)
         self._require_change()
 

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 
-_LARGEST = 1 << 40
-"""Of sigma, so that a view is an integer that a float holds."""
-
 
 @dataclass(frozen=True, slots=True)
 class RoundedGaussian(CountNoise):
@@ -39,7 +36,7 @@ class RoundedGaussian(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        self._require_positive("sigma", _LARGEST)
+        self._require_positive("sigma", 1 << 40)  # so that a view is an integer that a float holds
         self._require_change()
 
     @property

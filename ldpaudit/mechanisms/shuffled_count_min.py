@@ -34,10 +34,6 @@ WATCHED = 16
 """A view shows so many cells one by one, where there are no more; else those of two inputs."""
 _INPUTS = 64
 """So many sets of values are listed as inputs."""
-_VALUES = 1 << 10
-"""Values that are searched for two whose hashes differ in every row."""
-_DOMAIN = 1 << 26
-"""Largest domain all of whose counts `run` estimates."""
 
 Held = int | tuple[int, ...]
 """What a user holds: a value, or several."""
@@ -230,7 +226,7 @@ class ShuffledCountMin(Blanketed):
         ``data`` has shape ``(users,)`` or ``(users, held)``; in it -1 stands for no value. Raises Unsupported where the domain
         has more than 2**26 values: see `query`.
         """
-        if self.domain > _DOMAIN:
+        if self.domain > 1 << 26:
             raise Unsupported(self, f"the counts of all of {self.domain} values are too many: query some of them")
         return self.query(data, np.arange(self.domain), rng)
 
@@ -315,7 +311,7 @@ def _apart(m: ShuffledCountMin) -> Apart:
     if m.held > 1:
         first = tuple(range(m.held))
         return Apart((first, tuple(v + m.held for v in first)) if m.domain >= 2 * m.held else (first, ()), False)
-    searched = min(m.domain, _VALUES)
+    searched = min(m.domain, 1 << 10)  # values that are searched for two whose hashes differ in every row
     table = np.stack([m.hashes(np.arange(searched), t) for t in range(m.rows)], axis=1)
     differ, pair = most_different(table)
     return Apart(pair, differ == m.rows or searched == m.domain)

@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 
-_LARGEST = 1 << 60
-"""Of mu, so that a Poisson number fits 64 bits."""
-
 
 @dataclass(frozen=True, slots=True)
 class Skellam(CountNoise):
@@ -42,7 +39,7 @@ class Skellam(CountNoise):
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        self._require_positive("mu", _LARGEST)
+        self._require_positive("mu", 1 << 60)  # so that a Poisson number fits 64 bits
         self._require_change()
 
     @property

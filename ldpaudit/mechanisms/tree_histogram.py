@@ -19,17 +19,9 @@ from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
-from ldpaudit.mechanisms.shared.public_questions.deviation import Support, largest_deviation
+from ldpaudit.mechanisms.shared.public_questions.deviation import BETA, HALF, Support, largest_deviation
 from ldpaudit.mechanisms.shared.public_questions.public_sign import views_of
-from ldpaudit.mechanisms.shared.public_questions.questions import (
-    BETA,
-    HALF,
-    Asked,
-    PartitionedSign,
-    SplitSigns,
-    by_group,
-    divided,
-)
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, by_group, divided
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 

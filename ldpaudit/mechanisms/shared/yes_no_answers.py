@@ -15,9 +15,6 @@ from ldpaudit.mechanism import Mechanism, describe
 Answers: TypeAlias = tuple[int, ...]
 """Numbers of the questions to which a user says yes, ascending."""
 
-_LISTED = 6
-"""Questions up to which all 2**6 inputs are listed."""
-
 
 class YesOrNo(Mechanism):
     """A system that counts yeses to questions; an input is the tuple of the questions to which one user says yes."""
@@ -28,7 +25,7 @@ class YesOrNo(Mechanism):
     def inputs(self) -> tuple[Answers, ...]:
         """No to all, yes to all, then all others; of more than 6 questions only one other, yes to half of them."""
         whole = tuple(range(self.questions))
-        if self.questions > _LISTED:
+        if self.questions > 6:  # more than 2**6 inputs are not listed
             return (), whole, whole[: self.questions // 2]
         return (), whole, *(each for size in range(1, self.questions) for each in combinations(whole, size))
 

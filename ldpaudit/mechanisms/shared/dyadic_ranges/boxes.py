@@ -28,16 +28,8 @@ from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadama
 LARGEST_SIDE = 1 << 32
 _COUNTED = 1 << 26
 """Grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for."""
-_LISTED = float(1 << 31)
-"""Most vectors of kernels that a run lists one by one: some minutes."""
-_SEARCHED = 64
-"""Of up to this number of values all pairs are compared."""
 _HASHED = 1 << 16
 """Of up to this number of values the cells of all are compared."""
-_WIDEST = 12
-"""Elements of either value that are tried."""
-_VALUES = 16
-"""Values that are tried for the others."""
 _WORK = 1 << 22
 """Elements that are looked at, over all tries: about a second. Users in eight dimensions hold hundreds of thousands each."""
 
@@ -127,7 +119,7 @@ class HadamardBoxes(HadamardViews, Boxes):
 
     def _require_listable(self, number: int, bits: int) -> None:
         listed = vectors_listed(number, self.tau, bits)
-        if listed > _LISTED:
+        if listed > 1 << 31:  # more would take many minutes
             raise Unsupported(self, f"{listed:.2g} vectors of {number} messages' kernels are too many: ask for few boxes")
 
 
@@ -186,7 +178,7 @@ def _farthest(m: CountMinBoxes) -> tuple[int, int]:
     grid = m.grid
     middle = grid.number([grid.side // 2] * grid.dimensions)
     searched: Iterable[tuple[int, int]] = ((0, middle), (0, grid.cells - 1))
-    if grid.cells <= _SEARCHED:
+    if grid.cells <= 64:  # all pairs are compared
         searched = combinations(range(grid.cells), 2)
     return max(searched, key=lambda pair: sum(t * s * s for s, t in m.shifts(*pair)))
 
@@ -221,8 +213,8 @@ def told(grid: Grid, oracle: ShuffledHadamard) -> Told | None:
     """As many elements of the first and the last value as a greedy search finds; None where it finds none."""
     last = grid.cells - 1
     one, other = (set(oracle.elements(grid.column(value))) for value in (0, last))
-    values = max(1, min(_VALUES, last - 1, _WORK // len(one | other)))
-    widest = max(1, min(_WIDEST, isqrt(_WORK // (len(one | other) * values))))
+    values = max(1, min(16, last - 1, _WORK // len(one | other)))  # values that are tried for the others
+    widest = max(1, min(12, isqrt(_WORK // (len(one | other) * values))))  # elements of either value that are tried
     pairs = list(product(sorted(one - other, reverse=True)[:widest], sorted(other - one, reverse=True)[:widest]))
     best: Told | None = None
     for value in range(1, min(last, values + 1)):

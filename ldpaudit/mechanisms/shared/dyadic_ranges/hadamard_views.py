@@ -29,8 +29,6 @@ Shares: TypeAlias = tuple[Fraction, ...]
 Group: TypeAlias = tuple[int, Shares]
 """A number of messages, and what kind each of them is with which probability."""
 
-_BITS = 128
-"""Of precision."""
 KINDS = 4
 """Kinds of message that a view counts."""
 
@@ -178,7 +176,7 @@ class HadamardViews(Mechanism):
         """
         if not 0 < beta < 1:
             raise ValueError(f"{type(self).__name__} needs 0 < beta < 1, got beta={brief(beta)}")
-        with working_precision(_BITS):
+        with working_precision(128):
             nats = ball(2 * estimates / beta).log()
             return round_up(bernstein(sent * self.users * self.hit, Fraction(1), nats) / (1 - ball(self.hit)))
 

@@ -11,7 +11,8 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanisms.shared.parameters import ball
 
-_BITS = 128
+HALF, BETA = Fraction(1, 2), Fraction(1, 20)
+"""The usual share of the users, or of epsilon, and the usual probability of failure."""
 
 
 class Chance(NamedTuple):
@@ -99,5 +100,5 @@ def deviation(terms: Terms, users: int, values: int, beta: Fraction, held: int =
 
 def largest_deviation(terms: Terms, users: int, values: int, beta: Fraction, held: int = 0) -> float:
     """`deviation`, as a float that is not below it."""
-    with working_precision(_BITS):
+    with working_precision(128):
         return round_up(deviation(terms, users, values, beta, held))

@@ -33,8 +33,6 @@ from ldpaudit.profile import Number
 
 _BLOCK = 1 << 22
 """Users who are looked at at a time."""
-HALF, BETA = Fraction(1, 2), Fraction(1, 20)
-"""The usual share and probability of failure."""
 _UNIT = 1 << 32
 """Shares of the users are multiples of 1/_UNIT, up to rounding."""
 
