@@ -29,8 +29,6 @@ class HadamardResponse(OfK):
 
     Parameters
     ----------
-    k : int
-        Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
         Probability of the half where the row is +1, ``1/2 <= p < 1``.
 

@@ -32,8 +32,6 @@ class KaryRandomizedResponse(OfK):
 
     Parameters
     ----------
-    k : int
-        Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
         Probability of the truth, ``1/k <= p < 1``.
 

@@ -29,8 +29,6 @@ class SubsetSelection(BitVector):
 
     Parameters
     ----------
-    k : int
-        Number of values, at least 2; inputs are ``range(k)``.
     d : int
         Size of the subset, from 1 to ``k - 1``.
     p : Fraction

@@ -34,8 +34,6 @@ class UnaryEncoding(BitVector):
 
     Parameters
     ----------
-    k : int
-        Number of values, at least 2; inputs are ``range(k)``.
     p : Fraction
         P[report 1 | bit 1], ``q < p < 1``.
     q : Fraction

@@ -136,3 +136,11 @@ def test_what_is_no_value_of_a_domain_that_no_list_holds_is_refused_at_once(kind
     with pytest.raises(ValueError, match=r"needs an input among \{0, 1, \.\.\., 18446744073709551615\}, got"):
         m.require_input(x)
     m.require_input(np.int64(1 << 61))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_with_what_is_no_value_are_refused_also_where_no_array_holds_them(kind: type[Asked]) -> None:
+    m = kind(users=5)  # type: ignore[call-arg]
+    for data in ([3, -1], [3, 1 << 64], [(1 << 64) - 1, -1]):
+        with pytest.raises(ValueError, match="needs inputs in range"):
+            m.run(data, np.random.default_rng(0))

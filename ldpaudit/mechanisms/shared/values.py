@@ -6,7 +6,13 @@ from ldpaudit.mechanism import Mechanism
 
 
 class OfK(Mechanism):
-    """On one of `k` values."""
+    """On one of `k` values.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, at least 2; inputs are ``range(k)``.
+    """
 
     k: int
 

@@ -167,12 +167,12 @@ class Asked(InParts, OfBits):
 
     def _vectors(self, data: ArrayLike) -> NDArray[np.int64]:
         """Users' values, checked, as vectors."""
-        name, values = type(self).__name__, data if isinstance(data, np.ndarray) else np.array(data, dtype=np.uint64)
-        self._require_users(len(values))
-        low, high = int(values.min()), int(values.max())
+        given = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)  # a list may hold -1, and 2**64 - 1
+        self._require_users(len(given))
+        low, high = int(given.min()), int(given.max())
         if low < 0 or high >= self.domain:
-            raise ValueError(f"{name} needs inputs in range({self.domain}), got {low} to {high}")
-        return vectors(values)
+            raise ValueError(f"{type(self).__name__} needs inputs in range({self.domain}), got {low} to {high}")
+        return vectors(given if isinstance(data, np.ndarray) else given.astype(np.uint64))
 
     def __post_init__(self) -> None:
         """Of the constructor."""
