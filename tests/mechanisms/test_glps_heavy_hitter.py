@@ -22,7 +22,7 @@ from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
-from ldpaudit.mechanisms.shared.projections import signed_buckets
+from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
@@ -180,9 +180,7 @@ def test_the_values_recovered_in_law_have_the_law_of_those_recovered() -> None:
 
 
 def test_the_noise_of_run_is_drawn_for_every_user_though_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ldpaudit.mechanisms import glps_heavy_hitter as module
-
-    monkeypatch.setattr(module, "_CHUNK", 32)
+    monkeypatch.setattr(noisy_column, "_CHUNK", 32)
     m = GlpsHeavyHitter(2, 2, 1, 1, F(1))
     sums = np.array([m.run([1] * 101, np.random.default_rng(i)).get(1, np.nan) for i in range(600)])
     # Two measurements of 101 noises each, of variance 2; their mean is the estimate where 1 is named.

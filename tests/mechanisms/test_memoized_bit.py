@@ -165,7 +165,7 @@ def test_what_is_no_stream_is_refused(stream: object) -> None:
 
 @pytest.mark.parametrize("data", [[[0, 4]], [[0]], [0, 1], [[0.5, 1]], np.zeros((0, 2), dtype=int)])
 def test_data_that_are_no_streams_are_refused(data: object) -> None:
-    with pytest.raises(ValueError, match="needs 2 values below 4 of each user"):
+    with pytest.raises(ValueError, match="needs 2 values from 0 to 3 of each user"):
         BIT.run(data, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
