@@ -291,6 +291,10 @@ class OneBitProfile(BitsProfile):
         """Of the shuffle."""
         return self.local.gdp()
 
+    def about(self) -> Callable[[float], float] | None:
+        """Of the shuffle."""
+        return self.local.about()
+
 
 @dataclass(frozen=True)
 class GroupProfile(PrivacyProfile):
