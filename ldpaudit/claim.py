@@ -98,8 +98,15 @@ class Claim:
     @property
     def axioms(self) -> tuple[str, ...]:
         """What nobody shows of the plan's parts, in clauses; every bound of the plan rests on it."""
-        known = [f"a part is {_guaranteed(g)}" for g in self.plan.leaves() if isinstance(g, Guarantee)]
-        return tuple(dict.fromkeys(known))
+        known: dict[str, None] = {}
+        for g in (leaf for leaf in self.plan.leaves() if isinstance(leaf, Guarantee)):
+            said = _private(g.epsilon, g.delta)
+            if g.rho is not None:
+                said = f"{show(g.rho)}-zero-concentrated differentially private"
+            elif g.mu is not None:
+                said = f"{show(g.mu)}-Gaussian differentially private"
+            known[f"a part is {said}"] = None
+        return tuple(known)
 
     @property
     def restates(self) -> bool:
@@ -108,15 +115,6 @@ class Claim:
 
     def __str__(self) -> str:
         return f"one {self.unit} is {_private(self.epsilon, self.delta)} for {self.neighbours} neighbours"
-
-
-def _guaranteed(g: Guarantee) -> str:
-    """What a guarantee says, in the field's words."""
-    if g.rho is not None:
-        return f"{show(g.rho)}-zero-concentrated differentially private"
-    if g.mu is not None:
-        return f"{show(g.mu)}-Gaussian differentially private"
-    return _private(g.epsilon, g.delta)
 
 
 def _private(epsilon: Fraction | None, delta: Fraction) -> str:

@@ -72,13 +72,6 @@ def dyadic(end: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def _fraction_float(value: Fraction, up: bool) -> float:
-    # 64 bits below the leading one decide every rounding except ties, which the sticky bit decides.
-    shift = max(0, 128 - value.numerator.bit_length() + value.denominator.bit_length())
-    quotient, remainder = divmod(value.numerator << shift, value.denominator)
-    return _dyadic_float(2 * quotient + (remainder > 0), -shift - 1, up)
-
-
 def round_down(value: arb | Fraction | float) -> float:
     """Largest float at or below every point of a ball, a rational or a float; it may be infinite."""
     return _directed(value, up=False)
@@ -93,7 +86,11 @@ def _directed(value: arb | Fraction | float, up: bool) -> float:
     if isinstance(value, float):
         return value
     if isinstance(value, int | Fraction):
-        return _fraction_float(Fraction(value), up)
+        exact = Fraction(value)
+        # 64 bits below the leading one decide every rounding except ties, which the sticky bit decides.
+        shift = max(0, 128 - exact.numerator.bit_length() + exact.denominator.bit_length())
+        quotient, remainder = divmod(exact.numerator << shift, exact.denominator)
+        return _dyadic_float(2 * quotient + (remainder > 0), -shift - 1, up)
     return _ball_float(value, up)
 
 

@@ -193,8 +193,11 @@ class Evidence:
         if self.distinct is not None and self.epsilon_lower == 0:
             if self.distinct >= DIFFERENT and SUPPORTED not in self.event:
                 return UNREADABLE
-            fires = self.directions and not self.event.endswith(NOTHING_LEARNED)
-            return _silent(self) if fires and not self.guesses else _nothing_found(self)
+            before = ", and what was learned before did not fire" if LEARNED_AGAIN in self.event else ""
+            found = f"no event was found that distinguishes the inputs{before}"
+            if self.directions and not self.event.endswith(NOTHING_LEARNED) and not self.guesses:
+                found = f"the event that was learned never fired in the {self.measured:,} views that were to judge it"
+            return f"{found}, so this says nothing about the code beyond these {self.trials:,} views"
         if self.claimed is None:
             return "nothing was claimed, so the bound is all that this audit says"
         if self.detectable is None:
@@ -241,14 +244,3 @@ class Evidence:
         if isinstance(claim, Claim):
             return claim.ceiling is not None and claim.delta <= self.delta and self.epsilon_lower > claim.ceiling
         return self.epsilon_lower > claim * (1 + SLACK)
-
-
-def _silent(e: Evidence) -> str:
-    judged = f"the event that was learned never fired in the {e.measured:,} views that were to judge it"
-    return f"{judged}, so this says nothing about the code beyond these {e.trials:,} views"
-
-
-def _nothing_found(e: Evidence) -> str:
-    before = ", and what was learned before did not fire" if LEARNED_AGAIN in e.event else ""
-    found = f"no event was found that distinguishes the inputs{before}"
-    return f"{found}, so this says nothing about the code beyond these {e.trials:,} views"

@@ -428,19 +428,15 @@ class PrivacyProfile(ABC):
     def _repr_html_(self) -> str:
         """For notebooks: epsilon at some deltas, and the curve at a few points."""
         try:
-            return markup.card("Privacy profile", self._facts(), self._picture())
+            at = [(delta, self.epsilon(delta)) for delta in _SHOWN]
+            ends = (f"between {show_down(e.low)} and {show_up(e.high)} ({e.rigour.name})" for _, e in at)
+            facts = [(f"epsilon at delta {d:g}", said) for (d, _), said in zip(at, ends, strict=True)]
+            end = axes.widest(self, _SHOWN[-1])
+            curve = [(epsilon, self.delta(epsilon)) for epsilon in (1.1 * end * i / (_POINTS - 1) for i in range(_POINTS))]
         except Unsupported as limit:
             return markup.card("Privacy profile", [("unsupported", str(limit))])
-
-    def _facts(self) -> list[tuple[str, str]]:
-        at = [(delta, self.epsilon(delta)) for delta in _SHOWN]
-        ends = ((f"epsilon at delta {d:g}", f"between {show_down(e.low)} and {show_up(e.high)} ({e.rigour.name})") for d, e in at)
-        return [*ends, ("bound by", at[0][1].source)]
-
-    def _picture(self) -> str:
-        end = axes.widest(self, _SHOWN[-1])
-        at = [(epsilon, self.delta(epsilon)) for epsilon in (1.1 * end * i / (_POINTS - 1) for i in range(_POINTS))]
-        return pictures.curve([(epsilon, found.low, found.high) for epsilon, found in at], None, "Privacy profile")
+        picture = pictures.curve([(epsilon, found.low, found.high) for epsilon, found in curve], None, "Privacy profile")
+        return markup.card("Privacy profile", [*facts, ("bound by", at[0][1].source)], picture)
 
 
 _SHOWN = (0.0, 1e-6, 1e-9)  # deltas at which a notebook shows epsilon

@@ -142,7 +142,12 @@ def _value(key: str, value: Any, parameter: inspect.Parameter, files: Opener) ->
     if parameter.annotation == Given:
         return value  # its constructor says what is wrong with which row
     if File in get_args(parameter.annotation):
-        return _opened(key, value, files)
+        if not isinstance(value, str):
+            raise ParameterError(f"needs the name of a file in quotes, got {brief(value)}", key)
+        try:
+            return files(value)
+        except ValueError as error:
+            raise ParameterError(str(error), key) from None
     if parameter.annotation == INTEGERS:
         listed = value.strip().removeprefix("[").removesuffix("]").split(",") if isinstance(value, str) else value
         if not isinstance(listed, list | tuple):
@@ -164,12 +169,3 @@ def _integer(key: str, value: Any) -> int:
     if (number := _number(key, value)).denominator != 1:
         raise ParameterError(f"needs an integer, got {brief(value)}", key)
     return int(number)
-
-
-def _opened(key: str, name: Any, files: Opener) -> File:
-    if not isinstance(name, str):
-        raise ParameterError(f"needs the name of a file in quotes, got {brief(name)}", key)
-    try:
-        return files(name)
-    except ValueError as error:
-        raise ParameterError(str(error), key) from None

@@ -192,16 +192,12 @@ def _blind(claim: Claim, evidence: Sequence[Evidence]) -> str:
     if not e.guesses:
         return f"the audit guessed on none of {e.trials:,} views"
     if (times := e.lacks(float(claim.epsilon or 0))) > 1:
-        return f"{e.trials:,} views are too few to refute the claim, whatever the code does{_enough(e.trials * times)}"
+        views, enough = e.trials * times, ""
+        if views <= MOST:  # as far as anybody could draw them
+            unit = 10 ** floor(log10(views))
+            enough = f"; about {ceil(views / unit) * unit:,} are needed"
+        return f"{e.trials:,} views are too few to refute the claim, whatever the code does{enough}"
     return ""
-
-
-def _enough(views: float) -> str:
-    """How many views would do, as far as anybody could draw them."""
-    if views > MOST:
-        return ""
-    unit = 10 ** floor(log10(views))
-    return f"; about {ceil(views / unit) * unit:,} are needed"
 
 
 def _require_agreement(

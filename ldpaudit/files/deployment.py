@@ -24,7 +24,6 @@ from ldpaudit.files.tables import (
     FIRST,
     AggregateTable,
     ClaimTable,
-    ContributionTable,
     DeploymentTable,
     EpochsTable,
     MechanismTable,
@@ -138,28 +137,34 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
     if (fault := _unsupported(file)) is not None:
         raise fail(*fault)
     try:
-        plan = _plan(file.mechanism, noted)
+        if (table := file.mechanism).kind == "guarantee":
+            plan: Plan = registry.construct(Guarantee, table.parameters)
+        else:
+            plan = Run(registry.build(table.kind, table.variant, table.parameters, noted))
     except registry.ParameterError as error:
         raise fail(str(error), ["mechanism", *error.keys]) from None
     noise: list[tuple[CountNoise, NoiseTable]] = []
-    for index, table in enumerate(file.noise):
+    for index, each in enumerate(file.noise):
         try:
-            added = registry.build(table.kind, table.variant, table.parameters, noted)
+            added = registry.build(each.kind, each.variant, each.parameters, noted)
         except registry.ParameterError as error:
             raise fail(str(error), ["noise", index, *error.keys]) from None
         if not isinstance(added, CountNoise):
-            raise fail(f"needs noise on counts, such as discrete_laplace, got {table.kind}", ["noise", index, "kind"])
-        if table.by == "client" and file.aggregate is not None:
-            if table.parties < (users := file.aggregate.users):
-                needs = f"needs parties >= the users of [aggregate], {users}: each of them adds a share, got {table.parties}"
+            raise fail(f"needs noise on counts, such as discrete_laplace, got {each.kind}", ["noise", index, "kind"])
+        if each.by == "client" and file.aggregate is not None:
+            if each.parties < (users := file.aggregate.users):
+                needs = f"needs parties >= the users of [aggregate], {users}: each of them adds a share, got {each.parties}"
                 raise fail(needs, ["noise", index, "parties"])
             try:
-                added.of_shares(users, table.parties)
+                added.of_shares(users, each.parties)
             except ValueError as error:
                 raise fail(str(error), ["noise", index]) from None
-        noise.append((added, table))
-    try:
-        _require_memoizes(file, plan)
+        noise.append((added, each))
+    try:  # what is said of a client that keeps answers is said of a mechanism that does, whatever is claimed
+        if file.contribution.memoized and file.epochs is not None:
+            _over_epochs(file, file.epochs, plan, "window")
+        elif file.contribution.memoized:
+            _memoized(plan, "user-day", file.contribution.reports)
     except ValueError as error:
         raise fail(str(error), ["contribution", "memoized"]) from None
     if (misfit := _require_one_view(file, plan, noise)) is not None:
@@ -221,12 +226,6 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     return None
 
 
-def _plan(table: MechanismTable, files: registry.Opener) -> Plan:
-    if table.kind == "guarantee":
-        return registry.construct(Guarantee, table.parameters)
-    return Run(registry.build(table.kind, table.variant, table.parameters, files))
-
-
 def _claims(
     file: DeploymentTable,
     plan: Plan,
@@ -241,7 +240,9 @@ def _claims(
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
             claimed = _claimed_plan(file, plan, noise, table)
-            relation = table.neighbours or usual(claimed if _is_stream(file, table) else plan)
+            # The inputs of a stream of kept answers are not those of one report.
+            stream = file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
+            relation = table.neighbours or usual(claimed if stream else plan)
             claim = Claim(
                 id=table.id,
                 plan=claimed,
@@ -296,7 +297,13 @@ def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[Count
         if epochs is not None and table.unit in ("window", "lifetime"):
             plan = _over_epochs(file, epochs, plan, table.unit)
         else:
-            plan = _of_days(plan, table.unit, file.contribution)
+            # A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends.
+            if memoized:
+                plan = Run(_memoized(plan, table.unit, file.contribution.reports))
+            elif table.unit == "lifetime":
+                raise ValueError("a claim per lifetime needs a table [epochs] with the number of epochs, or memoized = true")
+            elif file.contribution.reports > 1:
+                plan = Repeat(plan, file.contribution.reports)
     if file.aggregate is not None:
         return _summed(file.aggregate, noise, plan, table)
     if file.shuffle is None or table.view == "local":
@@ -352,19 +359,6 @@ def _require_one_view(
     return None
 
 
-def _require_memoizes(file: DeploymentTable, plan: Plan) -> None:
-    """What is said of a client that keeps answers is said of a mechanism that does, whatever is claimed."""
-    if file.contribution.memoized and file.epochs is not None:
-        _over_epochs(file, file.epochs, plan, "window")
-    elif file.contribution.memoized:
-        _memoized(plan, "user-day", file.contribution.reports)
-
-
-def _is_stream(file: DeploymentTable, table: ClaimTable) -> bool:
-    """Whether a claim is about a stream of kept answers, of which the inputs are not those of one report."""
-    return file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
-
-
 def _over_epochs(file: DeploymentTable, epochs: EpochsTable, plan: Plan, unit: str) -> Plan:
     """All answers that the budgets admit: fresh ones, or a stream of kept ones."""
     answers = file.contribution.reports * epochs.answers(unit)
@@ -376,15 +370,6 @@ def _over_epochs(file: DeploymentTable, epochs: EpochsTable, plan: Plan, unit: s
         return Run(over_epochs(plan.mechanism, answers, epochs.values))
     except Unsupported as error:
         raise ValueError(f"memoized = true beside [epochs]: {error}") from None
-
-
-def _of_days(plan: Plan, unit: str, given: ContributionTable) -> Plan:
-    """A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends."""
-    if given.memoized:
-        return Run(_memoized(plan, unit, given.reports))
-    if unit == "lifetime":
-        raise ValueError("a claim per lifetime needs a table [epochs] with the number of epochs, or memoized = true")
-    return Repeat(plan, given.reports) if given.reports > 1 else plan
 
 
 def _memoized(plan: Plan, unit: str, reports: int) -> Mechanism:

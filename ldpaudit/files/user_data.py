@@ -85,15 +85,12 @@ def read(path: str | Path, column: str = "") -> Held:
     """
     file = Path(path)
     try:
-        return Held.of(map(_text, rows.values(file, column)))
+        values = [*rows.values(file, column)]
+        if (nested := next((x for x in values if isinstance(x, list | dict)), None)) is not None:
+            raise ValueError(f"one value per user, got {nested!r:.40}")
+        return Held.of(map(str, values))
     except (OSError, ValueError, MemoryError) as error:
         raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(file)) from None
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list | dict):
-        raise ValueError(f"one value per user, got {value!r:.40}")
-    return str(value)
 
 
 def english(users: int, rng: np.random.Generator) -> Held:

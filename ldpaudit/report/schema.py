@@ -50,7 +50,10 @@ def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
         case "baseline":
             return _of(findings.MODEL, "Baseline of a gate")
         case "certificate":
-            return _certificate()
+            found = _infinite(_of(certificate.Certificate, "Certificate"))
+            inner = found["properties"]
+            properties = {"schema": inner.pop("schema_"), **inner, "verdict": _VERDICT, "digest": _DIGEST}
+            return {**found, "properties": properties, "required": ["schema", *found["required"], "verdict", "digest"]}
     raise ValueError(f"schema needs one of {', '.join(NAMES)}, got {name!r}{or_rather(name, NAMES)}")
 
 
@@ -117,28 +120,18 @@ def _properties(given: Iterable[parameters.Parameter]) -> dict[str, Any]:
     """What a key is, as the first constructor that has it says; its default only where all of them have the same."""
     found: dict[str, Any] = {}
     for each in given:
-        default = {} if each.default in (None, parameters.NONE) else {"default": _default(each.default)}
+        default: dict[str, Any] = {}
+        if each.default not in (None, parameters.NONE):
+            text = str(each.default)
+            default["default"] = json.loads(text) if text.startswith("[") else _number(Fraction(text))
         known = found.setdefault(each.name, {"$ref": f"#/$defs/{each.type}", "description": each.words, **default})
         if known.get("default") != default.get("default"):
             known.pop("default", None)
     return found
 
 
-def _default(text: str) -> Any:
-    if text.startswith("["):
-        return json.loads(text)
-    return _number(Fraction(text))
-
-
 def _number(value: Fraction) -> int | str:
     return int(value) if value.denominator == 1 else str(value)
-
-
-def _certificate() -> dict[str, Any]:
-    found = _infinite(_of(certificate.Certificate, "Certificate"))
-    inner = found["properties"]
-    properties = {"schema": inner.pop("schema_"), **inner, "verdict": _VERDICT, "digest": _DIGEST}
-    return {**found, "properties": properties, "required": ["schema", *found["required"], "verdict", "digest"]}
 
 
 def _infinite(tree: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -180,18 +181,18 @@ def contenders() -> Iterator[Contender]:
     """
     for stem in mechanisms.stems():
         for variant, owner in mechanisms.classes(stem).items():
-            makers = {name: make for name, make in constructors(owner).items() if _suffices(name, make, owner)}
+            makers = [name for name, make in constructors(owner).items() if name != owner.__name__ and _suffices(make)]
             local = [name for name in makers if not name.startswith("shuffled")]
             yield from (Contender(stem, variant, name) for name in local)
             if len(local) < len(makers):
                 yield from (Contender(stem, variant, name, shuffled=True) for name in local)
 
 
-def _suffices(name: str, make: Callable[..., Any], owner: type[Mechanism]) -> bool:
+def _suffices(make: Callable[..., Any]) -> bool:
     """Whether what is known suffices for a constructor that takes an epsilon."""
     parameters = parameters_of(make)
     required = {key for key, each in parameters.items() if _is_asked(key, each)}
-    return "epsilon" in parameters and bool({"k", "domain"} & set(parameters)) and required <= _KNOWN and name != owner.__name__
+    return "epsilon" in parameters and bool({"k", "domain"} & set(parameters)) and required <= _KNOWN
 
 
 _KNOWN = {"epsilon", "delta", "users", "k", "domain", *USUAL}
@@ -305,7 +306,11 @@ def _scored(
     seconds: float,
 ) -> Score:
     error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
-    cost, held = contender.certified(m, contest, users), _megabytes()
+    cost, held = contender.certified(m, contest, users), math.nan
+    with suppress(ImportError):  # where the system does not tell the most that this process has held
+        import resource
+
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     close = CLOSE * contest.epsilon <= cost <= contest.epsilon
     return Score(str(m), cost, bits(m), error, largest, recall, precision, missed, math.nan, seconds, held, contender.model, close)
 
@@ -333,12 +338,3 @@ def _require_few(m: Mechanism, users: int) -> None:
     drawn = _SUMMED if hasattr(m, "run_in_law") else users
     if (numbers := drawn * bits(m) / 64) > _WORK / 8:
         raise Unsupported(m, f"its reports are {numbers:.2g} words of 64 bits, but at most {_WORK / 8:.2g} are drawn")
-
-
-def _megabytes() -> float:
-    """The most that this process has held; NaN where the system does not tell."""
-    try:
-        import resource
-    except ImportError:
-        return math.nan
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,6 @@ _PAPER: dict[str, tuple[str, Callable[[Setting], float]]] = {
     VECTORS[0].name: ("n^(1/4)", lambda s: s.users**0.25),
     DRAWS[0].name: ("sqrt(B)", lambda s: math.sqrt(s.values)),
 }
-_LOST = "not recovered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +139,10 @@ def lines(table: str, s: Setting, runs: int, seed: int) -> Iterator[Line]:
         measured = _measured(protocol, system, s, runs, seed) if system and runs else None
         known = _limits(protocol, s)
         own = _largest(known[1:]) if protocol.model is Model.one_message else None
-        yield Line(protocol, _paper(table, protocol, s), system, least, _largest(known), own, measured)
-
-
-def _paper(table: str, protocol: Protocol, s: Setting) -> str:
-    if table == TWO and protocol is SUMS:
-        return _LOST
-    formula, value = _PAPER.get(protocol.name, ("1", lambda _: 1.0))
-    return formula if formula == "1" else f"{formula} = {value(s):.4g}"
+        formula, value = _PAPER.get(protocol.name, ("1", lambda _: 1.0))
+        paper = formula if formula == "1" else f"{formula} = {value(s):.4g}"
+        paper = "not recovered" if table == TWO and protocol is SUMS else paper
+        yield Line(protocol, paper, system, least, _largest(known), own, measured)
 
 
 def _measured(protocol: Protocol, system: System, s: Setting, runs: int, seed: int) -> Measured:
@@ -182,11 +176,7 @@ def _limits(protocol: Protocol, s: Setting) -> tuple[Limit, ...]:
             known = [packing, (f"small_sample.{way}", shuffled), (f"intermediate.{way}", shuffled)]
         case _:
             known = [packing]
-    return tuple(_computed(*each) for each in known)
-
-
-def _computed(name: str, parameters: dict[str, Any]) -> Limit:
-    return Limit(calculators()[name](**parameters), f"ldpaudit limit {name} {words(parameters)}")
+    return tuple(Limit(calculators()[name](**given), f"ldpaudit limit {name} {words(given)}") for name, given in known)
 
 
 def regimes(table: str, s: Setting, advance: Callable[[str], object] = lambda _: None) -> Regimes:

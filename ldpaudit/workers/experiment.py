@@ -34,7 +34,10 @@ class Experiment:
     mode: Mode = Mode.SEQUENTIAL  # when the counts are looked at
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trials", _whole(self.trials))
+        _require_number("trials", self.trials, Real, "an integer")
+        if not (math.isfinite(self.trials) and self.trials == int(self.trials)):
+            raise ValueError(f"an audit needs a whole number of trials, got {self.trials!r:.60}")
+        object.__setattr__(self, "trials", int(self.trials))
         object.__setattr__(self, "mode", Mode(self.mode))
         _require_number("seed", self.seed, Integral, "an integer")
         numbers = {"confidence": self.confidence, "delta": self.delta, "epsilon": 0 if self.epsilon is None else self.epsilon}
@@ -125,13 +128,6 @@ class Execution:
 
 
 HERE = Execution()  # in this process; nothing is kept, and nobody is told
-
-
-def _whole(trials: Any) -> int:
-    _require_number("trials", trials, Real, "an integer")
-    if not (math.isfinite(trials) and trials == int(trials)):
-        raise ValueError(f"an audit needs a whole number of trials, got {trials!r:.60}")
-    return int(trials)
 
 
 def _require_number(name: str, value: Any, kind: type, what: str) -> None:

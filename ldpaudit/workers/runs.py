@@ -171,16 +171,10 @@ class _Rounds:
             assert self._file is not None  # else nothing was added
             raise ValueError(f"{self._file.needs}, got {state.parts} answers in a round of {len(asked)}")
         self._answers -= len(asked) - state.parts
+        parts, digests, coins = self._parts, self._digests, self._coins
         units = (
-            _Asking(
-                self._system,
-                self._parts[place],
-                self._digests[place],
-                questions[place],
-                self._coins.at(_PARTS, round_, place),
-                (round_, place),
-            )
-            for place in asked[state.parts :]
+            _Asking(self._system, parts[i], digests[i], questions[i], coins.at(_PARTS, round_, i), (round_, i))
+            for i in asked[state.parts :]
         )
         for answer in stream(units, self._execution.executor):
             self._add(answer, len(asked))
