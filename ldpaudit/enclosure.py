@@ -144,10 +144,7 @@ class Enclosure:
     def met(cls, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:
         """From ends that different computations found: a lower end above the upper one by no more than rounding is that.
 
-        Raises
-        ------
-        Contradiction
-            Where it is higher: an internal error, and no number.
+        Raises Contradiction where it is higher: an internal error, and no number.
         """
         if rigour > Rigour.FLOAT and low > high * (1 + _ROUNDING):
             found = f"by {source!r}, a value is at least {low!r} and at most {high!r}"

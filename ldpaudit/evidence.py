@@ -234,13 +234,7 @@ class Evidence:
             yield "sight", self.resolution
 
     def refutes(self, claim: Claim | Fraction | float) -> bool:
-        """Whether the bound exceeds the claimed epsilon, read to its slack.
-
-        Parameters
-        ----------
-        claim : Claim, Fraction or float
-            A claim; or an epsilon, in nats, that is claimed at the evidence's delta or a smaller one.
-        """
+        """Whether the bound exceeds that of a claim, or an epsilon that is claimed at the evidence's delta or a smaller one."""
         if isinstance(claim, Claim):
             return claim.ceiling is not None and claim.delta <= self.delta and self.epsilon_lower > claim.ceiling
         return self.epsilon_lower > claim * (1 + SLACK)

@@ -201,54 +201,21 @@ class Mechanism(ABC):
         """Unbiased estimate from one view a user; of each input's count, or of the sum of the inputs."""
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """As `estimate`, from the sum of so many users' views, as `summed` adds them; linear in both.
+        """As `estimate`, from the sum of this many users' views, as `summed` adds them, with noise or without; linear in both.
 
-        Parameters
-        ----------
-        total : ndarray
-            The sum, with noise or without.
-        users : int
-            How many views are summed.
-
-        Raises
-        ------
-        Unsupported
-            Where the views have no sum, or no unbiased estimate is linear in it.
+        Raises Unsupported where the views have no sum, or no unbiased estimate is linear in it.
         """
         why = "no unbiased estimate is linear in their sum" if self.summed else "they have no sum"
         raise Unsupported(self, f"the reports of this mechanism are not estimated from a sum: {why}")
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole system: users' inputs to estimates, one view a user.
-
-        Parameters
-        ----------
-        data : array_like, shape (users,)
-            One input a user.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray
-            What `estimate` returns. Its order does not depend on the users' order.
-        """
+        """The whole system: one input and one view per user, to what `estimate` returns, in an order that users do not decide."""
         return self.estimate(self._views_of(counted(data), rng))
 
     def run_on_counts(self, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, and of the same law, from how many users hold each input; where only sums of views matter, these are drawn.
 
-        Parameters
-        ----------
-        counts : mapping of input to int
-            At least one user in all.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Raises
-        ------
-        Unsupported
-            Where a class has a `run` of its own, and does not say what that is on counts.
+        Raises Unsupported where a class has a `run` of its own, and does not say what that is on counts.
         """
         return self.estimate(self._views_of(counts, rng))
 
@@ -264,13 +231,7 @@ class Mechanism(ABC):
         return np.array([values.count(x) for x in self.inputs], dtype=np.float64)
 
     def require_input(self, x: Any) -> None:
-        """Check that `x` is an input, or None where a user may be absent.
-
-        Raises
-        ------
-        ValueError
-            Where it is not.
-        """
+        """Raise ValueError where `x` is no input; None is one where a user may be absent."""
         absent = x is None and any(relation.kind == "add-remove" for relation in self.relations)
         if not absent and not _among(x, self.inputs):
             raise ValueError(f"{type(self).__name__} needs an input among {describe(self.inputs)}, got {x!r}")

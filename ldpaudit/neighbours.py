@@ -55,10 +55,7 @@ class Neighbours:
     def named(cls, name: str) -> Self:
         """The relation that a deployment file or a command names: as `str` writes it, all but ``pairs``.
 
-        Raises
-        ------
-        ValueError
-            Where it is the name of none.
+        Raises ValueError where it is the name of none.
         """
         if found := _GROUP.fullmatch(name):
             return cls("group", users=int(found[1]))

@@ -238,25 +238,10 @@ class _AllUsers(Plan):
     def run(self, data: ArrayLike | Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: what all users hold to the estimates that are made of what the adversary sees.
 
-        Parameters
-        ----------
-        data : array_like, shape (users,), or mapping of input to int
-            One input per user; or how many users hold each, so that millions of users cost what their counts cost.
-        rng : numpy.random.Generator
-            Source of all randomness.
-
-        Returns
-        -------
-        ndarray
-            What the mechanism's `estimate` returns; of a sum with noise, too: unbiased, for the mean of the noise is taken off.
-
-        Raises
-        ------
-        ValueError
-            For another number of users, and for what is no input.
-        Unsupported
-            Where the plan is not a single mechanism's, of one user's data, or that does not run on counts; where it is a sum, of
-            a mechanism whose reports are not summed.
+        ``data``: one input per user; or how many users hold each, so that millions of users cost what their counts cost. Returns
+        what the mechanism's `estimate` returns; of a sum with noise, too: unbiased, for the mean of the noise is taken off. Raises
+        ValueError for another number of users, and for what is no input; Unsupported where the plan is not a single mechanism's,
+        of one user's data, or that does not run on counts; where it is a sum, of a mechanism whose reports are not summed.
 
         Examples
         --------

@@ -217,41 +217,14 @@ class PrivacyProfile(ABC):
     def delta(self, epsilon: Number) -> Enclosure:
         """Smallest delta for which the plan is (epsilon, delta)-differentially private.
 
-        Parameters
-        ----------
-        epsilon : int, float or Fraction
-            In nats, at least 0.
-
-        Returns
-        -------
-        Enclosure
-            Of a probability.
-
-        Raises
-        ------
-        ValueError
-            Where epsilon is negative.
+        Raises ValueError for an epsilon below 0.
         """
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Smallest epsilon >= 0 for which the plan is (epsilon, delta)-differentially private.
 
-        This default searches among the floats, certified by `delta` at both ends.
-
-        Parameters
-        ----------
-        delta : int, float or Fraction
-            In [0, 1).
-
-        Returns
-        -------
-        Enclosure
-            In nats; infinite where no epsilon is enough.
-
-        Raises
-        ------
-        ValueError
-            Where delta lies outside [0, 1).
+        Infinite where no epsilon is enough. This default searches among the floats, certified by `delta` at both ends. Raises
+        ValueError for a delta outside [0, 1).
         """
         require_delta(delta)
         at_zero = self.delta(0.0)
@@ -281,20 +254,8 @@ class PrivacyProfile(ABC):
         Direction: a profile gives Renyi divergences, and their upper ends give upper bounds of delta, which lose. Nothing
         follows for delta from below.
 
-        Parameters
-        ----------
-        order : int, float or Fraction
-            alpha > 1; at infinity this is ``epsilon(0)``.
-
-        Returns
-        -------
-        Enclosure
-            In nats; infinite where some view of one input is impossible on the other.
-
-        Raises
-        ------
-        ValueError
-            Where the order is not above 1.
+        In nats; infinite where some view of one input is impossible on the other. At an infinite order this is ``epsilon(0)``.
+        Raises ValueError for an order that is not above 1.
         """
         return self._reading("renyi", order)
 
@@ -310,12 +271,8 @@ class PrivacyProfile(ABC):
         neighbours. Source: Bun, Steinke 2016, Definition 1.1.
 
         Direction: from the exact profile to rho, and from rho to upper bounds of delta (`Guarantee` states a rho). The way
-        back loses some percent, and no delta is refuted by a rho: a lower end bounds rho only.
-
-        Returns
-        -------
-        Enclosure
-            In nats. The upper end is infinite where losses have no bound and no formula is known.
+        back loses some percent, and no delta is refuted by a rho: a lower end bounds rho only. The upper end is infinite where
+        losses have no bound and no formula is known.
         """
         return self._reading("rho")
 
@@ -331,12 +288,8 @@ class PrivacyProfile(ABC):
         above it. It is infinite where some view has infinite loss, and where losses have no bound and no formula is known.
         Source: Dong, Roth, Su 2022, Definition 2.6 and Corollary 2.13.
 
-        Direction: from the exact profile to mu, and from mu to upper bounds of delta; no delta is refuted by a mu.
-
-        Returns
-        -------
-        Enclosure
-            In standard deviations; EXACT for finite laws and for normal noise.
+        Direction: from the exact profile to mu, and from mu to upper bounds of delta; no delta is refuted by a mu. EXACT for finite
+        laws and for normal noise.
         """
         return self._reading("gdp")
 
@@ -350,22 +303,7 @@ class PrivacyProfile(ABC):
         Any set of epsilons gives the lower end, a guarantee, by the upper ends of delta. The upper end says that some neighbours
         have a test that is nearly as good: a lower end of delta gives one such test somewhere on its line, and the other lines
         enclose where. Both ends are certified at the epsilons that were asked; they meet where the curve is smooth. Source: Dong,
-        Roth, Su 2022, Proposition 2.12.
-
-        Parameters
-        ----------
-        alpha : int, float or Fraction
-            Probability of deciding for the second neighbour where it was the first, in [0, 1].
-
-        Returns
-        -------
-        Enclosure
-            Of a probability.
-
-        Raises
-        ------
-        ValueError
-            Where alpha lies outside [0, 1].
+        Roth, Su 2022, Proposition 2.12. Raises ValueError for an alpha outside [0, 1].
         """
         return self._reading("tradeoff", _plain(alpha, "tradeoff(alpha)"))
 
@@ -399,25 +337,9 @@ class PrivacyProfile(ABC):
     def plot(self, ax: Any = None, *, claim: tuple[Number, Number] | None = None, points: int = axes.POINTS) -> Any:
         """Draw delta over epsilon with matplotlib (extra ``plot``): the enclosure as a band, the claim as a mark.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None
-            Drawn on; None for new ones of a new figure, ``profile.plot().figure``.
-        claim : (epsilon, delta) or None
-            A point to mark.
-        points : int
-            Values of epsilon at which the profile is asked, at least 2.
-
-        Returns
-        -------
-        matplotlib axes
-
-        Raises
-        ------
-        LdpauditError
-            Where matplotlib is missing.
-        ValueError
-            Where there are fewer points.
+        ``ax``: axes that are drawn on and returned; None for new ones of a new figure, ``profile.plot().figure``; ``claim``: a
+        point (epsilon, delta) to mark; ``points``: values of epsilon at which the profile is asked, at least 2. Raises
+        LdpauditError where matplotlib is missing.
         """
         if points < 2:
             raise ValueError(f"a plot needs points >= 2, got {points}")

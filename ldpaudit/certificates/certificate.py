@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import AfterValidator, Field, ValidationError
 
 from ldpaudit.core import strict_json
 from ldpaudit.core.records import EnclosureRecord as EnclosureRecord
@@ -68,13 +68,6 @@ class ClaimRecord(Record):
     """What verify_certificate.py finds VALID, in the format ldpaudit.proof/1: the claim, the answer, or what refutes it."""
     code_differs: bool = False
     """Whether the audited code is not the mechanism that is described, so that no bound, proof or risk of that is stated."""
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = write(self)
-        absent = {name for name, field in ClaimRecord.model_fields.items()
-                  if not field.is_required() and getattr(self, name) == field.default}  # fmt: skip
-        return {name: value for name, value in data.items() if name not in absent}
 
     @property
     def asked(self) -> bool:
@@ -161,11 +154,6 @@ class Certificate(Record):
     files: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     """The files that the deployment file names, whole, in base64."""
 
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if name not in ("date", "issuer", "files") or value}
-
     @property
     def verdict(self) -> Outcome:
         """The worst of its claims' verdicts."""
@@ -199,10 +187,7 @@ class Certificate(Record):
     def from_json(cls, text: str, name: str = "certificate") -> Self:
         """Read a certificate; the digest and the verdict beside it are checked.
 
-        Raises
-        ------
-        DeploymentError
-            Where it is not a certificate, or was changed after it was written.
+        Raises DeploymentError where it is not a certificate, or was changed after it was written.
         """
         try:
             data = strict_json.parse(text)

@@ -36,9 +36,16 @@ Real = Annotated[
 
 
 class Record(BaseModel):
-    """Frozen; what it does not know is an error, and no value stands for another."""
+    """Frozen; what it does not know is an error, and no value stands for another. What may be absent, and is, is not written."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=True)
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        values = {name: getattr(self, name) for name, field in type(self).model_fields.items() if not field.is_required()}
+        absent = {name for name, value in values.items() if not value and value == type(self).model_fields[name].default}
+        return {name: value for name, value in data.items() if name not in absent}
 
 
 class EnclosureRecord(Record):
@@ -88,9 +95,6 @@ class TrajectoryRecord(Record):
         return Trajectory(self.level, self.directions, self.tuning, looks)
 
 
-_ABSENT = ("distinct", "limited", "trajectory")  # what is not written where there is none
-
-
 class EvidenceRecord(Record):
     """An `Evidence`, as written; the inputs of the pair as text."""
 
@@ -118,11 +122,6 @@ class EvidenceRecord(Record):
     """For whoever reads the JSON; `read` makes the sentence again."""
     trajectory: TrajectoryRecord | None = None
     """The bound as it tightened; None in fixed mode."""
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = write(self)
-        return {name: value for name, value in data.items() if value is not None or name not in _ABSENT}
 
     @classmethod
     def of(cls, e: Evidence) -> Self:

@@ -9,21 +9,17 @@ from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
 from ldpaudit.core.refusal import Id, refusal, repeated
 from ldpaudit.errors import DeploymentError
-from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, exact_number
+from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, Table, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text
 from ldpaudit.workers.worker_processes import PATIENCE
 
 CONFIG = "ldpaudit.toml"
 TABLE = ("tool", "ldpaudit")  # where in pyproject.toml the configuration stands
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
 def _float_size(number: Fraction) -> Fraction:
@@ -35,7 +31,7 @@ def _float_size(number: Fraction) -> Fraction:
 _Number = Annotated[Fraction, BeforeValidator(exact_number), AfterValidator(_float_size), WithJsonSchema(NUMBER)]
 
 
-class TargetTable(_Table):
+class TargetTable(Table):
     """A callable, or a program, that is audited as a black box."""
 
     id: Id = Field(description="Name of the target, in findings and in the baseline.")
@@ -64,7 +60,7 @@ def _inside(path: str) -> str:
     return path
 
 
-class Config(_Table):
+class Config(Table):
     """What ``[tool.ldpaudit]`` or ``ldpaudit.toml`` says."""
 
     deployments: list[str] = Field([], description="Patterns of deployment files, relative to the configuration's folder.")
