@@ -137,7 +137,9 @@ def judge(
     low = max(certified, key=lambda e: e.low, default=None)
     high = min(certified, key=lambda e: e.high, default=None)
     seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
-    beyond = max((e for e in evidence if _exceeds(e, claim, high, proofs)), key=lambda e: e.epsilon_lower, default=None)
+    most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)  # that the mechanism can lose
+    more = (e for e in evidence if most < inf and claim.delta <= e.delta and e.refutes(most))
+    beyond = max(more, key=lambda e: e.epsilon_lower, default=None)
     theorem = next((p for p in proofs if p.covers(claim)), None)
     bounded = high is not None and high.high <= claim.ceiling
     assumed = claim.assumptions
@@ -170,12 +172,6 @@ def judge(
         given = f", assuming that {'; and that '.join(claim.axioms)}" if claim.axioms else ""
         known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]{given}"
     return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")
-
-
-def _exceeds(e: Evidence, claim: Claim, high: Enclosure | None, proofs: Sequence[Derivation]) -> bool:
-    """Whether samples at the claim's delta show more than the mechanism that is described can lose."""
-    most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)
-    return most < inf and claim.delta <= e.delta and e.refutes(most)
 
 
 def _shown(e: Evidence) -> str:

@@ -1,5 +1,5 @@
 """Other people's code as samplers: Python callables and objects, external programs, and recorded logs of reports.
 
 `callables` and `objects` (by duck typing: no other library is imported) with `outputs`; `programs` with `talk`
-(one JSON line per report); `logs` with `rows` and `parquet` (columns input and report).
+(one JSON line per report); `logs` with `rows` (columns input and report).
 """

@@ -8,13 +8,14 @@ Nothing is dropped, and nothing is guessed: an empty line, a row that is short o
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ldpaudit.adapters import parquet
 from ldpaudit.core.strict_json import shown
-from ldpaudit.errors import DeploymentError
+from ldpaudit.errors import DeploymentError, in_a_line
 
 CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
 FORMS = (CSV, PARQUET, TEXT)  # what files end in, small or large; a name without an ending is that of text
@@ -31,13 +32,13 @@ def form(file: Path, known: Sequence[str] = FORMS) -> str:
 def values(file: Path, column: str = "") -> Iterable[Any]:
     """One value for each record of a file, whatever its format; that of the first column where no other is named.
 
-    Raises DeploymentError, OSError as for `lines`, `columns` and `parquet.column`, and where a column of text is named.
+    Raises DeploymentError, OSError as for `lines`, `columns` and `parquet_column`, and where a column of text is named.
     """
     match form(file):
         case ".csv":
             return (value for _, (value,) in columns(file, column))
         case ".parquet":
-            return parquet.column(file, lambda names: chosen(names, column))
+            return parquet_column(file, lambda names: chosen(names, column))
     if column:
         raise DeploymentError(f"needs a file with columns, CSV or Parquet, for {column!r}", str(file))
     return lines(file)
@@ -112,3 +113,90 @@ def _decoded(file: Path) -> Iterator[str]:
             if "\0" in text:
                 raise DeploymentError("needs text, got a NUL character", str(file), number)
             yield text
+
+
+UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
+"""What reading a file of another format raises: a date in the year 43915 is a ValueError."""
+
+
+def parquet_rows(file: Path) -> list[dict[str, Any]]:
+    """All rows, by the names of columns. Raises DeploymentError where polars is missing, or the file cannot be read."""
+    return _read_parquet(file, lambda polars: polars.read_parquet(file).to_dicts())  # type: ignore[no-any-return]
+
+
+def parquet_column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
+    """The values of the column that is chosen by the names of all.
+
+    Raises DeploymentError as for `parquet_rows`; and where a value is missing.
+    """
+
+    def read(polars: Any) -> Any:
+        name = choose(list(polars.read_parquet_schema(file)))
+        values = polars.read_parquet(file, columns=[name])[name]
+        _require_all(values.null_count())
+        return values.to_list()
+
+    return _read_parquet(file, read)  # type: ignore[no-any-return]
+
+
+def parquet_counted(file: Path, choose: Callable[[list[str], str], str], column: str, users: str) -> tuple[list[Any], list[Any]]:
+    """Values, and how many users hold each; nothing but the wanted columns is read.
+
+    ``file``: read lazily; ``choose``: the name of a column, of the names of all and the wanted one, where `column` may
+    be empty; ``column``: of values; ``users``: of numbers of users; if empty, a row is a user, and equal values are
+    joined, in rising order. Raises DeploymentError as for `parquet_rows`; and where a value or number is missing.
+    """
+
+    def read(polars: Any) -> Any:
+        lazy = polars.scan_parquet(file)
+        schema = lazy.collect_schema()
+        names = [choose(list(schema), each) for each in (column, users)[: 1 + bool(users)]]
+        chosen = lazy.select(polars.col(name).alias(alias) for name, alias in zip(names, ("value", "users"), strict=False))
+        if not users and schema[names[0]].is_nested():
+            chosen = chosen.with_columns(polars.lit(1).alias("users"))
+        elif not users:
+            chosen = chosen.group_by("value").agg(polars.len().alias("users")).sort("value")
+        table = chosen.collect()
+        _require_all(sum(table[name].null_count() for name in ("value", "users")))
+        return table["value"].to_list(), table["users"].to_list()
+
+    return _read_parquet(file, read)  # type: ignore[no-any-return]
+
+
+def _require_all(missing: int) -> None:
+    if missing:
+        raise ValueError(f"a value in every row, got {missing} without")
+
+
+def _read_parquet(file: Path, read: Callable[[Any], Any]) -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise DeploymentError("a Parquet file needs polars: install ldpaudit[logs]", str(file)) from None
+    try:
+        with _silent():
+            return read(polars)
+    except BaseException as error:
+        # A panic of polars' is no Exception, and has no name to import.
+        of_polars = any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
+        if not (of_polars or isinstance(error, UNREADABLE)):
+            raise
+        raise DeploymentError(f"needs a readable Parquet file: {in_a_line(error)}", str(file)) from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Standard error to nowhere, below Python: a panic prints a page before it is raised."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # where there is none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)

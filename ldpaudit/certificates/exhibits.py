@@ -109,7 +109,9 @@ def _designed(whole: Deployment, claim: Claim) -> tuple[str, str]:
         except (ValueError, ArithmeticError, LdpauditError):
             continue
         found = f"{answer.parameter} = {answer.value} is the {answer.best} found that keeps the claim"
-        words = ["ldpaudit design", name, *(f"{key}={_word(value)}" for key, value in given.items())]
+        texts = ((key, str(value).replace(" ", "")) for key, value in given.items())
+        texts = ((key, f"'{text}'" if set("()*'") & set(text) else text) for key, text in texts)
+        words = ["ldpaudit design", name, *(f"{key}={text}" for key, text in texts)]
         words += [f"--epsilon {goal.epsilon}", *([f"--delta {show(goal.delta)}"] if goal.delta else [])]
         words += [f"--shuffle {users}"] * (users is not None) + [f"--repeat {repeat}"] * (repeat is not None)
         return " ".join(words), found
@@ -156,11 +158,6 @@ def _number(value: Any) -> Any:
         return parse(value)
     except ValueError:
         return value  # the name of a constructor
-
-
-def _word(value: Any) -> str:
-    text = str(value).replace(" ", "")
-    return f"'{text}'" if set("()*'") & set(text) else text
 
 
 POINTS = 41  # values of epsilon at which the curve is certified, besides those where it is asked about

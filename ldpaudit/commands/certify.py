@@ -48,7 +48,7 @@ def certify(
     """
     from ldpaudit.certificates import parallel, signature
     from ldpaudit.certificates.certificate import Certificate, day, exit_code
-    from ldpaudit.certificates.source_control import last_commit
+    from ldpaudit.certificates.parallel import last_commit
 
     if sign is not None and output is None:
         raise ValueError("certify needs --output, the folder for the signed certificates, with --sign")

@@ -21,7 +21,6 @@ from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
     from ldpaudit.certificates.exhibits import Exhibit
-    from ldpaudit.files.tables import SourceTable
 
 NOTHING: Mapping[str, Exhibit] = MappingProxyType({})
 INDEX = "index"  # the name of the page over all deployments of a run
@@ -87,7 +86,13 @@ def _head(certificate: Certificate) -> str:
     verdict = certificate.verdict
     about = " &middot; ".join(filter(None, (escape(certificate.id), issued(certificate))))
     known, status = cited(certificate.deployment)
-    said = [f"{escape(each)}{_quoted(known[each]) if each in known else ''}" for each in certificate.sources]
+    said = []
+    for each in certificate.sources:  # what it says, and of what
+        source = known.get(each)
+        quote = f": <q>{escape(source.quote)}</q>" if source and source.quote else ""
+        via = f", as quoted at {escape(source.via)}" if source and source.via else ""
+        on = f" (on: {escape(', '.join(source.supports) or 'the whole')})" if source else ""
+        said.append(f"{escape(each)}{quote}{via}{on}")
     sources = f'<p class="small">Sources: {"<br>".join(said)}</p>' if said else ""
     state = f"<p>{escape(str(status))}</p>" if status is not None else ""
     note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
@@ -95,13 +100,6 @@ def _head(certificate: Certificate) -> str:
 <div class="overall {verdict}"><p class="word {verdict}">{SIGNS[verdict]} {verdict}</p>
 <p>{OVERALL[verdict]} {overall(certificate.claims)}</p></div>{state}{sources}{note}</header><main>
 """
-
-
-def _quoted(source: SourceTable) -> str:
-    """What a source says, and of what."""
-    quote = f": <q>{escape(source.quote)}</q>" if source.quote else ""
-    via = f", as quoted at {escape(source.via)}" if source.via else ""
-    return f"{quote}{via} (on: {escape(', '.join(source.supports) or 'the whole')})"
 
 
 def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:

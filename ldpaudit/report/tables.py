@@ -41,7 +41,8 @@ def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], con
         grid.add_column(column, min_width=_LONGEST if column == "certified" else None)
     for row, found in checked:
         given, certified, loose = row.values(), "-", ""
-        cells = [_short(given[key]) if key in given else "" for key in varying]
+        values = [given.get(key, "") for key in varying]
+        cells = [str(x) if isinstance(x, str) or len(str(x)) <= 6 else f"{float(x):.3g}" for x in values]
         if found is not None:
             certified = f"[{show_down(found.found.low, 4)}, {show_up(found.found.high, 4)}]"
         if found is not None and found.holds and not found.agrees and math.isfinite(found.looseness):
@@ -61,11 +62,6 @@ def _standing(found: Printed | None) -> str:
     if found is None:
         return _STATEMENT
     return f"{found.standing.value} to the digits printed" if found.agrees else found.standing.value
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return f"{float(value):.3g}" if not isinstance(value, str) and len(text) > 6 else text  # type: ignore[arg-type]
 
 
 def row_as_data(each: tuple[Row, Printed | None]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpaudit.adapters import parquet, rows
+from ldpaudit.adapters import rows
 from ldpaudit.core.partitions import Counts, Part, Partition, listed
 from ldpaudit.errors import DeploymentError, in_a_line
 from ldpaudit.files.user_data import of_bytes
@@ -46,7 +46,7 @@ class Shard:
     def _read(self) -> tuple[Iterable[Any], list[int]]:
         kind = rows.form(self.path)
         if kind == rows.PARQUET:
-            values, users = parquet.counted(self.path, rows.chosen, self.column, self.users)
+            values, users = rows.parquet_counted(self.path, rows.chosen, self.column, self.users)
             return values, [*map(_whole, users)]
         if not self.users:
             found = Counter(rows.values(self.path, self.column))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit.certificates.source_control import last_commit
+from ldpaudit.certificates.parallel import last_commit
 from tests.helpers import ROOT, fails_in_one_line, process, run, within
 
 ENPA = "deployments/enpa-notification.toml"
