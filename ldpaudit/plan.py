@@ -41,6 +41,18 @@ class Plan:
             yield from part.leaves()
 
 
+class _OfOne(Plan):
+    """A node with one plan directly below it."""
+
+    __slots__ = ()
+    plan: Plan
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        """The one plan."""
+        return (self.plan,)
+
+
 def as_plan(target: Plan | Mechanism) -> Plan:
     """The plan itself, or the plan that runs the mechanism once. Raises TypeError for anything else."""
     match target:
@@ -174,7 +186,7 @@ class Guarantee(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(Plan):
+class Repeat(_OfOne):
     """`times` independent runs of one plan, each on the user's own (possibly different) input."""
 
     plan: Plan
@@ -183,11 +195,6 @@ class Repeat(Plan):
     def __init__(self, plan: Plan | Mechanism, times: int) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
         _at_least(self, "times", times, 1)
-
-    @property
-    def parts(self) -> tuple[Plan, ...]:
-        """The one plan."""
-        return (self.plan,)
 
     def __str__(self) -> str:
         return f"Repeat({self.plan}, {self.times})"
@@ -220,17 +227,11 @@ def flat(plan: Plan, times: int = 1) -> Iterator[tuple[Plan, int]]:
             yield plan, times
 
 
-class _AllUsers(Plan):
+class _AllUsers(_OfOne):
     """Every one of `users` users runs the plan once, and the adversary sees what is made of all their views."""
 
     __slots__ = ()
-    plan: Plan
     users: int
-
-    @property
-    def parts(self) -> tuple[Plan, ...]:
-        """The one plan."""
-        return (self.plan,)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({self.plan}, users={self.users})"
@@ -338,7 +339,7 @@ def _users(x: object, given: object, name: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Subsample(Plan):
+class Subsample(_OfOne):
     """The plan runs on `batch` of `users` users, drawn uniformly without replacement."""
 
     plan: Plan
@@ -350,17 +351,12 @@ class Subsample(Plan):
         if _at_least(self, "batch", batch, 1) > _at_least(self, "users", users, 1):
             raise ValueError(f"Subsample needs batch <= users, got batch={self.batch} and users={self.users}")
 
-    @property
-    def parts(self) -> tuple[Plan, ...]:
-        """The one plan."""
-        return (self.plan,)
-
     def __str__(self) -> str:
         return f"Subsample({self.plan}, users={self.users}, batch={self.batch})"
 
 
 @dataclass(frozen=True, slots=True)
-class PostProcess(Plan):
+class PostProcess(_OfOne):
     """Anything computed from the plan's view alone."""
 
     plan: Plan
@@ -369,11 +365,6 @@ class PostProcess(Plan):
     def __init__(self, plan: Plan | Mechanism, name: str) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
         object.__setattr__(self, "name", name)
-
-    @property
-    def parts(self) -> tuple[Plan, ...]:
-        """The one plan."""
-        return (self.plan,)
 
     def __str__(self) -> str:
         return f"PostProcess({self.plan}, {self.name!r})"
