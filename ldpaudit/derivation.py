@@ -97,7 +97,11 @@ def _of_mechanism(mechanism: Mechanism, relation: str) -> tuple[Any, list[Term]]
 
 def _of_its_law(m: Mechanism, relation: str) -> Checked:
     """The exhaustive proof of a mechanism's finite law, on the inputs that it lists."""
-    tables = [_table(m, group) for group in _neighbours(m, relation)]
+    if len(m.inputs) > _MOST_INPUTS or relation not in ("replace-one", "add-remove"):
+        raise Unsupported(m, f"its law is proved on at most {_MOST_INPUTS} inputs, for replace-one or add-remove, not {relation}")
+    # Inputs any two of which are neighbours, group by group.
+    groups = [list(m.inputs)] if relation == "replace-one" else [[x, None] for x in m.inputs]
+    tables = [_table(m, group) for group in groups]
     sentence = f"the law that {type(m).__name__} states"
     assumed = f"the views of {type(m).__name__} have the law that it states, and its inputs are those that it lists"
     try:
@@ -107,13 +111,6 @@ def _of_its_law(m: Mechanism, relation: str) -> Checked:
     if found is None:
         raise Unsupported(m, "one input has a view that is impossible on another: no finite epsilon holds at delta = 0")
     return found
-
-
-def _neighbours(m: Mechanism, relation: str) -> list[list[Any]]:
-    """Inputs any two of which are neighbours, group by group."""
-    if len(m.inputs) > _MOST_INPUTS or relation not in ("replace-one", "add-remove"):
-        raise Unsupported(m, f"its law is proved on at most {_MOST_INPUTS} inputs, for replace-one or add-remove, not {relation}")
-    return [list(m.inputs)] if relation == "replace-one" else [[x, None] for x in m.inputs]
 
 
 def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:

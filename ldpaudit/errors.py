@@ -104,8 +104,12 @@ def of_the_user(error: BaseException) -> bool:
 
     Any other is a fault of ours.
     """
-    known = isinstance(error, LdpauditError | ValueError | OSError | MemoryError)
-    return known or (isinstance(error, TypeError) and _raised_by_us(error))
+    if isinstance(error, LdpauditError | ValueError | OSError | MemoryError):
+        return True
+    trace = error.__traceback__ if isinstance(error, TypeError) else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))
 
 
 def in_a_line(error: BaseException) -> str:
@@ -114,10 +118,3 @@ def in_a_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"{OUT_OF_MEMORY}: {words}" if words else OUT_OF_MEMORY
     return words
-
-
-def _raised_by_us(error: BaseException) -> bool:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))

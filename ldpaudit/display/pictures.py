@@ -68,7 +68,14 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
 
     upper = [place(epsilon, high) for epsilon, _, high in points]
     lower = [place(epsilon, low) for epsilon, low, _ in points]
-    marks = [*_axes(widest, decades), f'<path class="band" d="{_path([*upper, *reversed(lower)])} Z"/>']
+    powers = sorted({*range(0, decades, -(-decades // 4)), decades})
+    names = ["1" if power == 0 else f"{'under ' * (power == decades)}1e-{power}" for power in powers]
+    rows = [(power / decades, name) for power, name in zip(powers, names, strict=True)]
+    numbers = [(_PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * part / 4, f"{widest * part / 4:.3g}", "middle") for part in range(5)]
+    if len(numbers[-1][1]) > 5:  # a long number below the end of the axis would leave the picture
+        numbers[-1] = (WIDTH - 1, numbers[-1][1], "end")
+    band = f'<path class="band" d="{_path([*upper, *reversed(lower)])} Z"/>'
+    marks = [*_axes(rows, numbers, "epsilon", "delta"), band]
     marks.append(f'<path class="certified" d="{_path(upper)}"/>')
     if claim is not None:
         x, y = place(*claim)
@@ -97,7 +104,9 @@ def tightening(looks: Sequence[tuple[int, float]], claimed: float | None, name: 
         return _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * along, _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * epsilon / top
 
     places = [place(*look) for look in looks]
-    marks = [*_view_axes(looks[0][0], looks[-1][0], top), f'<path class="tightening" d="{_path(places)}"/>']
+    rows = [(1 - part / 4, f"{top * part / 4:.3g}") for part in range(5)]
+    numbers = [(_PLOT_LEFT, f"{looks[0][0]:,}", "middle"), (_RIGHT, f"{looks[-1][0]:,}", "end")]
+    marks = [*_axes(rows, numbers, "views drawn", "epsilon"), f'<path class="tightening" d="{_path(places)}"/>']
     marks += [f'<circle class="measured" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in places]
     for epsilon in asked:
         _, y = place(looks[0][0], epsilon)
@@ -108,20 +117,6 @@ def tightening(looks: Sequence[tuple[int, float]], claimed: float | None, name: 
     return _figure(200, name, marks, f"{shown} {said}")
 
 
-def _view_axes(first: int, last: int, top: float) -> list[str]:
-    """Views on a logarithmic axis, epsilon on a plain one."""
-    marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
-    for part in range(5):
-        y = _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * part / 4
-        marks.append(f'<path class="grid" d="M {_PLOT_LEFT} {y:.1f} H {_RIGHT}"/>')
-        marks.append(_text(_PLOT_LEFT - 6, y + 4, f"{top * part / 4:.3g}", "quiet", "end"))
-    marks.append(_text(_PLOT_LEFT, _PLOT_BOTTOM + 16, f"{first:,}", "quiet", "middle"))
-    marks.append(_text(_RIGHT, _PLOT_BOTTOM + 16, f"{last:,}", "quiet", "end"))
-    marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, "views drawn", "quiet", "middle"))
-    marks.append(_text(4, 10, "epsilon", "quiet", "start"))
-    return marks
-
-
 def _falling(points: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
     """Enclosures of a function that does not grow, each as tight as the others make it."""
     highs = accumulate((high for *_, high in points), min)
@@ -129,22 +124,18 @@ def _falling(points: Sequence[tuple[float, float, float]]) -> list[tuple[float, 
     return [(at, low, high) for (at, *_), low, high in zip(points, lows, highs, strict=True)]
 
 
-def _axes(widest: float, decades: int) -> list[str]:
+def _axes(
+    rows: Sequence[tuple[float, str]], numbers: Sequence[tuple[float, str, str]], along: str, up: str
+) -> list[str]:
+    """A grid line and its label at each share of the height, from the top; numbers below, with their anchors; both axes' names."""
     marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
-    step = -(-decades // 4)
-    for power in sorted({*range(0, decades, step), decades}):
-        y = _PLOT_TOP + (_PLOT_BOTTOM - _PLOT_TOP) * power / decades
+    for down, label in rows:
+        y = _PLOT_TOP + (_PLOT_BOTTOM - _PLOT_TOP) * down
         marks.append(f'<path class="grid" d="M {_PLOT_LEFT} {y:.1f} H {_RIGHT}"/>')
-        label = "1" if power == 0 else f"{'under ' * (power == decades)}1e-{power}"
         marks.append(_text(_PLOT_LEFT - 6, y + 4, label, "quiet", "end"))
-    for part in range(5):
-        x = _PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * part / 4
-        number = f"{widest * part / 4:.3g}"
-        # A long number below the end of the axis would leave the picture.
-        at, anchor = (WIDTH - 1, "end") if part == 4 and len(number) > 5 else (x, "middle")
-        marks.append(_text(at, _PLOT_BOTTOM + 16, number, "quiet", anchor))
-    marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, "epsilon", "quiet", "middle"))
-    marks.append(_text(4, 10, "delta", "quiet", "start"))
+    marks += [_text(x, _PLOT_BOTTOM + 16, number, "quiet", anchor) for x, number, anchor in numbers]
+    marks.append(_text((_PLOT_LEFT + _RIGHT) / 2, _PLOT_BOTTOM + 33, along, "quiet", "middle"))
+    marks.append(_text(4, 10, up, "quiet", "start"))
     return marks
 
 

@@ -92,19 +92,16 @@ class Cache:
                 write_whole(self.folder / name, text)
         entry = {"schema": SCHEMA, "key": key, "value": value, "seal": self._seal(key, value)}
         write_whole(self._path(key), json.dumps(entry, indent=1) + "\n")
-        self._prune()
+        entries = [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
+        with suppress(OSError):  # another process prunes too
+            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[: max(len(entries) - MOST, 0)]:
+                path.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}.json"
 
     def _seal(self, key: str, value: str) -> str:
         return hmac.new(self.secret, f"{SCHEMA}\n{key}\n{value}".encode(), "sha256").hexdigest()
-
-    def _prune(self) -> None:
-        entries = [path for path in self.folder.iterdir() if _FILE.fullmatch(path.name)]
-        with suppress(OSError):  # another process prunes too
-            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[: max(len(entries) - MOST, 0)]:
-                path.unlink(missing_ok=True)
 
 
 def secret_of(path: Path) -> bytes:

@@ -116,8 +116,12 @@ def check(
             if progress is not None:
                 progress(target.id)
             findings.append(_target(visit, target, _target_line(path, index)))
-    names = [_shown(file, folder) for file, _ in asked]
-    use = None if cache is None else _use(names, known, config)
+    use = None
+    if cache is not None:  # how much of the work it has spared; targets are code, and run each time
+        seen = [(_shown(file, folder), each) for (file, _), each in zip(asked, known, strict=True)]
+        anew = (*(name for name, each in seen if not each.certificate), *(target.id for target in config.targets))
+        remarks = tuple(f"{name}: {each.remark}" for name, each in seen if each.remark)
+        use = CacheUse(tuple(name for name, each in seen if each.certificate), anew, remarks)
     missing = uncompared(baseline if config.baseline else None)
     missing = missing if path.exists() else " and ".join(filter(None, ["no configuration", missing]))
     return Gate((*findings, *_gone(findings, visit)), config.baseline, use, missing)
@@ -147,15 +151,6 @@ def _program() -> str:
     installed = [(each.version, each.read_text("RECORD")) for each in map(metadata.distribution, DEPENDENCIES)]
     python = [sys.version, str(sys.flags), sys.platform, platform.machine()]
     return key_of([__version__, ours, installed, python])
-
-
-def _use(deployments: Sequence[str], known: Sequence[_Known], config: Config) -> CacheUse:
-    """How much of the gate's work the cache has spared; targets are code, and run each time."""
-    found = list(zip(deployments, known, strict=True))
-    reused = [name for name, each in found if each.certificate]
-    anew = [name for name, each in found if not each.certificate]
-    remarks = [f"{name}: {each.remark}" for name, each in found if each.remark]
-    return CacheUse(tuple(reused), (*anew, *(target.id for target in config.targets)), tuple(remarks))
 
 
 def _target_line(path: Path, index: int) -> int | None:
