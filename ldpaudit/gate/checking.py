@@ -192,12 +192,10 @@ def _deployment(visit: _Visit, file: Path, asked: Asked | LdpauditError, known: 
     for index, claim in enumerate(certificate.claims):
         line = line_of(certificate.deployment, ["claims", index, "id"])
         found = _claim(claim, f"{certificate.id}/{claim.id}", implementation, visit)
-        found = replace(found, file=_seen(folder, shown), line=line, reproduce=command)
-        if found.problem == "undecided":
-            found = replace(found, reproduce=f"{command} --require-decision")
-        if found.problem == "regressed":  # only the gate knows what was before
-            found = replace(found, reproduce=_compared(folder, config))
-        findings.append(found)
+        # Only the gate knows what was before.
+        others = {"undecided": f"{command} --require-decision", "regressed": _compared(folder, config), None: command}
+        reproduce = others.get(found.problem, command)
+        findings.append(replace(found, file=_seen(folder, shown), line=line, reproduce=reproduce))
     return findings, known if known.certificate else _kept(visit.cache, known, certificate)
 
 

@@ -81,25 +81,13 @@ def write(table: Leaderboard, form: TableFormat) -> str:
 
 
 def _cells(place: int | None, contender: Contender, score: Score) -> Cells:
-    return (
-        str(contender),
-        "-" if place is None else str(place),
-        score.model,
-        show_up(score.epsilon, 4),
-        f"{score.bits:.0f}",
-        f"{score.recall:.2f}",
-        _number(score.precision, ".2f"),
-        f"{score.missed}",
-        _number(score.found_from, ".0f"),
-        _number(score.error, ".0f"),
-        _number(score.largest_error, ".0f"),
-        f"{score.seconds:.2f}",
-        _number(score.megabytes, ".0f"),
-    )
+    def number(value: float, digits: int = 0) -> str:
+        return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
-
-def _number(value: float, form: str) -> str:
-    return "-" if math.isnan(value) else f"{value:{form}}"
+    s = score
+    named = str(contender), "-" if place is None else str(place), s.model, show_up(s.epsilon, 4), number(s.bits)
+    found = number(s.recall, 2), number(s.precision, 2), str(s.missed), number(s.found_from)
+    return *named, *found, number(s.error), number(s.largest_error), number(s.seconds, 2), number(s.megabytes)
 
 
 def as_data(table: Leaderboard, left: Sequence[str]) -> dict[str, Any]:
