@@ -12,24 +12,13 @@ from ldpaudit.core.partitions import Counts
 
 @dataclass(frozen=True)
 class Deadly:
-    """Whoever reads it first lives; the next ones, so many, are killed.
-
-    Parameters
-    ----------
-    held : Counts
-        What is read.
-    grave : Path
-        A folder that remembers who read it.
-    deaths : int
-        How many are killed.
-    """
+    """The first process that reads it lives, and the next `deaths` ones are killed; the folder `grave` remembers them."""
 
     held: Counts
     grave: Path
     deaths: int
 
     def counts(self) -> Counts:
-        """What is read."""
         dead = len(list(self.grave.glob("killed *")))
         if not (self.grave / "first").exists():
             (self.grave / "first").touch()

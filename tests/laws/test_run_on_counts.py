@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,33 +13,21 @@ from scipy import stats
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import classes
-from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
-from ldpaudit.mechanisms.memoized_bit import MemoizedBit
-from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse
-from ldpaudit.mechanisms.one_bit import OneBitMean
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
-from tests.zoo import AT_ONE, SMALL, STEMS
+from tests.zoo import ONE_EACH
 
-COUNTED = (
-    BassilySmith, ProjectedBassilySmith, BucketHeavyHitter, JLHeavyHitter, FreshProjections, FreshProducts, MemoizedBit,
-    MemoizedResponse, MemoizedDBitFlip, OneBitMean, SampledAnswer, KaryRandomizedResponse, UnaryEncoding, ShuffledBinarySums,
-    ShuffledSelection,
-)  # fmt: skip
+COUNTED = [
+    "BassilySmith", "ProjectedBassilySmith", "BucketHeavyHitter", "JLHeavyHitter", "FreshProjections", "FreshProducts",
+    "MemoizedBit", "MemoizedResponse", "MemoizedDBitFlip", "OneBitMean", "SampledAnswer", "KaryRandomizedResponse", "UnaryEncoding",
+    "ShuffledBinarySums", "ShuffledSelection",
+]  # fmt: skip
 """Systems with a `run` of their own that depends on nothing but how many users hold each input."""
 RUNS, USERS = 400, 20
 LEVEL = 1e-7
 """Two samples of one law are told apart at this level once in ten million; the seeds are fixed anyway."""
-ONE_EACH = [
-    replace(m, domain=16) if isinstance(m, JLHeavyHitter) else m for m in {type(m): m for m in [*AT_ONE, *SMALL]}.values()
-]
 
 
 def held(m: Mechanism) -> dict[Any, int]:
@@ -48,11 +35,7 @@ def held(m: Mechanism) -> dict[Any, int]:
     return {m.inputs[0]: users - users // 3, m.inputs[-1]: users // 3}
 
 
-def test_every_class_is_looked_at() -> None:
-    assert {type(m) for m in ONE_EACH} == {owner for stem in STEMS for owner in classes(stem).values()}
-
-
-REFUSED = [m for m in ONE_EACH if type(m).run is not Mechanism.run and not isinstance(m, COUNTED)]
+REFUSED = [m for m in ONE_EACH if type(m).run is not Mechanism.run and type(m).__name__ not in COUNTED]
 
 
 @pytest.mark.parametrize("m", REFUSED, ids=str)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
 import flint
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit import account, audit, judge
+from ldpaudit import account, judge
 from ldpaudit.accountants.claims import glps_heavy_hitter
 from ldpaudit.accountants.claims.glps_heavy_hitter import Setting, any_matrix, least_count, sufficient_scale
 from ldpaudit.accountants.claims.sentence import Standing
@@ -157,20 +156,10 @@ def test_for_epsilon_keeps_epsilon_whatever_the_seed_and_at_some_seeds_not_more(
         assert account(m).epsilon(0).high == 0.5
 
 
-def test_an_absent_user_sends_noise_alone_and_a_present_one_the_column_and_noise() -> None:
-    m = GlpsHeavyHitter(4, 1, 1, 2, F(1))
-    for x in (None, 3):
-        views = m.sample(x, 30_000, np.random.default_rng(1)) - m.column(x)
-        assert all(stats.kstest(column, stats.laplace().cdf).pvalue > LEVEL for column in views.T)
-    assert not m.column(None).any()
-    with pytest.raises(ValueError, match="needs an input"):
-        m.sample(4, 1, np.random.default_rng(1))
-
-
 def test_the_values_recovered_in_law_have_the_law_of_those_recovered() -> None:
     m = GlpsHeavyHitter(8, 2, 1, 4, F(3, 2))
     rng = np.random.default_rng(4)
-    data = [1] * 120 + [6] * 60
+    data = [1] * 60 + [6] * 30
     runs = [[run(data, rng) for _ in range(500)] for run in (m.run, m.run_in_law)]
     for value in (1, 6):
         one, other = ([found.get(value, 0.0) for found in several] for several in runs)
@@ -197,12 +186,6 @@ def test_users_are_given_one_by_one_or_counted() -> None:
     assert np.array_equal(LARGE.truth(values), sum(LARGE.column(x) for x in values.tolist()))
     ours, theirs = (LARGE.run_in_law(data, np.random.default_rng(3)) for data in (values, counted))
     assert ours == theirs
-
-
-@pytest.mark.parametrize("data", [[3, 100], [-1, 5], {100: 2}])
-def test_a_value_outside_the_domain_is_refused(data: Any) -> None:
-    with pytest.raises(ValueError, match="needs values from 0 to 99, got"):
-        GlpsHeavyHitter(100, 1, 1, 4, F(1)).run(data, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("domain", [100, 1 << 20, 10**9, 1 << 62])
@@ -360,36 +343,9 @@ def test_no_simulation_is_held_against_an_error_of_all_users() -> None:
     assert glps_heavy_hitter.accuracy(glps_heavy_hitter.EXAMPLES[0]) == ()
 
 
-@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
-def test_the_audit_reaches_epsilon_at_a_delta(relation: Neighbours) -> None:
-    m = GlpsHeavyHitter(16, 1, 1, 4, F(4))
-    exact = account(m, relation).epsilon(1e-3)
-    found = audit(m, delta=1e-3, neighbours=relation, seed=1, trials=200_000)
-    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
-
-
 def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
     replaced, present = proved(prove)
     m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
     assert replaced.at(m) == [(F(42), F(3, 7), True)]
     assert present.at(m) == [(F(21), F(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"domain": 1}, {"domain": 2**62 + 1}, {"sparsity": 0}, {"rows": 0}, {"buckets": 3}, {"buckets": 16}, {"buckets": 0},
-     {"scale": 0}, {"seed": -1}],
-)  # fmt: skip
-def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="need"):
-        replace(GlpsHeavyHitter(8, 2, 2, 8, F(1)), **change)
-
-
-@pytest.mark.parametrize(
-    "change", [{"delta": 0}, {"delta": 1}, {"beta": 0}, {"beta": 1}, {"users": 0}, {"domain": 1}, {"epsilon": 0}, {"users": 10**12}]
-)
-def test_the_printed_parameters_need_a_sparsity_below_the_domain(change: dict[str, Any]) -> None:
-    usual: dict[str, Any] = {"epsilon": 1, "delta": F(1, 10), "beta": F(1, 10), "users": 100, "domain": 1024}
-    with pytest.raises(ValueError, match="need"):
-        GlpsHeavyHitter.as_printed(**(usual | change))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
@@ -25,8 +24,7 @@ from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
-from ldpaudit.attacks.shuffled_hadamard import attack
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shared.linear_codes.kernels import dimension_law, members, random_members, random_members_with
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
@@ -34,6 +32,7 @@ from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.proofs.shuffled_hadamard import prove
 from tests.helpers import proved
 from tests.oracles.hadamard import Oracle
+from tests.samples import matches, meet, same_law, same_number
 from tests.zoo.shuffled_hadamard import DELTA, TWO
 
 EPSILONS = (0.0, 0.3, 0.9, 2.0)
@@ -67,14 +66,6 @@ def test_random_kernels_have_the_joint_law_of_those_of_random_matrices() -> None
     made = [members(rng.integers(0, 1 << bits, (number, rows)), bits) for _ in range(1_500)]
     assert same_law(drawn, made)
     assert not same_law(drawn, [members(rng.integers(0, 1 << bits, (number + 1, rows)), bits) for _ in range(1_500)])
-
-
-def same_law(first: list[Any], second: list[Any]) -> bool:
-    """Chi-square on the most frequent outcomes of two samples, each outcome cut to four numbers."""
-    counts = [Counter(tuple(np.ravel(x)[:4].tolist()) for x in sample) for sample in (first, second)]
-    common = [x for x, n in (counts[0] + counts[1]).items() if n >= 20]
-    table = [[c[x] for x in common] + [c.total() - sum(c[x] for x in common)] for c in counts]
-    return bool(stats.chi2_contingency(np.array(table) + 0.5).pvalue > LEVEL)
 
 
 def test_random_kernels_with_a_given_element_have_it_and_are_as_those_of_matrices_that_do() -> None:
@@ -135,26 +126,6 @@ def test_values_of_users_may_come_as_rows_or_as_tuples() -> None:
     assert m.truth([5, 5]).tolist() == [0, 0, 0, 0, 0, 2, 0, 0]
 
 
-@pytest.mark.parametrize("data", [[(1, 1)], [8], [(1, 2, 3)], [], [-1], [0.5]], ids=str)
-def test_data_that_no_users_may_hold_are_refused(data: Any) -> None:
-    with pytest.raises(ValueError, match="needs"):
-        ShuffledHadamard(3, 8, 3, 1, k=2).run(data, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("x", [8, -1, (0, 0), (0, 1, 2), "a"], ids=str)
-def test_inputs_that_no_user_may_hold_are_refused(x: Any) -> None:
-    with pytest.raises(ValueError, match="needs a value below 8"):
-        ShuffledHadamard(3, 8, 3, 1, k=2).sample(x, 1, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    "change", [{"users": 0}, {"domain": 1}, {"domain": 6}, {"tau": 0}, {"rho": 0}, {"k": 0}, {"k": 8}]
-)
-def test_parameters_outside_the_domain_are_refused(change: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="needs"):
-        replace(ShuffledHadamard(3, 8, 3, 1), **change)
-
-
 @pytest.mark.parametrize(
     "m",
     [ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(3, 2, 1, 1), ShuffledHadamard(6, 2, 1, 1),
@@ -180,11 +151,7 @@ def test_a_view_tells_inputs_0_and_1_apart_as_well_as_all_messages(m: ShuffledHa
     everybody = Oracle(m.domain, m.tau).pair(m.users * m.rho, (3,) * (m.users - 1), (1,), (2,))
     view = channel_profile(m, [0, 1])
     for epsilon in EPSILONS:
-        assert view.delta(epsilon) == replace_source(everybody.delta(epsilon), view.delta(epsilon))
-
-
-def replace_source(found: Enclosure, like: Enclosure) -> Enclosure:
-    return replace(found, source=like.source)
+        assert same_number(view.delta(epsilon), everybody.delta(epsilon))
 
 
 @pytest.mark.parametrize("m", [ShuffledHadamard(1, 2, 1, 6), ShuffledHadamard(1, 2, 2, 3), ShuffledHadamard(1, 4, 1, 4)], ids=str)
@@ -193,8 +160,7 @@ def test_with_the_others_messages_known_the_profile_is_that_of_all_multisets(m: 
     for epsilon in EPSILONS:
         ours, truth = known_others(m).delta(epsilon), everybody.delta(epsilon)
         assert ours.rigour is Rigour.EXACT
-        assert ours.low <= truth.high
-        assert truth.low <= ours.high
+        assert meet(ours, truth)
 
 
 def test_k_messages_replaced_at_once_cost_no_more_than_one_by_one() -> None:
@@ -232,12 +198,9 @@ def test_k_elements_at_once_tell_about_the_root_of_k_times_as_much_as_one() -> N
 def test_the_sampler_matches_the_law_of_several_users(m: ShuffledHadamard, x: int | None) -> None:
     size = 20_000
     seen = Counter(tuple(view) for view in m.sample(x, size, np.random.default_rng(6)).tolist())
-    law = {view: float(m.law(x).probability(view)) * size for view in seen}
-    common = [view for view in law if law[view] >= 10]
-    observed = [seen[v] for v in common] + [size - sum(seen[v] for v in common)]
-    expected = [law[v] for v in common] + [size - sum(law[v] for v in common)]
-    assert all(p > 0 for p in law.values())
-    assert stats.chi2.sf(sum((o - e) ** 2 / e for o, e in zip(observed, expected, strict=True) if e > 1), len(common)) > LEVEL
+    law = {view: m.law(x).probability(view) for view in seen}
+    assert all(law.values())
+    assert matches(seen, law)
 
 
 @pytest.mark.parametrize("seen", Seen)
@@ -310,18 +273,6 @@ def test_an_absent_user_is_told_by_the_number_of_messages() -> None:
     assert audit(m, neighbours=ADD_REMOVE, trials=2_000, seed=1).epsilon_lower > 5
 
 
-@pytest.mark.parametrize(
-    "m", [ShuffledHadamard(1, 2, 1, 4), ShuffledHadamard(3, 4, 2, 1), ShuffledHadamard(2, 4, 1, 2, k=2)], ids=str
-)
-def test_the_score_is_the_log_likelihood_ratio(m: ShuffledHadamard) -> None:
-    laws = m.law(0), m.law(1)
-    views = [v for v, p in laws[0].items() if p or laws[1].probability(v)]
-    scores = attack(m).score(np.array(views))
-    for view, score in zip(views, scores.tolist(), strict=True):
-        p, q = (float(law.probability(view)) for law in laws)
-        assert score == pytest.approx(math.log(p / q) if p and q else math.inf if p else -math.inf, abs=1e-12)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-4), (2.0, 1e-3), (1.0, 1e-2)])
 def test_the_audit_reaches_90_percent_of_the_exact_epsilon_of_ten_thousand_users(epsilon: float, delta: float) -> None:
@@ -351,9 +302,8 @@ def test_the_steps_of_the_proof_of_lemma_4_4_hold_at_random_points(
     assert bad * math.expm1(epsilon) / math.expm1(epsilon / k) <= delta
 
 
-def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
+def test_what_the_proofs_admit_and_what_they_say_of_the_code() -> None:
     found = proved(prove)
-    assert all(p.steps and p.at(TWO) is None for p in found)
     assert [bool(p.admissions) for p in found] == [False, False, False, True, True]
     p, x, users = 2.0**-TWO.tau, 300, 1000
     assert TWO.debias(np.array([x + (TWO.rho * users + TWO.k * users - x) * p]), users)[0] == pytest.approx(x, rel=1e-12)

@@ -1,11 +1,10 @@
-"""THRESH: what it does, line by line, and its accountant against all transcripts, streams and adversaries."""
+"""THRESH: what it does, line by line, and what it costs, against all transcripts, streams, adversaries and users one by one."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -21,114 +20,24 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.exact import product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.profile import PrivacyProfile
-
-HALF = Fraction(1, 2)
-HALVES = Levels(HALF, HALF, HALF, HALF)
-
-
-@dataclass(frozen=True)
-class Toy(Thresh):
-    """Thresholds and noise levels that are chosen: printed ones need hundreds of rounds, too many for enumeration."""
-
-    noise: Levels = HALVES
-
-    @property
-    def levels(self) -> Levels:
-        return self.noise
-
-
-@dataclass(frozen=True)
-class ToyRepaired(ThreshRepaired):
-    noise: Levels = HALVES
-
-    @property
-    def levels(self) -> Levels:
-        return self.noise
-
-
-class Pseudocode:
-    """One user, line by line as printed; repaired, the counter is checked with what it is about to grow by."""
-
-    def __init__(self, m: Thresh, stream: tuple[int, ...]) -> None:
-        self.m, self.stream = m, stream
-        self.votes_spent = self.estimates_spent = self.mean = Fraction(0)
-        self.reference = Fraction(m.start)
-        self.top = math.floor(math.log2(m.epochs))
-
-    def copy(self) -> Pseudocode:
-        other = Pseudocode(self.m, self.stream)
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def allows(self, counter: Fraction, level: Fraction) -> bool:
-        if isinstance(self.m, ThreshRepaired):
-            return counter + level <= self.m.epsilon / 4
-        return counter < self.m.epsilon / 4
-
-    def vote(self, t: int) -> bool:
-        self.mean = Fraction(self.stream[t - 1], self.m.rounds)
-        change = abs(self.mean - self.reference)
-        exceeded = [b for b in range(-1, self.top + 1) if change > 2 * (b + 1) * self.m.levels.step]
-        yes = bool(exceeded) and self.allows(self.votes_spent, self.m.a) and t % 2 ** (self.top - max(exceeded)) == 0
-        if yes:
-            self.votes_spent += self.m.a
-        return yes
-
-    def estimate(self) -> Fraction:
-        """The mean that is sent, and 0 without budget; a global update it is that asks for it."""
-        self.reference = self.mean
-        if not self.allows(self.estimates_spent, self.m.b):
-            return Fraction(0)
-        self.estimates_spent += self.m.b
-        return self.mean
-
-
-def yes_chance(m: Thresh) -> Fraction:
-    """``e**a / (e**a + 1)``."""
-    return m.vote_coin if m.a > 0 else 1 - m.vote_coin
-
-
-def one_chance(m: Thresh, mean: Fraction) -> Fraction:
-    """``(1 + mean (e**b - 1)) / (e**b + 1)``."""
-    high = m.estimate_coin if m.b > 0 else 1 - m.estimate_coin
-    return 1 - high + mean * (2 * high - 1)
-
-
-def worst_ratio(m: Thresh, v: Pseudocode, w: Pseudocode, t: int = 1) -> Fraction:
-    """Largest likelihood ratio of what is published from epoch t on, over all updates."""
-    if t > m.epochs:
-        return Fraction(1)
-    v, w, yes = v.copy(), w.copy(), yes_chance(m)
-    voted = max(yes / (1 - yes), (1 - yes) / yes) if v.vote(t) != w.vote(t) else Fraction(1)
-    stays = worst_ratio(m, v, w, t + 1)
-    x, y = one_chance(m, v.estimate()), one_chance(m, w.estimate())
-    return voted * max(stays, max(x / y, (1 - x) / (1 - y)) * worst_ratio(m, v, w, t + 1))
-
-
-def worst_delta(m: Thresh, v: Pseudocode, w: Pseudocode, p: Fraction, q: Fraction, t: int = 1) -> Fraction:
-    """Largest sum of (P - Q)+ over transcripts, for adversaries who decide on each update by all that is before it."""
-    if t > m.epochs:
-        return max(p - q, Fraction(0))
-    v, w, yes = v.copy(), w.copy(), yes_chance(m)
-    first, second = v.vote(t), w.vote(t)
-    branches = [(p, q)]
-    if first != second:
-        x, y = (yes, 1 - yes) if first else (1 - yes, yes)
-        branches = [(p * x, q * y), (p * (1 - x), q * (1 - y))]
-    updated = v.copy(), w.copy()
-    x, y = (one_chance(m, user.estimate()) for user in updated)
-    total = Fraction(0)
-    for p, q in branches:
-        stays = worst_delta(m, v, w, p, q, t + 1)
-        one, zero = (p * x, q * y), (p * (1 - x), q * (1 - y))
-        total += max(stays, sum((worst_delta(m, *updated, *bit, t + 1) for bit in (one, zero)), Fraction(0)))
-    return total
+from tests.oracles.voting import (
+    HALF,
+    Toy,
+    ToyRepaired,
+    User,
+    estimate,
+    plus,
+    vote,
+    worst_delta,
+    worst_ratio,
+    yes_chance,
+)
+from tests.samples import meet
 
 
 def toys(number: int, seed: int) -> list[Thresh]:
@@ -155,10 +64,6 @@ def account(m: Thresh) -> PrivacyProfile:
     return thresh.profile(m)
 
 
-def streams(m: Thresh) -> list[tuple[int, ...]]:
-    return list(product(range(m.rounds + 1), repeat=m.epochs))
-
-
 def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
     rigour = [account(m).epsilon(0).rigour for m in TOYS]
     assert min(rigour.count(Rigour.EXACT), rigour.count(Rigour.INTERVAL)) >= 5
@@ -167,12 +72,14 @@ def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
     assert max(account(m).epsilon(0).high for m in TOYS if account(m).epsilon(0).rigour is Rigour.EXACT) > 2
 
 
-@pytest.mark.parametrize("m", [*TOYS[:20], *(pytest.param(m, marks=pytest.mark.slow) for m in TOYS[20:])], ids=str)
+def streams(m: Thresh) -> list[tuple[int, ...]]:
+    return list(product(range(m.rounds + 1), repeat=m.epochs))
+
+
+@pytest.mark.parametrize("m", TOYS, ids=str)
 def test_epsilon_is_that_of_all_streams_all_updates_and_all_transcripts(m: Thresh) -> None:
-    pairs = product([Pseudocode(m, stream) for stream in streams(m)], repeat=2)
-    worst = max(worst_ratio(m, v, w) for v, w in pairs)
     with flint.ctx.workprec(256):
-        truth = flint.arb(flint.fmpq(worst.numerator, worst.denominator)).log()
+        truth = flint.arb(flint.fmpq(*worst_ratio(m).as_integer_ratio())).log()
     found = account(m).epsilon(0)
     assert found.low <= truth <= found.high
     assert found.rigour is Rigour.INTERVAL or found.high - found.low <= 1e-15 * found.high
@@ -182,11 +89,10 @@ def test_epsilon_is_that_of_all_streams_all_updates_and_all_transcripts(m: Thres
 
 @pytest.mark.parametrize("m", [m for m in TOYS if m.epochs <= 3][:10], ids=str)
 def test_delta_is_that_of_all_streams_and_of_adversaries_who_adapt(m: Thresh) -> None:
-    users = [Pseudocode(m, stream) for stream in streams(m)]
     # Streams of only ones and zeros an epoch, and some others; all pairs of these.
-    users = [user for user in users if set(user.stream) <= {0, m.rounds}] + users[1::7]
+    users = [stream for stream in streams(m) if set(stream) <= {0, m.rounds}] + streams(m)[1::7]
     for ratio in (Fraction(1), Fraction(5, 4), Fraction(3)):
-        worst = max(worst_delta(m, v, w, Fraction(1), ratio) for v, w in product(users, repeat=2))
+        worst = max(worst_delta(m, v, w, ratio) for v, w in product(users, repeat=2))
         found = account(m).delta(math.log(ratio))
         assert found.low - 1e-12 <= worst <= found.high + 1e-12
         assert found.rigour is Rigour.INTERVAL or worst == pytest.approx(found.high, abs=1e-12)
@@ -194,27 +100,32 @@ def test_delta_is_that_of_all_streams_and_of_adversaries_who_adapt(m: Thresh) ->
 
 @pytest.mark.parametrize("m", TOYS, ids=str)
 def test_what_a_user_publishes_is_what_the_pseudocode_says(m: Thresh) -> None:
-    rng = random.Random(str(m))
+    rng, yes = random.Random(str(m)), yes_chance(m)
     for stream in rng.sample(streams(m), min(8, len(streams(m)))):
         updates = tuple(rng.randint(0, 1) for _ in stream)
-        user, chances = Pseudocode(m, stream), list[Fraction]()
-        for t, update in enumerate(updates, 1):
-            yes = yes_chance(m)
-            chances.append(yes if user.vote(t) else 1 - yes)
-            chances.append(one_chance(m, user.estimate() if update else Fraction(0)))
+        user, chances = User.fresh(m), list[Fraction]()
+        for t, (held, update) in enumerate(zip(stream, updates, strict=True), 1):
+            said, user = vote(m, user, held, t)
+            sent, user = estimate(m, user, held) if update else ((Fraction(0),), user)
+            chances += [yes if said else 1 - yes, *plus(m, sent)]
         assert m.chances(Play(stream, updates)) == chances
         assert sum(p for _, p in m.law(Play(stream, updates)).items()) == 1
 
 
 def whole_system(m: Thresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[float]:
     """Algorithm 1, line by line, with floats."""
-    users = [Pseudocode(m, tuple(row.tolist())) for row in data]
+    users = [User.fresh(m) for _ in data]
     yes, published, current = float(yes_chance(m)), list[float](), -1.0
-    high, low = float(one_chance(m, Fraction(1))), float(one_chance(m, Fraction(0)))
-    for t in range(1, m.epochs + 1):
-        votes = sum(rng.random() < (yes if user.vote(t) else 1 - yes) for user in users)
+    low, high = (float(plus(m, (Fraction(mean),))[0]) for mean in (0, 1))
+    for t, held in enumerate(data.T.tolist(), 1):
+        votes = bits = 0
+        for i, user in enumerate(users):
+            said, users[i] = vote(m, user, held[i], t)
+            votes += rng.random() < (yes if said else 1 - yes)
         if votes / len(users) > 1 - yes + float(m.levels.margin):
-            bits = sum(rng.random() < float(one_chance(m, user.estimate())) for user in users)
+            for i, user in enumerate(users):
+                sent, users[i] = estimate(m, user, held[i])
+                bits += rng.random() < float(plus(m, sent)[0])
             current = (bits / len(users) - low) / (high - low)
         published.append(current)
     return published
@@ -261,35 +172,12 @@ def test_two_coins_are_their_enumeration(m: int, n: int, first: float, second: f
     queries = [(ours.delta(e), oracle.delta(e)) for e in (0, 0.1, 0.5, 1.0, 3.0, math.inf)]
     queries += [(ours.epsilon(d), oracle.epsilon(d)) for d in (0, 1e-300, 1e-9, 0.01, 0.3, 0.9)]
     for found, truth in queries:
-        assert found.low <= truth.high
-        assert truth.low <= found.high
+        assert meet(found, truth)
         assert found.high - found.low <= 1e-12 * found.high
 
 
-def test_what_is_no_input_is_refused() -> None:
-    m: Mechanism = Thresh(10_000, 64, 23_500, Fraction(1, 4), Fraction(1, 20), 10_000)
-    x = m.inputs[0]
-    assert len(repr(x)) < 200
-    short, two, negative = (x.stream, x.updates[1:]), (x.stream, (2, *x.updates[1:])), ((-1, *x.stream[1:]), x.updates)
-    for wrong in (None, 3, x.stream, short, two, negative):
-        with pytest.raises(ValueError, match="counts from 0 to 23500"):
-            m.law(wrong)
-    for data in ([], [[1] * 64], np.full((10_000, 64), 23_501)):
-        with pytest.raises(ValueError, match="of 10000 users"):
-            m.run(data, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("change", [
-    {"users": 0}, {"epochs": 0}, {"rounds": 0}, {"delta": Fraction(0)}, {"delta": Fraction(1)},
-    {"epsilon": Fraction(0)}, {"smallest": 101}, {"smallest": 51, "subgroups": 2}, {"start": 1}, {"start": -2},
-])  # fmt: skip
-def test_parameters_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
-    sound: dict[str, Any] = {
-        "users": 100, "epochs": 4, "rounds": 10, "epsilon": Fraction(1), "delta": HALF, "smallest": 50,
-    }  # fmt: skip
-    Thresh(**sound)
-    with pytest.raises(ValueError, match="need"):
-        Thresh(**{**sound, **change})
+def test_a_long_stream_is_printed_in_a_line() -> None:
+    assert len(repr(Thresh(10_000, 64, 23_500, Fraction(1, 4), Fraction(1, 20), 10_000).inputs[0])) < 200
 
 
 def test_an_epsilon_that_is_hundreds_of_newton_steps_away_is_found_in_seconds() -> None:
@@ -300,3 +188,58 @@ def test_an_epsilon_that_is_hundreds_of_newton_steps_away_is_found_in_seconds() 
         assert bound.delta(found.high).high <= 5e-324 <= bound.delta(found.low * (1 - 1e-9)).high
         assert found.high < found.low * (1 + 1e-9)
     assert time.perf_counter() - start < 20  # seconds: four or five, and about a minute step by step
+
+
+FEW = Levels(Fraction(3), Fraction(2), Fraction(1, 20), Fraction(1, 8))
+"""Few users vote in part of the epochs."""
+MEANS = np.array([[0.3, 0.3], [0.5, 0.3], [0.5, 0.8], [0.4, 0.8], [0.0, 1.0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("m", [
+    Toy(40, 6, 12, Fraction(30), HALF, 10, noise=FEW), Toy(40, 6, 12, Fraction(8), HALF, 10, start=0, noise=FEW)
+], ids=str)
+def test_users_of_a_group_publish_in_law_what_they_do_one_by_one(m: Toy) -> None:
+    theirs, ours = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        data = np.concatenate([rng.binomial(m.rounds, MEANS[:, group], (size, m.epochs)) for group, size in enumerate((10, 30))])
+        theirs.append(m.run(data, rng))
+        ours.append(m.run_on_means(MEANS, (0.25, 0.75), np.random.default_rng(seed + 1000)))
+    for epoch in range(m.epochs):
+        assert stats.ks_2samp([each[epoch] for each in theirs], [each[epoch] for each in ours]).pvalue > 1e-3
+    changed = [np.count_nonzero(np.diff(runs, axis=1)) / 150 for runs in (theirs, ours)]
+    assert abs(changed[0] - changed[1]) < 5 * math.sqrt(m.epochs / 150)
+
+
+@pytest.mark.parametrize(("rounds", "mean"), [(10**6, 0.3), (50, 0.02), (7, 0.0), (7, 1.0)])
+def test_the_law_of_counts_is_binomial(rounds: int, mean: float) -> None:
+    law = Counts.of(rounds, mean)
+    assert law.chances == pytest.approx(stats.binom.pmf(law.values, rounds, mean), rel=1e-9, abs=1e-30)
+    references = np.array([0, int(rounds * mean), rounds])
+    for change in (1, 3, 300):
+        oracle = [stats.binom.cdf(r - change, rounds, mean) + stats.binom.sf(r + change - 1, rounds, mean) for r in references]
+        assert law.far(references, change) == pytest.approx(oracle, abs=1e-11)
+
+
+def test_no_user_is_lost_and_none_casts_more_votes_than_it_may() -> None:
+    rng, group, law = np.random.default_rng(0), Group.fresh(10**9, 0, 2), Counts.of(1000, 0.5)
+    for epoch in range(9):
+        group.vote(law, 40, rng)
+        if epoch % 3 == 1:
+            assert group.update(law, 40, rng).sum() == 10**9
+        else:
+            group.settle()
+        assert group.cast.sum() == 10**9
+        assert len(group.cast) <= 3
+    assert group.cast[2] > 10**8
+
+
+def test_who_votes_has_drawn_a_count_that_is_far_from_its_reference() -> None:
+    rng, law = np.random.default_rng(1), Counts.of(10, 0.5)
+    group = Group.fresh(10**5, 5, 3)
+    voted = group.vote(law, 3, rng)
+    drawn = group.update(law, 3, rng)
+    assert group.users[1].sum() == voted
+    assert group.users[1][3:8].sum() == 0
+    assert group.users[0][[0, 1, 2, 8, 9, 10]].sum() == 0
+    assert drawn / 10**5 == pytest.approx(law.chances, abs=0.02)

@@ -37,6 +37,7 @@ def shuffled(data: Iterable[Law]) -> dict[tuple[Any, ...], Fraction]:
 
 
 def divergence(first: Law, second: Law, exp_epsilon: Fraction) -> Fraction:
+    """The sum of (P - exp(epsilon) Q)_+."""
     gains = (p - exp_epsilon * second.get(y, Fraction(0)) for y, p in first.items())
     return sum((gain for gain in gains if gain > 0), Fraction(0))
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 
+from tests.oracles.shuffle import divergence as divergence
+
 Outcomes = Mapping[tuple[int, ...], Fraction]
 
 
@@ -21,11 +23,6 @@ def summed(reports: Iterable[Outcomes]) -> Outcomes:
                 found[tuple(x + y for x, y in zip(a or (0,) * len(b), b, strict=True))] += p * q
         total = found
     return total
-
-
-def divergence(first: Outcomes, second: Outcomes, x: Fraction) -> Fraction:
-    """The sum of (P - x Q)_+."""
-    return sum((max(Fraction(0), p - x * second.get(y, Fraction(0))) for y, p in first.items()), Fraction(0))
 
 
 def outcomes(m: Any, value: Any) -> Outcomes:

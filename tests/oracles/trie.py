@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
-from typing import Any
 
 import flint
 
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import PrivacyProfile
+from tests.oracles.shuffle import divergence as divergence
 
 Words = tuple[str, ...]
 """What one user holds; one of them is picked when the user is sampled."""
@@ -73,10 +73,6 @@ def law(data: Data, batch: int, threshold: int, levels: int) -> Law:
 
     rounds(frozenset(), frozenset({""}), 0, Fraction(1))
     return dict(found)
-
-
-def divergence(p: Mapping[Any, Fraction], q: Mapping[Any, Fraction], c: Fraction) -> Fraction:
-    return sum((max(Fraction(0), x - c * q.get(trie, Fraction(0))) for trie, x in p.items()), Fraction(0))
 
 
 Tree = tuple[int, tuple["Tree", ...]]

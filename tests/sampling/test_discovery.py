@@ -25,7 +25,8 @@ from ldpaudit.mechanisms.shared.trie.one_round import Round
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from tests.mechanisms.test_trie_heavy_hitter import alike, excess
+from tests.mechanisms.test_trie_heavy_hitter import alike
+from tests.oracles.shuffle import divergence
 
 LEVELS = 10
 
@@ -220,7 +221,7 @@ def test_with_lost_users_no_data_set_costs_more_than_bounded(m: TrieRounds) -> N
         for word in "abc":
             there = lossy(m, alike([(w,) for w in (*others, word)]), lost)
             for c in most:
-                most[c] = max(most[c], excess(there, without, c), excess(without, there, c))
+                most[c] = max(most[c], divergence(there, without, c), divergence(without, there, c))
     for c, truth in most.items():
         found = with_dropouts(m, lost).delta(math.log(c))
         assert found.low * (1 - 1e-12) <= truth <= found.high * (1 + 1e-12)

@@ -15,7 +15,8 @@ from ldpaudit.accountants.sampling.noisy_holders import SharedWord, TwoWords, ho
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from tests.mechanisms.test_trie_heavy_hitter import alike, excess
+from tests.mechanisms.test_trie_heavy_hitter import alike
+from tests.oracles.shuffle import divergence
 
 
 def votes(users: int, batch: int, relation: Neighbours) -> NoisyVotes:
@@ -72,7 +73,7 @@ def largest(m: NoisyTrieHeavyHitter, relation: Neighbours, c: Fraction) -> Fract
     found = Fraction(0)
     for w in holders(round_of(m, relation)):
         there, without = (dict(m.law(x).items()) for x in m.one_apart(w, relation == REPLACE_ONE))
-        found = max(found, excess(there, without, c), excess(without, there, c))
+        found = max(found, divergence(there, without, c), divergence(without, there, c))
     return found
 
 
@@ -125,7 +126,7 @@ def test_of_small_data_sets_none_tells_more_in_one_round(users: int, batch: int,
         for word in {"", "z", *others}:
             there = dict(m.law(alike([(w,) for w in (*others, word)])).items())
             for c in factors:
-                most[c] = max(most[c], excess(there, without, c), excess(without, there, c))
+                most[c] = max(most[c], divergence(there, without, c), divergence(without, there, c))
     profile = account(m)
     assert all(profile.delta(math.log(c)).low >= float(most[c]) * (1 - ROUNDED) for c in factors)
 

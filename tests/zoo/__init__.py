@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis.strategies import SearchStrategy
@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from ldpaudit import account
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms import homes, stem, stems
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from tests.helpers import ROOT
 
 Sample = Callable[[Any, int, np.random.Generator], Views]
@@ -100,6 +101,29 @@ def tenth(p: Fraction, up: bool = False, of: int = 10) -> Fraction:
     return Fraction(-((-p.numerator * of) // p.denominator) if up else p.numerator * of // p.denominator, of)
 
 
+class Refusal(NamedTuple):
+    """What cannot be done: what its error says, in one line, and the call that raises it."""
+
+    says: str
+    call: Callable[[], object]
+
+
+def refusals(says: str, m: Any, **values: Iterable[Any]) -> Iterator[Refusal]:
+    """Parameters that a mechanism's class refuses, one at a time."""
+    for name, several in values.items():
+        yield from (Refusal(says, partial(replace, m, **{name: value})) for value in several)
+
+
+def no_inputs(says: str, m: Mechanism, *inputs: Any) -> Iterator[Refusal]:
+    """What no user holds; nothing is sampled of it."""
+    return (Refusal(says, partial(m.sample, x, 1, np.random.default_rng(0))) for x in inputs)
+
+
+def no_data(says: str, m: Mechanism, *data: Any) -> Iterator[Refusal]:
+    """What no users hold together; nothing is run on it."""
+    return (Refusal(says, partial(m.run, each, np.random.default_rng(0))) for each in data)
+
+
 @dataclass(frozen=True)
 class Zoo:
     """One stem's examples.
@@ -109,6 +133,7 @@ class Zoo:
     `delta`: 0, except where no epsilon is enough for that.
     `loose`: classes whose proofs bound, at some parameters, more than is attained.
     `anywhere`: random mechanisms of the stem, where random parameters hardly ever fit together.
+    `refused`: parameters, inputs and data that are a ValueError.
     """
 
     small: tuple[Mechanism, ...]
@@ -118,6 +143,7 @@ class Zoo:
     delta: float | Fraction = 0.0
     loose: tuple[type[Mechanism], ...] = ()
     anywhere: SearchStrategy[Mechanism] | None = None
+    refused: tuple[Refusal, ...] = ()
 
 
 def zoo(name: str) -> Zoo:
@@ -141,3 +167,7 @@ SMALL = [m for name in STEMS for m in zoo(name).small]
 AT_ONE = [m for name in STEMS for m in zoo(name).at_one]
 BROKEN = [b for name in STEMS for b in zoo(name).broken]
 MUTANTS = [m for name in STEMS for m in zoo(name).mutants]
+ONE_EACH: list[Mechanism] = [
+    replace(m, domain=16) if isinstance(m, JLHeavyHitter) else m for m in {type(m): m for m in [*AT_ONE, *SMALL]}.values()
+]
+"""One of each class, of few values."""

@@ -8,10 +8,11 @@ import numpy as np
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Zoo, fair_lie, mutant, rounded_up, two_bits
+from tests.zoo import Broken, Refusal, Zoo, fair_lie, mutant, no_data, rounded_up, two_bits
 
 PLAIN = BassilySmith.for_epsilon(1.0, rows=12)
 WORDS = ProjectedBassilySmith.for_epsilon(1.0, rows=400, domain=30)
+FOUR = BassilySmith(4, Fraction(3, 4))
 FEW, FEW_WORDS = BassilySmith.for_epsilon(1, rows=8), ProjectedBassilySmith.for_epsilon(1, rows=64, domain=9)
 
 
@@ -51,6 +52,11 @@ ZOO = Zoo(
         Broken("the vector is not checked", PLAIN, the_vector_is_not_checked),
         Broken("the lie is a fair sign", WORDS, the_lie_is_a_fair_sign),
         Broken("the row is one of the word", WORDS, the_row_is_one_of_the_word),
+    ),
+    refused=(
+        *no_data("vectors of 4 numbers", FOUR, [[1, 2, 0, 0]], [[1, 1, 1]], [1, 1, 1, 1], np.zeros((0, 4))),
+        *no_data(r"words in range\(5\)", ProjectedBassilySmith(64, 5, Fraction(3, 4)), [0, 5]),
+        Refusal("4 numbers from -1 to 1", lambda: FOUR.law((1, 1, 1, Fraction(5, 4)))),
     ),
     mutants=(
         fair_lie(FEW_WORDS), rounded_up(FEW), mutant("epsilon is spent on the row and on the sign", FEW, p=odds(2)),

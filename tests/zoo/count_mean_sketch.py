@@ -6,7 +6,7 @@ import numpy as np
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from tests.zoo import Broken, Zoo, broken, fair_lie, mutant, tenth, two_bits
+from tests.zoo import Broken, Zoo, broken, fair_lie, mutant, refusals, tenth, two_bits
 
 SKETCH = CountMeanSketch.for_epsilon(1.0, width=16, hashes=32, domain=100)
 LOUD = CountMeanSketch.for_epsilon(2.0, width=16, hashes=32, domain=100)
@@ -40,6 +40,11 @@ ZOO = Zoo(
         Broken("only the hashed coordinate is randomized", SKETCH, only_the_hashed_coordinate_is_randomized),
         Broken("only +1 is flipped", HADAMARD, only_plus_one_is_flipped),
         broken("it flips where two coins agree", HADAMARD, p=1 - (1 - HADAMARD.p) ** 2),
+    ),
+    refused=(
+        *refusals("power of two", HADAMARD, width=[6]),
+        *refusals("1/2 < p < 1", SKETCH, p=[Fraction(1, 2)]),
+        *refusals("1 <= hashes", SKETCH, hashes=[0]),
     ),
     mutants=(
         mutant("each coordinate spends the whole epsilon", SKETCH, p=HADAMARD.p),

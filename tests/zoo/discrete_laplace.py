@@ -17,7 +17,7 @@ from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_data, refusals, tenth
 
 F = Fraction
 REPLACED = DiscreteLaplace.for_epsilon(1, change=(1, -1))
@@ -57,6 +57,11 @@ ZOO = Zoo(
     ),
     at_one=(REPLACED, LEFT_OUT, DiscreteLaplace.for_epsilon(1, (3, -2, 1))),
     broken=(*mistakes(REPLACED, 8), Broken("zero is drawn with either sign", LEFT_OUT, zero_is_drawn_with_either_sign)),
+    refused=(
+        *refusals("DiscreteLaplace needs .*change", LEFT_OUT, change=[(), (0, 0), (2**53 + 1,), (1,) * 4097]),
+        *no_data("needs a row of 3 integers for each of at least one user", DiscreteLaplace(F(1, 10), (1, 0, -1)),
+                 [], [(1, 0)], [1, 2, 3], [(0.5, 1, 1)]),
+    ),
     mutants=(
         mutant("alpha is for one count where two change", REPLACED, alpha=LEFT_OUT.alpha),
         mutant("e is taken for 3", LEFT_OUT, alpha=F(1, 3)),
@@ -87,6 +92,10 @@ gaussian = Zoo(
         mutant("sigma is divided by the root of 2", NORMAL, 0.1, sigma=BELL * LESS),
         Mutant("sigma is for one count where two change", Gaussian(F(10), (1, -1)), Gaussian(F(8), (1, -1)), delta=0.02),
     ),
+    refused=(
+        *refusals("sigma > 0 is needed", NORMAL, sigma=[F(0), F(-1)]),
+        Refusal("Gaussian is not shared among clients", lambda: Gaussian(F(3)).of_shares(1, 2)),
+    ),
     delta=F(643445, 4929686),
 )
 discrete_gaussian = Zoo(
@@ -104,6 +113,13 @@ discrete_gaussian = Zoo(
         *mistakes(NARROW, 2),
         broken("one of four clients adds its share", NARROW, shares=1),
     ),
+    refused=(
+        *refusals("sigma", DiscreteGaussian(F(1)), sigma=[0, -1, 2**40 + 1]),
+        *refusals(r"needs 2\*\*-40 <= share_variance", DiscreteGaussianShares(F(1), 1), share_variance=[F(1, 2**41)]),
+        *refusals(r"share_variance <= 2\*\*80 / shares", DiscreteGaussianShares(F(1), 2), share_variance=[F(2**80)]),
+        *refusals("1 <= shares <= 1048576", DiscreteGaussianShares(F(1), 2), shares=[2**20 + 1]),
+        Refusal("needs a multiple of 2, got 7", lambda: DiscreteGaussianShares(F(1), 7).of_shares(1, 2)),
+    ),
     mutants=(
         mutant("sigma is divided by the root of 2", BELLS, 0.1, sigma=BELL * LESS),
         mutant("half of the clients add no share", NARROW, 0.1, shares=2),
@@ -115,6 +131,10 @@ rounded_gaussian = Zoo(
     small=(RoundedGaussian(F(1)), RoundedGaussian(F(1, 2), (1, -1))),
     at_one=(ROUNDED,),
     broken=(*mistakes(ROUNDED, 2), the_variance_is_taken_for_the_deviation(ROUNDED)),
+    refused=(
+        *refusals("sigma > 0 is needed", ROUNDED, sigma=[F(0), F(-1)]),
+        Refusal("RoundedGaussian is not shared among clients", lambda: RoundedGaussian(F(3)).of_shares(1, 2)),
+    ),
     mutants=(mutant("sigma is divided by the root of 2", ROUNDED, 0.1, sigma=BELL * LESS),),
     delta=F(11053004, 93931263),
 )
@@ -124,6 +144,11 @@ polya_noise = Zoo(
     broken=(
         *mistakes(HALF_OF_THE_SHARES, 8),
         broken("half of the clients add no share", HALF_OF_THE_SHARES, shape=F(1, 4)),
+    ),
+    refused=(
+        *refusals("shape > 0 is needed", HALF_OF_THE_SHARES, shape=[F(0)]),
+        *refusals("needs shape <= 1048576", HALF_OF_THE_SHARES, shape=[F(2**20 + 1)]),
+        *refusals("alpha", HALF_OF_THE_SHARES, alpha=[1 - F(1, 2**41)]),
     ),
     mutants=(mutant("a quarter of the clients add no share", HALF_OF_THE_SHARES, shape=F(3, 8)),),
     loose=(PolyaNoise,),
@@ -144,6 +169,10 @@ binomial_noise = Zoo(
     ),
     at_one=(COINS,),
     broken=(*mistakes(COINS, 5), broken("a coin's two sides are taken for two coins", COINS, coins=4)),
+    refused=(
+        *refusals("coins", BinomialNoise(2), coins=[0, 2**49 + 1]),
+        Refusal("needs a multiple of 60, got 100", lambda: BinomialNoise(100).of_shares(5, 60)),
+    ),
     mutants=(mutant("a quarter of the coins is lost", COINS, 0.15, coins=6),),
     delta=F(12319938, 97228295),
 )

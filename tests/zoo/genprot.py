@@ -11,7 +11,8 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
-from tests.zoo import Broken, Mutant, Zoo, mutant
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from tests.zoo import Broken, Mutant, Zoo, mutant, refusals
 
 QUARTER = Fraction(1, 4)
 WIDE = Fraction(17, 50)
@@ -91,6 +92,15 @@ ZOO = Zoo(
         Broken("no draw is weighed by a coin", THREE, no_draw_is_weighed_by_a_coin),
         Broken("no coin is tossed", BIT, no_coin_is_tossed),
         Broken("three coins are tossed, and most of them decide", BIT, three_coins_are_tossed_and_most_of_them_decide),
+    ),
+    refused=(
+        *refusals("needs a Mechanism as its base, got 3", SOUND, base=[3]),
+        *refusals("needs a local mechanism as its base, got the shuffled",
+                  SOUND, base=[ShuffledHadamard(1, domain=2, tau=1, rho=3)]),
+        *refusals(r"needs epsilon < log\(2\)/2, got epsilon=7/20", SOUND, epsilon=[Fraction(35, 100)]),
+        *refusals("epsilon > 0 is needed", SOUND, epsilon=[0]),
+        *refusals("2 <= slots <= 512, got slots=", SOUND, slots=[1, 513]),
+        *refusals("needs a bottom among {0, 1}, got 2", SOUND, bottom=[2]),
     ),
     mutants=(
         Mutant("epsilon is spent twice", SOUND, GenProt(TWICE, QUARTER, 2)),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from tests.zoo import Broken, Mutant, Zoo, mutant, tenth
+from tests.zoo import Broken, Mutant, Zoo, mutant, refusals, tenth
 
 EIGHT = Geometric.for_epsilon(1, bound=8)
 CLAMPED = TruncatedGeometric.for_epsilon(1, bound=8)
@@ -46,6 +46,9 @@ ZOO = Zoo(
         Broken("the noise has no sign", EIGHT, lambda x, size, rng: x + rng.geometric(float(1 - EIGHT.alpha), size) - 1),
         Broken("out of range the input is shown", CLAMPED, out_of_range_the_input_is_shown),
         Broken("the noise is halved to stay in range", CLAMPED, the_noise_is_halved_to_stay_in_range),
+    ),
+    refused=(
+        *refusals("needs 1 <= bound <= 9007199254740992, got bound=9007199254740993", EIGHT, bound=[2**53 + 1]),
     ),
     mutants=(
         mutant("the range has one step less", EIGHT, alpha=Geometric.for_epsilon(1, bound=7).alpha),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant, rounded_up, two_bits
+from tests.zoo import Broken, Mutant, Zoo, broken, mutant, refusals, rounded_up, two_bits
 
 TEN = HadamardResponse.for_epsilon(1.0, k=10)
 LARGE, HALF = HadamardResponse.for_epsilon(1.0, k=1_000), HadamardResponse.for_epsilon(Fraction(1, 2), k=100)
@@ -35,6 +35,9 @@ ZOO = Zoo(
         Broken("the lie may be the truth", TEN, the_lie_may_be_the_truth),
         broken("the coin has two bits", LARGE, p=Fraction(3, 4)),
         Broken("rejection keeps too few lies", TEN, rejection_keeps_too_few_lies),
+    ),
+    refused=(
+        *refusals("needs", TEN, k=[1, 1 << 62], p=[Fraction(2, 5), 1]),
     ),
     mutants=(
         mutant("the lie may be the truth", TEN, p=(1 + TEN.p) / 2),

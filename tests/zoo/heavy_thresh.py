@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from hypothesis import reject
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from tests.zoo import Broken, Mutant, Zoo, mutant
+from tests.zoo import Broken, Mutant, Refusal, Zoo, mutant, no_data, no_inputs, refusals
 
 F = Fraction
 FORCED = HeavyThresh(4_000, 4, 2_000, F(6, 5), F(68, 1317), 4_000, domain=6, rows=60)
@@ -45,6 +46,8 @@ def only_yes_votes_are_randomized(x: Play, size: int, rng: np.random.Generator) 
     return views
 
 
+WORDS = HeavyThresh(10_000, 4, 3, F(1), F(1, 20), 10_000, domain=5)
+SOUND = np.tile([1, 1, 1, 0, 0], (4, 10_000, 1))
 PRINTED = HeavyThresh(**{field.name: getattr(REPAIRED, field.name) for field in fields(REPAIRED)})
 """Its counter is checked before it grows."""
 
@@ -77,6 +80,17 @@ ZOO = Zoo(
         Broken("a user without budget sends its first word", FREE, a_user_without_budget_sends_its_first_word),
         Broken("only yes votes are randomized", REPAIRED, only_yes_votes_are_randomized),
         Broken("the counter is checked before it grows", REPAIRED, PRINTED.sample),
+    ),
+    refused=(
+        *refusals("need", HeavyThresh(10_000, 4, 10, F(1), F(1, 2), 5_000, domain=4),
+                  users=[0], epochs=[1], rounds=[0, 10**6], delta=[F(0), F(1)], epsilon=[F(0)], smallest=[10_001],
+                  subgroups=[3], start=[1, -2], domain=[1], rows=[-1], seed=[-1]),
+        *(Refusal("needs a > 0, got a=-", partial(kind, 2_000, 2, 100, F(1), F(1, 20), 100, domain=2))
+          for kind in (HeavyThresh, HeavyThreshRepaired)),
+        *no_inputs("4 histograms of 3 of 5 words", WORDS, ((1, 2, 3), (0, 1, 0, 1)), ((0, 1, 2, 3), (0, 1, 2, 1)),
+                   *((stream, (0,) * 4) for stream in ((0, 1, 2, 5), (0, 1, 2, ((0, 2),)), (0, 1, 2, ((0, 1), (0, 2))),
+                                                       (0, 1, 2, ((0, 4), (1, -1))), (None,) * 4))),
+        *no_data("needs", WORDS, SOUND[:3], SOUND[:, :5], 2 * SOUND, np.concatenate([SOUND, SOUND])),
     ),
     mutants=(
         mutant("epsilon is twice itself", FORCED, epsilon=FORCED.epsilon * 2),

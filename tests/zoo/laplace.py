@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals
 
 UNIT = Laplace.for_epsilon(1.0)
 WIDE = Laplace.for_epsilon(Fraction(3, 5))
 HISTOGRAM = LaplaceHistogram.for_epsilon(1.0, k=8)
 BITS = BucketHeavyHitter.for_epsilon(1.0, domain=1 << 20, rows=2, trials=2)
 BUCKETS = GlpsHeavyHitter.for_epsilon(1, domain=2, sparsity=1, rows=1, buckets=2)
+PRINTABLE: dict[str, Any] = {"epsilon": 1, "delta": Fraction(1, 10), "beta": Fraction(1, 10), "users": 100, "domain": 1024}
 MORE_BUCKETS = GlpsHeavyHitter.for_epsilon(1, domain=8, sparsity=1, rows=1, buckets=4)
 PROJECTED = JLHeavyHitter.for_epsilon(1, domain=1 << 20, rows=4)
 FRESH = FreshProjections.for_epsilon(1, domain=4, rows=1)
@@ -68,6 +70,12 @@ ZOO = Zoo(
                lambda x, size, rng: HISTOGRAM.column(x) + rng.laplace(0, float(HISTOGRAM.scale), (size, 1))),
         zeros_get_no_noise(HISTOGRAM, 1),
     ),
+    refused=(
+        *refusals("need", UNIT, scale=[Fraction(0), Fraction(-1)],
+                  low=[Fraction(1), Fraction(2), 1 - Fraction(1, 10**30)]),
+        *no_inputs("needs a number from -1/3 to 2/3", Laplace(Fraction(1), Fraction(-1, 3), Fraction(2, 3)),
+                   -0.34, 1, float("nan"), float("inf"), True, None, "0"),
+    ),
     mutants=(
         mutant("half the scale", UNIT, scale=UNIT.scale / 2),
         Mutant("the scale is the standard deviation", UNIT, Laplace(Fraction(2**0.5) / 2),
@@ -89,6 +97,13 @@ bucket_heavy_hitter = Zoo(
         broken("the noise is for one trial", BITS, scale=BITS.scale / BITS.trials),
         *wrong_noise(BITS),
         zeros_get_no_noise(BITS, BITS.coordinates),
+    ),
+    refused=(
+        *refusals("need",
+                  BucketHeavyHitter(8, 2, 2, Fraction(1)), domain=[1, 2**62 + 1], rows=[0], trials=[0], scale=[0], seed=[-1]),
+        *(Refusal("0 < delta < 1 and 0 < beta < 1", partial(BucketHeavyHitter.as_printed, 1, delta, beta, 8))
+          for delta, beta in ((0, 0.1), (1, 0.1), (0.1, 0), (0.1, 1))),
+        *no_inputs("needs an input", BucketHeavyHitter(16, 2, 2, Fraction(1)), 16),
     ),
     mutants=mutants_of(BITS, "the noise is for one trial", "coordinates"),
     loose=(BucketHeavyHitter,),
@@ -118,6 +133,14 @@ glps_heavy_hitter = Zoo(
         *wrong_noise(BUCKETS),
         Broken("only the value's bucket gets noise", MORE_BUCKETS, only_the_value_s_bucket_gets_noise),
         Broken("a bucket's measurements share one noise", MORE_BUCKETS, a_bucket_s_measurements_share_one_noise),
+    ),
+    refused=(
+        *refusals("need", GlpsHeavyHitter(8, 2, 2, 8, Fraction(1)),
+                  domain=[1, 2**62 + 1], sparsity=[0], rows=[0], buckets=[3, 16, 0], scale=[0], seed=[-1]),
+        *(Refusal("need", partial(GlpsHeavyHitter.as_printed, **{**PRINTABLE, **change})) for change in (
+            {"delta": 0}, {"delta": 1}, {"beta": 0}, {"beta": 1}, {"users": 0}, {"domain": 1}, {"epsilon": 0}, {"users": 10**12})),
+        *no_data("needs values from 0 to 99, got", GlpsHeavyHitter(100, 1, 1, 4, Fraction(1)), [3, 100], [-1, 5], {100: 2}),
+        *no_inputs("needs an input", GlpsHeavyHitter(4, 1, 1, 2, Fraction(1)), 4),
     ),
     mutants=mutants_of(BUCKETS, "a replaced value is charged as an absent one", "measurements"),
     loose=(GlpsHeavyHitter,),
@@ -149,6 +172,11 @@ jl_heavy_hitter = Zoo(
         Broken("one noise serves all projections", FRESH, one_noise_serves_all_projections),
         broken("the noise is for one product", SUMS, scale=SUMS.scale / SUMS.domain),
         Broken("a value's own product has no noise", SUMS, the_product_of_a_value_with_itself_has_no_noise),
+    ),
+    refused=(
+        Refusal("needs domain <= 268435456, got domain=1073741824",
+                lambda: JLHeavyHitter(1 << 30, 5, Fraction(1)).decode(np.zeros(5))),
+        *no_inputs(r"domain \* rows <= 268435456", FreshProjections(1 << 20, 1 << 20, Fraction(1)), 0),
     ),
     mutants=(
         *mutants_of(PROJECTED, "the sensitivity is an absent user's", "rows"),

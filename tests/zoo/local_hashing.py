@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Mutant, Sample, Zoo, broken, mutant, rounded_up
+from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, refusals, rounded_up
 
 BINARY = LocalHashing.binary(1.0, domain=100)
 OPTIMAL = LocalHashing.optimal(1.0, domain=100)
+SMALL = LocalHashing(3, Fraction(1, 2), domain=5, prime=11)
 
 
 def lying_uniformly(m: LocalHashing) -> Sample:
@@ -49,6 +50,12 @@ ZOO = Zoo(
         broken("four hash values with the probability for two", OPTIMAL, p=BINARY.p),
         Broken("one coin tells whether and what to lie", OPTIMAL, one_coin_tells_whether_and_what_to_lie),
         Broken("a lie draws another seed", BINARY, a_lie_draws_another_seed),
+    ),
+    refused=(
+        *refusals("2 <= g", SMALL, g=[1]), *refusals("g <= 11", SMALL, g=[12]), *refusals("domain <= 11", SMALL, domain=[12]),
+        *refusals("prime number", SMALL, prime=[12]), *refusals("prime <= 2147483647", SMALL, prime=[1 << 31]),
+        *refusals("1/g <= p", SMALL, p=[Fraction(1, 4)]), *refusals("p < 1", SMALL, p=[1]),
+        Refusal("epsilon <= 21", lambda: LocalHashing.optimal(22, 4)),
     ),
     mutants=(
         mutant("four values, p for two", OPTIMAL, p=BINARY.p),

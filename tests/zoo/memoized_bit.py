@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.memoized_bit import same_pattern
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from tests.zoo import Broken, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 LONGER = MemoizedBit(3, QUARTER, Fraction(107940829, 273870523), Fraction(165929694, 273870523))
@@ -63,6 +65,12 @@ ZOO = Zoo(
         Broken("the copy itself is reported", LONGER, the_copy_itself_is_reported),
         Broken("the report of a value is kept too", NOISY, the_report_of_a_value_is_kept_too),
         broken("f is halved twice", SHORT, f=SHORT.f / 2),
+    ),
+    refused=(
+        *no_inputs("needs 2 values from 0 to 3", SHORT, (0,), (0, 4), (0, -1), [0, 1], (0, 1.0), (True, 1), None),
+        *no_data("needs 2 values from 0 to 3 of each user", SHORT, [[0, 4]], [[0]], [0, 1], [[0.5, 1]], np.zeros((0, 2), dtype=int)),
+        *(Refusal("at least one value, each with at least 1 report", partial(same_pattern, SHORT, reports))
+          for reports in ([], [0], [2, -1])),
     ),
     mutants=(
         mutant("the permanent step is left out", SHORT, f=Fraction(0)),

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.memoized_bit import Stream
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing
-from tests.zoo import Broken, Sample, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Sample, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
 
 FIRST = MemoizedResponse.for_epsilon(1, k=3, epochs=3, values=1)
 ONCE = MemoizedResponse.for_epsilon(1, k=5, epochs=1)
 BITS = MemoizedDBitFlip.for_epsilon(1, k=4, d=3, epochs=2, values=1)
 BIT = MemoizedDBitFlip.for_epsilon(2, k=3, d=1, epochs=1)
+STREAMS = MemoizedResponse(2, 3, Fraction(3, 4))
 ALONE = MemoizedResponse.for_epsilon(1, k=2, epochs=1).p
 """The probability at which one bit spends epsilon."""
 
@@ -50,6 +51,11 @@ ZOO = Zoo(
         broken("a new value gets an answer of its own though the budget is spent", FIRST, values=3),
         Broken("every epoch draws buckets and bits afresh", BITS, fresh(BITS)),
         broken("each bit spends the whole epsilon", BITS, p=ALONE),
+    ),
+    refused=(
+        *no_inputs("needs 2 values from 0 to 2", STREAMS, (0,), (0, 3), (0, -1), [0, 1], (0, 1.0), (True, 1), None),
+        *no_data("needs 2 values from 0 to 2 of each user", STREAMS, [[0, 3]]),
+        *refusals("values", STREAMS, values=[3]),
     ),
     mutants=(
         mutant("the answer's probability is rounded to a tenth", FIRST, p=tenth(FIRST.p, up=True)),

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
-from tests.zoo import Broken, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
 
 MEAN = OneBitMean.for_epsilon(1.0)
 TWICE = OneBitMean.for_epsilon(2.0)
 KEPT = OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=10)
+HALVES = OneBitMean(Fraction(1, 5), Fraction(2, 3))
 BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
 
 
@@ -49,6 +50,12 @@ ZOO = Zoo(
         broken("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
         Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
         Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
+    ),
+    refused=(
+        *refusals("0 <= gamma < 1/2", HALVES, gamma=[Fraction(1, 2)]), *refusals("0 < low < 2/3", HALVES, low=[Fraction(2, 3)]),
+        *refusals("1 <= d <= 4", DBitFlip(4, 2, Fraction(3, 4)), d=[5]),
+        *no_inputs(r"needs an input in \[0, 1\]", HALVES, -0.1, 1.5, float("nan"), None, "1", True),
+        *no_data("one number in", HALVES, [0.5, 2.0]),
     ),
     mutants=(
         mutant("probabilities are rounded to tenths", TWICE, low=Fraction(1, 10), high=Fraction(9, 10)),

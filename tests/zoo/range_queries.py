@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import HadamardBoxes
-from tests.zoo import Broken, Sample, Zoo, blanket_lost, broken, mutant
+from tests.zoo import Broken, Refusal, Sample, Zoo, blanket_lost, broken, mutant, no_data, no_inputs
 
 ALONE = RangeQueries(users=1, side=4, tau=2, rho=12)
 SHARED = HadamardRangeQueries(users=1024, side=2, tau=40, rho=2469077908)
 SKETCH = CountMinRangeQueries(users=24, side=4, rows=1, buckets=200, gamma=Fraction(1323394971, 8589934592))
+THREE = RangeQueries(3, 4, 2, 2)
 DELTA = 0.14799773394948315
 """The delta of two oracles with 12 blanket messages each, a quarter of which are hits, at epsilon = 1."""
 Counts = NDArray[np.int64]
@@ -62,6 +63,18 @@ ZOO = Zoo(
         Broken("a value is sent twice", SKETCH, lambda x, size, rng: SKETCH.sample(x, size, rng) + SKETCH.columns(x)),
     ),
     delta=DELTA,
+    refused=(
+        Refusal("side", lambda: RangeQueries(3, 1, 2, 2)),
+        Refusal(r"side\*\*dimensions", lambda: RangeQueries(3, 1 << 21, 2, 2, 2)),
+        Refusal("tau", lambda: HadamardRangeQueries(3, 4, 0, 2)),
+        Refusal("gamma", lambda: CountMinRangeQueries(3, 4, 1, 5, Fraction(1))),
+        Refusal("users >= 1", lambda: HadamardRangeQueries.as_printed(1, 1e-6, 0, 4)),
+        Refusal("beta", lambda: CountMinRangeQueries.as_printed(1, 1e-6, 10**8, 4, 2)),
+        *no_inputs("input among", THREE, 2), *no_data(r"range\(4\)", THREE, [4]), *no_data("at least one user", THREE, []),
+        Refusal("first <= last", lambda: THREE.query(np.zeros(4), [(2, 1)])),
+        Refusal("shape", lambda: THREE.query(np.zeros(4), [1, 2])),
+        *no_data("3 users", CountMinRangeQueries(3, 4, 1, 5, Fraction(1, 2)), [1]),
+    ),
     mutants=(
         *blanket_lost(RangeQueries(1024, 8, tau=10, rho=12), 0.05, "each blanket"),
         mutant("half of the coins are lost", CountMinRangeQueries(400, 4, 1, 2000, Fraction(1, 10)), 0.01, gamma=Fraction(1, 20)),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from tests.zoo import Broken, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Refusal, Zoo, broken, mutant, refusals, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 CHROMIUM = Rappor(bits=32, hashes=2, f=HALF, p=QUARTER, q=1 - QUARTER)
@@ -52,6 +52,12 @@ ZOO = Zoo(
         broken("the random bit is drawn half as often", KEPT, f=KEPT.f / 2),
         Broken("the random bit is or-ed in", KEPT,
                lambda x, size, rng: KEPT.signature(x) | (rng.random((size, KEPT.bits)) < float(KEPT.f / 2))),
+    ),
+    refused=(
+        *refusals("Rappor needs", CHROMIUM, f=[Fraction(1)], p=[Fraction(3, 4)], reports=[0], hashes=[0], bits=[1]),
+        Refusal("needs 1 <= hashes <= 1024", lambda: PermanentRappor.for_epsilon(1, 8, 0)),
+        # More than the permanent response leaves.
+        Refusal("needs 0 < q < 1", lambda: Rappor.for_epsilon(9, 8, 1, f=HALF)),
     ),
     mutants=(
         mutant("f is for one hash, and there are two", KEPT, f=PermanentRappor.for_epsilon(1, bits=16, hashes=1).f),

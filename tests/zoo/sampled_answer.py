@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers
-from tests.zoo import Broken, Mutant, Zoo, mutant
+from tests.zoo import Broken, Mutant, Zoo, mutant, no_data, no_inputs, refusals
 
+FOUR = SampledAnswer(4, Fraction(1, 2))
 SIXTEEN = SampledAnswer.for_epsilon(1.0, questions=16)
 
 
@@ -30,6 +31,12 @@ ZOO = Zoo(
     broken=(
         Broken("who says yes to all never lies", SIXTEEN, who_says_yes_to_all_never_lies),
         Broken("a no is always told as it is", SIXTEEN, a_no_is_always_told_as_it_is),
+    ),
+    refused=(
+        *refusals("SampledAnswer needs", FOUR, questions=[1], gamma=[Fraction(0), Fraction(1)]),
+        *no_inputs(r"SampledAnswer needs a tuple of questions among \{0, 1, 2, 3\}, ascending",
+                   FOUR, (1, 1), (2, 1), (4,), (-1,), 3),
+        *no_data("needs at least one user", FOUR, []),
     ),
     mutants=(
         mutant("a quarter of the coins is lost", SIXTEEN, gamma=SIXTEEN.gamma * Fraction(3, 4)),

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ldpaudit.accountants.shuffled_binary_sums import for_privacy
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from tests.zoo import Broken, Zoo, broken, mutant
+from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, refusals
 
 SIXTY, MANY = (ShuffledBinarySums(users, values=64, gamma=Fraction(1, 10)) for users in (60, 400))
 DELTA = Fraction(13907115, 486829702)
@@ -34,6 +35,13 @@ ZOO = Zoo(
         Broken("holders send no blanket of their own label", SIXTY, holders_send_no_blanket_of_their_own_label),
         Broken("a client that retries sends the label twice", SIXTY,
                lambda x, size, rng: SIXTY.sample(x, size, rng) + np.array(SIXTY.columns(x))[:, 1]),
+    ),
+    refused=(
+        *refusals("ShuffledBinarySums needs", SIXTY, users=[0], values=[1], gamma=[Fraction(1), Fraction(0)]),
+        *no_data("needs an input among", ShuffledBinarySums(3, 3, Fraction(1, 3)), [0, 7, 1]),
+        *no_data("at least one user", SIXTY, []),
+        Refusal("gamma = 1/2 does not keep it", lambda: for_privacy(Fraction(1, 100), Fraction(1, 10**9), 100, 4)),
+        Refusal("epsilon > 0 and delta > 0", lambda: for_privacy(1, 0, 100, 4)),
     ),
     delta=DELTA,
     mutants=(

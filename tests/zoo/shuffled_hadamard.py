@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from tests.zoo import Broken, Zoo, blanket_lost
+from tests.zoo import Broken, Zoo, blanket_lost, no_data, no_inputs, refusals
 
 TWO = ShuffledHadamard(users=1024, domain=256, tau=10, rho=2)
+PAIRS = ShuffledHadamard(3, 8, 3, 1, k=2)
 DELTA = 0.17896387053979124
 """The delta of this one at epsilon = 1."""
 Counts = NDArray[np.int64]
@@ -57,6 +58,11 @@ ZOO = Zoo(
         Broken("the blanket comes from a codeword", TWO, the_blanket_comes_from_a_codeword),
         Broken("a tuple is sent twice", TWO, a_tuple_is_sent_twice),
         Broken("a blanket tuple has an index more", TWO, a_blanket_tuple_has_an_index_more),
+    ),
+    refused=(
+        *refusals("needs", ShuffledHadamard(3, 8, 3, 1), users=[0], domain=[1, 6], tau=[0], rho=[0], k=[0, 8]),
+        *no_data("needs", PAIRS, [(1, 1)], [8], [(1, 2, 3)], [], [-1], [0.5]),
+        *no_inputs("needs a value below 8", PAIRS, 8, -1, (0, 0), (0, 1, 2), "a"),
     ),
     delta=DELTA,
     mutants=blanket_lost(ShuffledHadamard(1024, 256, tau=10, rho=12), 0.02),

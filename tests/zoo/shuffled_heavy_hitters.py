@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from tests.zoo import Broken, Zoo, blanket_lost, broken
+from tests.zoo import Broken, Refusal, Zoo, blanket_lost, broken, no_data, no_inputs, refusals
 from tests.zoo.range_queries import DELTA
 
 ALONE = ShuffledHeavyHitters(users=1, domain=4, tau=2, rho=12, threshold=1)
+THREE = ShuffledHeavyHitters(3, 4, 2, 2, 1)
 Counts = NDArray[np.int64]
 
 
@@ -35,6 +36,15 @@ ZOO = Zoo(
         broken("most of each blanket is lost", ALONE, rho=2),
         Broken("the longest prefixes have no blanket", ALONE, the_longest_prefixes_have_no_blanket),
         Broken("a prefix is sent twice", ALONE, a_prefix_is_sent_twice),
+    ),
+    refused=(
+        Refusal("domain", lambda: ShuffledHeavyHitters(3, 1, 2, 2, 1)),
+        *refusals("1 <= threshold <= 3", THREE, threshold=[0, 4]),
+        Refusal("less noise or more users", lambda: ShuffledHeavyHitters.with_few_kept(10, 4, 2, 2)),
+        Refusal("0 < beta < 1", lambda: THREE.error_of_all(1)),
+        *no_data("3 users, got 2",
+                 THREE, [0, 1]), *no_data(r"range\(4\)", THREE, [0, 1, 4]), *no_data("at least one user", THREE, []),
+        *no_inputs("input among", THREE, 1),
     ),
     delta=DELTA,
     mutants=blanket_lost(ShuffledHeavyHitters(1024, 8, tau=10, rho=12, threshold=100), 0.05, "each blanket"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
-from tests.zoo import Broken, Zoo, blanket_lost, broken
+from tests.zoo import Broken, Refusal, Zoo, blanket_lost, broken, no_data, no_inputs
 from tests.zoo import range_queries as ranges
 
 ALONE = ShuffledQuantiles(users=1, cells=4, tau=2, rho=12)
@@ -22,6 +22,12 @@ ZOO = Zoo(
     broken=(
         broken("most of each blanket is lost", ALONE, rho=2),
         Broken("a node is sent twice", ALONE, a_node_is_sent_twice),
+    ),
+    refused=(
+        Refusal("cells", lambda: ShuffledQuantiles(3, 1, 2, 2)),
+        *no_data(r"in \[0, 1\]", ALONE, [0.5, 1.5], [float("nan")]),
+        Refusal("0 < share < 1", lambda: ALONE.quantile(np.ones(4), 1)),
+        *no_inputs("input among", ALONE, Fraction(1, 2)),
     ),
     delta=ranges.DELTA,
     mutants=blanket_lost(ShuffledQuantiles(1024, 8, tau=10, rho=12), 0.05, "each blanket"),

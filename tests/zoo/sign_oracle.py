@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,23 @@ from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from tests.zoo import Broken, Mutant, Sample, Zoo, broken, fair_lie, mutant, rounded_up, two_bits
+from tests.zoo import (
+    Broken,
+    Mutant,
+    Refusal,
+    Sample,
+    Zoo,
+    broken,
+    fair_lie,
+    mutant,
+    no_data,
+    refusals,
+    rounded_up,
+    two_bits,
+)
 
 MANY = 1 << 20
+NO_DATA = [np.array(data, dtype=np.int64) for data in ([], [0, 5], [-1], [0] * 9)]
 SIGNS = SignOracle.for_epsilon(1.0, MANY, domain=100)
 QUARTER = SignOracle.for_epsilon(Fraction(1, 4), MANY, domain=1 << 40)
 TABLE = Hashtogram.for_epsilon(1.0, MANY, domain=1 << 40)
@@ -90,6 +105,11 @@ ZOO = Zoo(
         the_lie_is_a_fair_sign(SIGNS),
         Broken("bits in place of signs are multiplied", SIGNS, bits_in_place_of_signs_are_multiplied),
     ),
+    refused=(
+        *refusals("needs", SignOracle(10, 8, Fraction(3, 4)),
+                  users=[0], domain=[1, 2**62 + 1], p=[Fraction(1, 2), 1], index=[10], seed=[-1]),
+        *no_data("needs", SignOracle(8, 5, Fraction(3, 4)), *NO_DATA),
+    ),
     mutants=(
         mutant("1/2 + epsilon/2 for e**epsilon / (1 + e**epsilon)", replace(QUARTER, domain=100), p=Fraction(5, 8)),
         two_bits(SIGNS), fair_lie(SIGNS), rounded_up(SIGNS),
@@ -112,6 +132,12 @@ hashtogram = Zoo(
         broken("the coin has two bits", TABLE, p=Fraction(3, 4)),
         the_lie_is_a_fair_sign(TABLE),
         Broken("the coin moves to another column", TABLE, the_coin_moves_to_another_column),
+    ),
+    refused=(
+        *refusals("needs",
+                  Hashtogram(10, 8, 4, 2, Fraction(3, 4)), users=[0], domain=[1, 2**62 + 1], p=[Fraction(1, 2), 1], index=[10],
+                  seed=[-1], cells=[3, 1, 16], groups=[0]),
+        *no_data("needs", Hashtogram(8, 5, 4, 2, Fraction(3, 4)), *NO_DATA),
     ),
     mutants=(
         two_bits(TABLE), fair_lie(TABLE), rounded_up(TABLE),
@@ -148,6 +174,12 @@ tree_histogram = Zoo(
         Broken("the lie may be the truth", HASHED_TREE, the_lie_may_be_the_truth),
         Broken("the function is chosen so that it names the value", HASHED_TREE, the_function_is_chosen_so_that_it_names_the_value),
     ),
+    refused=(
+        *refusals("TreeHistogram needs", TreeHistogram(10, 8, 4, Fraction(3, 4)),
+                  width=[0, 25], beta=[0, 1], share=[1], p=[Fraction(1, 2)]),
+        *(Refusal("share", partial(kind.for_epsilon, 1, users=10, domain=9, share=share))
+          for kind in (TreeHistogram, SplitTreeHistogram) for share in (0, 1, -1, Fraction(3, 2))),
+    ),
     mutants=(
         *mutants_of_questions(TREE, SPLIT_TREE),
         mutant("four hash values with the probability for two", HASHED_TREE, p=TREE.p),
@@ -179,6 +211,12 @@ bitstogram = Zoo(
         Broken("the position depends on the value", SPELLED, what_is_asked_depends_on_the_value(SPELLED)),
         *mistakes_with_two_signs(SPLIT_SPELLED),
     ),
+    refused=(
+        *refusals("Bitstogram needs", Bitstogram(10, 1 << 40, 3, 8, 8, Fraction(3, 4)),
+                  rows=[0], cells=[3, 0, 1 << 18], width=[0, 25], beta=[1], share=[0]),
+        Refusal("hashes and symbols of fewer bits than a value, got cells=.* with 12 bits",
+                lambda: Bitstogram.for_epsilon(1, users=10**6, domain=1 << 12)),
+    ),
     mutants=tuple(mutants_of_questions(SPELLED, SPLIT_SPELLED)),
     anywhere=spelled(),
 )  # fmt: skip
@@ -203,6 +241,10 @@ expander_sketch = Zoo(
         the_lie_is_a_fair_sign(SKETCHED),
         Broken("the coordinate depends on the value", SKETCHED, what_is_asked_depends_on_the_value(SKETCHED)),
         *mistakes_with_two_signs(SPLIT_SKETCHED),
+    ),
+    refused=(
+        Refusal("needs domain > 524288 for names of 4 bits, got domain=524288",
+                lambda: ExpanderSketch(MANY, 1 << 19, 12, Fraction(3, 4))),
     ),
     mutants=tuple(mutants_of_questions(SKETCHED, SPLIT_SKETCHED)),
     anywhere=sketched(),

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.sparse_statistical_queries import QuerySet, SparseStatisticalQueries
-from tests.zoo import Broken, Zoo, blanket_lost
+from tests.zoo import Broken, Refusal, Zoo, blanket_lost, no_data, refusals
 
 ONE = SparseStatisticalQueries(users=1, queries=256, k=1, changed=1, tau=4, rho=40)
+FOUR = SparseStatisticalQueries(3, 4, 2, 2, 2, 2)
 DELTA = 0.11712045553340752
 """The delta of this one at epsilon = 1."""
 Counts = NDArray[np.int64]
@@ -32,6 +35,14 @@ ZOO = Zoo(
     broken=(
         Broken("most of the blanket is lost", ONE, most_of_the_blanket_is_lost),
         Broken("a query is sent twice", ONE, a_query_is_sent_twice),
+    ),
+    refused=(
+        Refusal("queries", lambda: SparseStatisticalQueries(3, 1, 1, 1, 2, 2)),
+        *refusals("1 <= k <= 4", FOUR, k=[5]), *refusals("1 <= changed <= 2", FOUR, changed=[3]),
+        *no_data("at most 2 different", FOUR, [(0, 1, 2)], [(1, 1)]), *no_data("below 4", FOUR, [(4,)]),
+        *no_data("at least one user", FOUR, []),
+        Refusal("each of 3 users", lambda: FOUR.answer([(0,)], [0], np.random.default_rng(0))),
+        Refusal(r"range\(1\)", lambda: replace(FOUR, users=1).answer([(0,)], [1], np.random.default_rng(0))),
     ),
     delta=DELTA,
     mutants=blanket_lost(SparseStatisticalQueries(1024, 256, k=1, changed=1, tau=10, rho=12), 0.02),

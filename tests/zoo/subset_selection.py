@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant, rounded_up
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, rounded_up
 
 TEN = SubsetSelection.optimal(1.0, k=10)
 HUNDRED = SubsetSelection.optimal(1.0, k=100)
@@ -40,6 +41,10 @@ ZOO = Zoo(
         Broken("the lie may contain the truth", TEN, the_lie_may_contain_the_truth),
         broken("the subset is one short", TEN, d=TEN.d - 1),
         Broken("the others are drawn with replacement", TEN, the_others_are_drawn_with_replacement),
+    ),
+    refused=(
+        *(Refusal("needs", partial(SubsetSelection, k, d, Fraction(p))) for k, d, p in (
+            (1, 1, "9/10"), (4, 0, "9/10"), (4, 4, 1), (4, 2, "2/5"), (4, 2, 1))),
     ),
     mutants=(
         mutant("the subset is one short", TEN, d=TEN.d - 1),

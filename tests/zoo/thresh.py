@@ -13,12 +13,16 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from tests.zoo import Broken, Mutant, Zoo, mutant
+from tests.zoo import Broken, Mutant, Zoo, mutant, no_data, no_inputs, refusals
 
 FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
 """Every user's first vote is yes."""
 FREE = Thresh(2_140, epochs=6, rounds=190, epsilon=Fraction(9, 10), delta=Fraction(402, 8045), smallest=2_140)
 """The top threshold is above 1, so that first votes differ; and epsilon is 1, not 9/10 as Theorem 4.1 says."""
+
+
+LONG = Thresh(10_000, 64, 23_500, Fraction(1, 4), Fraction(1, 20), 10_000)
+PLAY = LONG.inputs[0]
 
 
 def published(chances: Sequence[Fraction], size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -82,6 +86,13 @@ ZOO = Zoo(
         Broken("a vote gets the noise of an estimate", FORCED, a_vote_gets_the_noise_of_an_estimate),
         Broken("one coin serves the whole transcript", FORCED, one_coin_serves_the_whole_transcript),
         Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
+    ),
+    refused=(
+        *refusals("need", Thresh(100, 4, 10, Fraction(1), Fraction(1, 2), 50), users=[0], epochs=[0], rounds=[0],
+                  delta=[Fraction(0), Fraction(1)], epsilon=[Fraction(0)], smallest=[101], subgroups=[3], start=[1, -2]),
+        *no_inputs("counts from 0 to 23500", LONG, None, 3, PLAY.stream, (PLAY.stream, PLAY.updates[1:]),
+                   (PLAY.stream, (2, *PLAY.updates[1:])), ((-1, *PLAY.stream[1:]), PLAY.updates)),
+        *no_data("of 10000 users", LONG, [], [[1] * 64], np.full((10_000, 64), 23_501)),
     ),
     mutants=(
         mutant("epsilon is half again", FORCED, epsilon=FORCED.epsilon * Fraction(3, 2)),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from tests.zoo import Broken, Zoo, broken, mutant
+from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals
 
 DELTA = 0.024835367614167186
 """At which epsilon is 1, for the first one below."""
@@ -25,6 +25,7 @@ NOISY = NoisyTrieHeavyHitter(10_000, 6_000, 6, 1, Fraction("0.49647842805715"), 
 EVERYBODY = NoisyTrieHeavyHitter(10_000, 10_000, 8, 1, Fraction("0.59793074416666"), 7)
 """All of the smaller data set is drawn: nothing but the noise hides who is there, so that epsilon is known."""
 
+TEN, NOISY_TEN = TrieHeavyHitter(10, 5, 2, 1), NoisyTrieHeavyHitter(10, 5, 2, 1, Fraction(1, 2), 3)
 Views = NDArray[np.object_]
 
 
@@ -141,6 +142,19 @@ ZOO = Zoo(
         Broken("noise beyond half of its range is drawn again", EVERYBODY, noise_beyond_half_of_its_range_is_drawn_again, DELTA),
     ),
     delta=DELTA,
+    refused=(
+        *refusals("users >= 1", TEN, users=[0]), *refusals("1 <= batch <= 10", TEN, batch=[11]),
+        *refusals("threshold >= 1", TEN, threshold=[0]), *refusals("levels >= 1", TEN, levels=[0]),
+        *refusals("unit >= 1", TEN, unit=[0]), *refusals("words >= 1", TEN, words=[0]),
+        *refusals("0 <= counts <= 1", TEN, counts=[2]),
+        *no_inputs("pairs of a tuple of at most 1 words and a number of users", TEN, "words", 5, ((("a",), 9),), ((("a",), 12),),
+                   ((("a", "b"), 10),), ((("a",), 10), (("b",), 0)), [(("a",), 10)]),
+        *no_data("words of 10 users, got 3", TEN, ["a", "b", "c"]), *no_data("at most 1 words a user", TEN, [("a", "b")] * 10),
+        Refusal("0 <= rate < 1, got rate=1", lambda: TEN.run_with_dropouts(["a"] * 10, 1, np.random.default_rng(0))),
+        *refusals("0 < alpha < 1", NOISY_TEN, alpha=[1]), *refusals("1 <= bound <= 1000", NOISY_TEN, bound=[0]),
+        *refusals("1 <= batch <= 10", NOISY_TEN, batch=[11]), *refusals("threshold >= 1", NOISY_TEN, threshold=[0]),
+        Refusal("0 < delta < 1, got delta=0", lambda: NoisyTrieHeavyHitter.for_budget(10, 5, 2, 1, 1, 0)),
+    ),
     mutants=(
         mutant("the batch is a twentieth larger", ONE, DELTA, batch=6_300),
         mutant("alpha is a twentieth smaller", EVERYBODY, DELTA, alpha=EVERYBODY.alpha * Fraction(19, 20)),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant, tenth
+from tests.zoo import Broken, Mutant, Zoo, broken, mutant, no_inputs, refusals, tenth
 
 SYMMETRIC = UnaryEncoding.symmetric(1.0, k=10)
 OPTIMIZED = UnaryEncoding.optimized(1.0, k=10)
@@ -45,6 +45,10 @@ ZOO = Zoo(
         Broken("the user's bit is set twice", OPTIMIZED, the_users_bit_is_set_twice),
         Broken("the flip probability is cut to a tenth", SYMMETRIC, the_flip_probability_is_cut_to_a_tenth),
         Broken("only zeros are randomized", OPTIMIZED, only_zeros_are_randomized),
+    ),
+    refused=(
+        *refusals("needs 0 < q < 1/2", UnaryEncoding(3, Fraction(1, 2), Fraction(1, 5)), q=[Fraction(1, 2)]),
+        *no_inputs("needs an input among", UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), 3),
     ),
     mutants=(
         mutant("each bit spends the whole epsilon", SYMMETRIC, p=1 - OPTIMIZED.q, q=OPTIMIZED.q),

@@ -1,28 +1,113 @@
-"""Discrete Gaussian noise on counts: reference numbers, the one number that a vector is, and the sampler."""
+"""Gaussian noise on counts, rounded and discrete: against mpmath, reference numbers and all counts multiplied out."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import ModuleType
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import Repeat, account, audit
+from ldpaudit.accountants import discrete_gaussian, gaussian, rounded_gaussian, skellam
 from ldpaudit.accountants.aggregation.added_noise import AddedNoise, noise_profile
 from ldpaudit.accountants.discrete_gaussian import Discrete, _eta
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms import discrete_gaussian
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
+from ldpaudit.mechanisms.skellam import Skellam
+from tests.samples import matches, meet, table
 
 F = Fraction
+
+
+def two_tails(m: Gaussian, epsilon: Fraction) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        distance = mpmath.sqrt(m.squared) * m.sigma.denominator / m.sigma.numerator
+        e = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        return mpmath.ncdf(distance / 2 - e / distance) - mpmath.exp(e) * mpmath.ncdf(-distance / 2 - e / distance)
+
+
+@pytest.mark.parametrize("m", [Gaussian(F("5.1904"), (1, -1)), Gaussian(F(1, 3), (2,)), Gaussian(F(1000), (1, 0, 3))], ids=str)
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 1000), F(1), F(7)])
+def test_delta_is_the_difference_of_two_tails(m: Gaussian, epsilon: Fraction) -> None:
+    found, truth = account(m).delta(epsilon), two_tails(m, epsilon)
+    assert found.rigour is Rigour.EXACT
+    assert found.low * (1 - 1e-15) <= truth <= found.high * (1 + 1e-15) + 1e-323
+
+
+def test_epsilon_of_continuous_noise_is_that_of_the_reference() -> None:
+    found = account(Gaussian(F("5.1904"), (1, -1))).epsilon(F(1, 10**9))
+    assert F("1.527975355122264008304181271932") in found
+    assert found.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("sigma", [F(1, 3), F(1), F(10)])
+@pytest.mark.parametrize("change", [(1,), (2, -1), (1, 1, 1)])
+def test_to_round_the_noise_costs_no_more_and_hardly_less_where_it_spreads(sigma: Fraction, change: tuple[int, ...]) -> None:
+    rounded, real = account(RoundedGaussian(sigma, change)), account(Gaussian(sigma, change))
+    for nats in (0.01, 0.5, 2):
+        assert rounded.delta(nats).low <= real.delta(nats).high
+    for delta in (0.05, 1e-8):
+        assert rounded.epsilon(delta).low <= real.epsilon(delta).high
+        if sigma == 10:
+            assert rounded.epsilon(delta).low >= real.epsilon(delta).low * 0.997
+
+
+@pytest.mark.parametrize("sigma", [F(1, 2), F(5, 3)])
+def test_rounded_noise_on_one_count_costs_what_its_best_tail_shows(sigma: Fraction) -> None:
+    with mpmath.workdps(50):
+        unit = mpmath.mpf(sigma.numerator) / sigma.denominator
+
+        def upper(z: int) -> mpmath.mpf:
+            return mpmath.ncdf(-(z - mpmath.mpf(1) / 2) / unit)
+
+        for k, nats in ((1, F(1, 2)), (2, F(3))):
+            truth = max(upper(t - k) - mpmath.exp(mpmath.mpf(nats.numerator) / nats.denominator) * upper(t) for t in range(-9, 30))
+            found = account(RoundedGaussian(sigma, (k,))).delta(nats)
+            assert found.low <= truth <= found.high <= found.low * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("stem", [gaussian, discrete_gaussian, rounded_gaussian, skellam])
+@pytest.mark.parametrize(("epsilon", "delta", "change"), [(F(1), 1e-6, (1, -1)), (F(1, 10), 1e-9, (1,)), (F(5), 0.01, (2, 1))])
+def test_the_least_noise_for_a_goal_keeps_it_and_less_does_not(
+    stem: ModuleType, epsilon: Fraction, delta: float, change: tuple[int, ...]
+) -> None:
+    m = stem.for_privacy(epsilon, delta, change)
+    field = "mu" if isinstance(m, Skellam) else "sigma"
+    less = replace(m, **{field: getattr(m, field) * F(99_999, 100_000)})
+    assert account(m).delta(epsilon).high <= delta < account(less).delta(epsilon).low
+    with pytest.raises(ValueError, match="for_privacy needs epsilon > 0 and delta > 0"):
+        stem.for_privacy(epsilon, 0)
+
+
+def test_the_samplers_have_their_laws() -> None:
+    rng, size = np.random.default_rng(8), 40_000
+    assert stats.kstest(Gaussian(F(3)).noise(size, rng) / 3, "norm").pvalue > 1e-6
+    assert matches(Counter(RoundedGaussian(F(3, 2)).noise(size, rng).tolist()), table(Masses.rounded_gaussian(F(9, 4))))
+
+
+def test_rounded_noise_that_spreads_over_more_than_is_listed_is_refused() -> None:
+    with pytest.raises(Unsupported, match="spreads over"):
+        account(RoundedGaussian(F(10**5)))
+
+
+def test_two_releases_are_enclosed_around_one_of_half_the_variance() -> None:
+    twice, once = account(Repeat(Gaussian(F(5)), 2)).epsilon(1e-5), account(Gaussian(F(5), (1, 1))).epsilon(1e-5)
+    assert twice.low <= once.low <= once.high <= twice.high <= twice.low * 1.01
+
+
 CLOSE = 1e-9
 
 EPSILONS = (
@@ -80,13 +165,10 @@ def test_one_number_costs_what_all_counts_multiplied_out_cost(sigma: Fraction, c
     one, all_counts = account(DiscreteGaussian(sigma, change)), noise_profile(Masses.discrete_gaussian(sigma**2), change, "counts")
     assert isinstance(one, Discrete)
     for nats in (0, 0.1, 1, 3):
-        a, b = one.delta(nats), all_counts.delta(nats)
-        assert a.low <= b.high
-        assert b.low <= a.high
+        assert meet(one.delta(nats), all_counts.delta(nats))
     for delta in (0.1, 1e-5, 1e-12):
         a, b = one.epsilon(delta), all_counts.epsilon(delta)
-        assert a.low <= b.high
-        assert b.low <= a.high
+        assert meet(a, b)
         assert a.relative_width < CLOSE
         assert b.relative_width < 10 * CLOSE
 
@@ -117,27 +199,19 @@ def test_no_epsilon_is_enough_for_delta_0_and_every_delta_above_has_one() -> Non
 @pytest.mark.parametrize("sigma", [F(1, 3), F(2), F(47, 3), F(300)])
 @pytest.mark.parametrize("doubt", [1e-9, 2.0])
 def test_the_sampler_has_the_law_in_floats_and_in_balls(sigma: Fraction, doubt: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discrete_gaussian, "_DOUBT", doubt)  # by more than 1 every coin is decided in balls
+    monkeypatch.setattr("ldpaudit.mechanisms.discrete_gaussian._DOUBT", doubt)  # by more than 1 every coin is decided in balls
     size = 40_000 if doubt < 1 else 4_000
     cell = max(1, int(sigma) // 4)
     seen = Counter((DiscreteGaussian(sigma).noise(size, np.random.default_rng(4)) // cell).tolist())
-    law, means = Masses.discrete_gaussian(sigma**2), Counter[int]()
-    for z, p in enumerate(law.values.tolist(), law.first):
-        means[z // cell] += p * size
-    cells = [(seen[z], mean) for z, mean in means.items() if mean >= 10]
-    assert sum(seen.values()) - sum(count for count, _ in cells) < 0.02 * size
-    assert stats.chi2.sf(sum((o - e) ** 2 / e for o, e in cells), len(cells) - 1) > CLOSE
+    law = Counter[int]()
+    for z, p in table(Masses.discrete_gaussian(sigma**2)).items():
+        law[z // cell] += p  # type: ignore[assignment]
+    assert matches(seen, law)
 
 
 def test_the_sampler_draws_what_spreads_over_billions() -> None:
     drawn = DiscreteGaussian(F(10**12)).noise(20_000, np.random.default_rng(6)) / 1e12
     assert stats.kstest(drawn, "norm").pvalue > 1e-6
-
-
-def test_sigma_has_a_range() -> None:
-    for wrong in (0, -1, 2**40 + 1):
-        with pytest.raises(ValueError, match="sigma"):
-            DiscreteGaussian(F(wrong))
 
 
 def test_an_audit_comes_near_and_refutes_half_of_the_variance() -> None:

@@ -1,4 +1,4 @@
-"""Sparse statistical queries: what two sets cost against all multisets, what is promised of them, and the whole system."""
+"""Sets of queries and quantiles over oracles of Hadamard response: cost against all multisets, loss, rank and error."""
 
 from __future__ import annotations
 
@@ -9,20 +9,90 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ldpaudit import account
 from ldpaudit.accountants.claims import sparse_statistical_queries as claims
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.attacks.range_queries import attack
+from ldpaudit.accountants.claims.shuffled_quantiles import loss_bound, prefix_error
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.range_queries import RangeQueries
+from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
-from ldpaudit.proofs.sparse_statistical_queries import prove
-from tests.helpers import proved
-from tests.mechanisms.test_shuffled_hadamard import same_law
 from tests.oracles.hadamard import Oracle
+from tests.samples import around, same_law
+
+F = Fraction
+SHARES = (F(1, 10), F(1, 2), F(9, 10))
+
+
+def loss(data: np.ndarray[Any, Any], y: float, share: float) -> float:
+    above = np.maximum(data - y, 0).sum()
+    return float(share * above + (1 - share) * np.maximum(y - data, 0).sum())
+
+
+def test_quantiles_of_known_counts_are_midpoints_of_the_first_cell_that_reaches_them() -> None:
+    m = ShuffledQuantiles(users=10, cells=8, tau=2, rho=1)
+    prefixes = np.cumsum([1, 0, 3, 2, 0, 0, 4, 0]).astype(float)
+    assert [m.quantile(prefixes, share) for share in SHARES] == [0.0625, 0.4375, 0.8125]
+
+
+def test_a_number_lies_in_the_cell_that_ends_at_or_after_it() -> None:
+    m = ShuffledQuantiles(users=5, cells=4, tau=2, rho=1)
+    assert m.cell([0, 0.25, 0.26, 0.5, 1]).tolist() == [0, 0, 1, 1, 3]
+    assert m.truth([0, 0.25, 0.26, 0.5, 1]).tolist() == [2, 4, 4, 5]
+
+
+@given(
+    st.integers(2, 9),
+    st.lists(st.floats(0, 1), min_size=1, max_size=12),
+    st.floats(0, 4),
+    st.sampled_from(SHARES),
+    st.integers(0, 2**32),
+)
+def test_the_loss_and_the_rank_are_within_their_bounds_for_any_noise(
+    cells: int, numbers: list[float], alpha: float, share: Fraction, seed: int
+) -> None:
+    m, data = ShuffledQuantiles(len(numbers), cells, 2, 1), np.array(numbers)
+    truth, rng = m.truth(data), np.random.default_rng(seed)
+    noisy = truth + alpha * rng.choice([-1, 1, 0.5], cells)
+    noisy[-1] = len(data)
+    found = m.quantile(noisy, share)
+    least = min(loss(data, y, float(share)) for y in data)
+    assert loss(data, found, float(share)) <= least + loss_bound(alpha, len(data), cells, share) + 1e-9
+    cell, goal = round(found * cells - 0.5), float(share) * len(data)
+    assert truth[cell] >= goal - alpha - 1e-9
+    assert cell == 0 or truth[cell - 1] < goal + alpha + 1e-9
+
+
+@given(st.integers(0, 2**32))
+def test_a_larger_share_never_has_a_smaller_quantile(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, prefixes = ShuffledQuantiles(50, 16, 2, 1), rng.normal(25, 20, 16)
+    prefixes[-1] = 50
+    found = [m.quantile(prefixes, F(i, 20)) for i in range(1, 20)]
+    assert found == sorted(found)
+
+
+def test_quantiles_cost_what_the_range_queries_cost() -> None:
+    m = ShuffledQuantiles(10**4, 1024, 14, 400)
+    assert account(m).epsilon(1e-6) == account(RangeQueries(10**4, 1024, 14, 400)).epsilon(1e-6)
+
+
+def test_a_million_users_have_their_median_within_the_certified_rank() -> None:
+    m, rng = ShuffledQuantiles(10**6, 1 << 10, 20, 377), np.random.default_rng(4)
+    data = rng.random(10**6) ** 3
+    prefixes = m.run(data, rng)
+    assert prefixes[-1] == 10**6
+    alpha = prefix_error(m.ranges, F(1, 10**6)).high
+    for share in SHARES:
+        rank = np.count_nonzero(data <= m.quantile(prefixes, share) + 0.5 / m.cells)
+        assert float(share) * 10**6 - alpha <= rank
+        assert np.count_nonzero(data <= m.quantile(prefixes, share) - 0.5 / m.cells) <= float(share) * 10**6 + alpha
+
 
 TWO = math.log(2)
-F = Fraction
 
 
 def subsets(queries: int, k: int) -> list[tuple[int, ...]]:
@@ -44,7 +114,7 @@ def test_sets_within_the_promise_cost_no_more_than_the_bound_by_all_multisets(k:
     for epsilon in (0.0, TWO, 1.5):
         costs = [oracle.pair(1, (), m.oracle.elements(a), m.oracle.elements(b)).delta(epsilon).low for a, b in near]
         found = profile.delta(epsilon)
-        assert found.low * (1 - 1e-12) <= max(costs) <= found.high * (1 + 1e-12)
+        assert around(found, max(costs))
         if k == 1:
             assert max(costs) == pytest.approx(found.high, rel=1e-12)
 
@@ -96,15 +166,6 @@ def test_sets_that_differ_by_more_than_is_promised_are_refused() -> None:
         many.answer([(x,) for x in range(3000)], [0, 3], rng)
 
 
-def test_the_score_is_the_log_likelihood_ratio_of_a_view() -> None:
-    m = SparseStatisticalQueries(2, 2, 1, 1, 1, 1)
-    found, laws = attack(m), [m.law(x) for x in m.inputs]
-    views = [y for y, p in laws[0].items() if p or laws[1].probability(y)]
-    for view, score in zip(views, found.score(np.array(views)), strict=True):
-        p, q = (law.probability(view) for law in laws)
-        assert score == pytest.approx(math.log(p / q) if p and q else math.inf if p else -math.inf, abs=1e-9)
-
-
 def test_the_listed_inputs_are_as_far_apart_as_is_promised_and_their_elements_independent() -> None:
     for queries, k, changed in ((2, 1, 1), (3, 3, 2), (255, 6, 5), (256, 3, 2)):
         m = SparseStatisticalQueries(4, queries, k, changed, 3, 1)
@@ -123,31 +184,6 @@ def test_corollary_b_1_s_two_terms_are_small_enough_from_a_number_of_users_on() 
     assert [claims.sufficient_users(s) for s in (first, second, third)] == [first.users, second.users, first.users]
     sampled = 2 * first.queries * math.exp(-first.users * float(first.tolerance) ** 2 / 2)
     assert sampled < claims.failure(first, first.users).high < 2 * sampled
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: SparseStatisticalQueries(3, 1, 1, 1, 2, 2), "queries"),
-        (lambda: SparseStatisticalQueries(3, 4, 5, 1, 2, 2), "1 <= k <= 4"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 3, 2, 2), "1 <= changed <= 2"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 2, 2, 2).run([(0, 1, 2)], np.random.default_rng(0)), "at most 2 different"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 2, 2, 2).run([(1, 1)], np.random.default_rng(0)), "at most 2 different"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 2, 2, 2).run([(4,)], np.random.default_rng(0)), "below 4"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 2, 2, 2).run([], np.random.default_rng(0)), "at least one user"),
-        (lambda: SparseStatisticalQueries(3, 4, 2, 2, 2, 2).answer([(0,)], [0], np.random.default_rng(0)), "each of 3 users"),
-        (lambda: SparseStatisticalQueries(1, 4, 2, 2, 2, 2).answer([(0,)], [1], np.random.default_rng(0)), r"range\(1\)"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_an_error_of_one_line(make: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says) as found:
-        make()
-    assert len(str(found.value).splitlines()) == 1
-
-
-def test_the_proofs_check_and_claim_no_epsilon_at_delta_0() -> None:
-    proofs, m = proved(prove), SparseStatisticalQueries(2, 4, 1, 1, 1, 1)
-    assert all(p.steps and p.at(m) is None for p in proofs)
 
 
 @pytest.mark.parametrize("users", [1 << 12, 1 << 15, 1 << 18])

@@ -1,0 +1,237 @@
+"""RAPPOR, 1BitMean and dBitFlip: published formulas, reports without end, signatures, and bits kept over a lifetime."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, pairwise, permutations, product
+
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.composition import product as accounting
+from ldpaudit.accountants.one_bit import memoized_values
+from ldpaudit.accountants.pld.finite import channel_profile
+from ldpaudit.accountants.rappor import largest_differences
+from ldpaudit.derivation import sum_of_terms
+from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms import rappor
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.proofs.rappor import prove
+from tests.helpers import proved
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+DEPLOYED = [
+    *(Rappor(bits, 2, HALF, p=QUARTER, q=1 - QUARTER) for bits in (8, 32, 128)),
+    Rappor(16, 2, HALF, p=HALF, q=1 - QUARTER),
+]
+
+
+@pytest.mark.parametrize("m", DEPLOYED, ids=str)
+def test_the_published_formulas_are_attained_in_the_deployments(m: Rappor) -> None:
+    f, p, q, h = m.f, m.p, m.q, m.hashes
+    one, zero = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+    report, lifetime = account(m).epsilon(0), account(m.lifetime()).epsilon(0)
+    assert report.high == pytest.approx(h * np.log(float(one * (1 - zero) / (zero * (1 - one)))), rel=1e-12)
+    assert lifetime.high == pytest.approx(2 * h * np.log(float((1 - f / 2) / (f / 2))), rel=1e-12)
+    assert report.rigour is lifetime.rigour is Rigour.EXACT
+
+
+@pytest.mark.parametrize("m", DEPLOYED, ids=str)
+def test_what_is_proved_of_the_deployments_is_what_they_cost(m: Rappor) -> None:
+    lifetime = account(m.lifetime()).epsilon(0).high
+    for one, cost in ((m, account(m).epsilon(0).high), (replace(m, reports=3), lifetime), (m.lifetime(), lifetime)):
+        costs = [sum_of_terms(t).high for t in (p.at(one) for p in proved(prove)) if t]
+        assert min(costs) == pytest.approx(cost, rel=1e-12)
+        assert max(costs) == pytest.approx(lifetime, rel=1e-12)
+
+
+def test_chromiums_report_costs_two_log_25_ninths() -> None:
+    assert account(DEPLOYED[1]).epsilon(0).high == pytest.approx(2 * np.log(25 / 9), rel=1e-14)
+
+
+def test_more_reports_cost_more_and_never_more_than_the_lifetime() -> None:
+    m = DEPLOYED[1]
+    lifetime = account(m.lifetime())
+    costs = [account(replace(m, reports=r)) for r in (1, 2, 5, 14, 15, 40, 400)]
+    for epsilon in (0.5, 2.0, 4.0):
+        deltas = [c.delta(epsilon) for c in costs]
+        for fewer, more in pairwise(deltas):
+            assert fewer.low <= more.high
+        assert deltas[-1].high == pytest.approx(lifetime.delta(epsilon).high, rel=0.04)
+        assert deltas[-1].low <= lifetime.delta(epsilon).high
+    assert costs[-1].epsilon(0).high == pytest.approx(lifetime.epsilon(0).high, rel=1e-12)
+
+
+def test_reports_of_rappor_beyond_the_exact_ones_are_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = Rappor(8, 1, HALF, p=Fraction(2, 5), q=Fraction(3, 5), reports=12)
+    exact = account(m)
+    monkeypatch.setattr(accounting, "_REPORTS", 4)
+    enclosed = account(m)
+    assert exact.delta(1).rigour is Rigour.EXACT
+    for epsilon in (0.0, 0.7, 1.5):
+        e, truth = enclosed.delta(epsilon), exact.delta(epsilon)
+        assert e.rigour is Rigour.INTERVAL
+        assert e.low < truth.low <= truth.high < e.high
+
+
+def test_without_permanent_noise_a_lifetime_shows_the_filter() -> None:
+    m = replace(DEPLOYED[0], f=Fraction(0))
+    assert account(m).epsilon(0).high == pytest.approx(4 * np.log(3))
+    assert account(m.lifetime()).epsilon(0).low == np.inf
+    assert account(m.lifetime()).delta(100).low == 1
+    assert audit(m.lifetime(), trials=100_000).epsilon_lower > 9
+
+
+@pytest.mark.parametrize(
+    ("bits", "hashes", "domain"), [(4, 2, 6), (3, 2, 9), (8, 3, 40), (2, 2, 2), (2, 1, 2), (5, 4, 60)]
+)
+def test_differences_are_those_of_signatures_and_none_is_larger(bits: int, hashes: int, domain: int) -> None:
+    m = PermanentRappor(bits, hashes, QUARTER, domain)
+    signatures = {x: set(np.flatnonzero(m.signature(x)).tolist()) for x in m.inputs}
+    for (a, b), (x, other) in m.differences.items():
+        assert x != other
+        assert (len(signatures[x] - signatures[other]), len(signatures[other] - signatures[x])) == (a, b)
+    for x, other in permutations(m.inputs, 2):
+        a, b = len(signatures[x] - signatures[other]), len(signatures[other] - signatures[x])
+        assert any(c >= a and d >= b for c, d in m.differences)
+        assert any(c >= a and d >= b for c, d in largest_differences(bits, hashes))
+
+
+def test_a_domain_that_is_not_searched_is_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = PermanentRappor(3, 2, QUARTER, domain=500)
+    exact = account(m)
+    monkeypatch.setattr(rappor, "SEARCHED", 2)
+    monkeypatch.setattr("ldpaudit.accountants.rappor.SEARCHED", 2)
+    enclosed = account(m)
+    assert set(m.differences) != largest_differences(3, 2)
+    assert enclosed.epsilon(0).rigour is Rigour.INTERVAL
+    assert enclosed.epsilon(0).low < exact.epsilon(0).low <= exact.epsilon(0).high <= enclosed.epsilon(0).high
+
+
+MEAN = OneBitMean(Fraction(1, 5), Fraction(2, 3), gamma=Fraction(1, 8), reports=3)
+
+
+def test_no_two_numbers_are_told_apart_better_than_0_and_1() -> None:
+    ours, oracle = account(MEAN), channel_profile(MEAN, [Fraction(i, 7) for i in range(8)])
+    for epsilon in (0.0, 0.3, 0.9, 1.2):
+        assert ours.delta(epsilon) == replace(ours.delta(epsilon), low=oracle.delta(epsilon).low)
+        assert ours.delta(epsilon).high == oracle.delta(epsilon).high
+
+
+@pytest.mark.parametrize("m", [MEAN, OneBitMean.for_epsilon(1.0)], ids=str)
+def test_the_mean_of_many_different_numbers_is_unbiased(m: OneBitMean) -> None:
+    rng = np.random.default_rng(1)
+    data = rng.random(20_000) ** 3
+    estimates = np.array([m.run(data, rng)[0] for _ in range(50)])
+    spread = estimates.std(ddof=1) / np.sqrt(50)
+    assert abs(estimates.mean() - m.truth(data)[0]) <= 6 * spread
+    assert spread < 0.01 * len(data)
+
+
+def test_a_number_between_0_and_1_has_the_mixture_of_their_laws() -> None:
+    x = 0.3
+    for y in range(MEAN.reports + 1):
+        zero, one = (MEAN.law(end).probability(y) for end in (0, 1))
+        assert MEAN.law(x).probability(y) == (1 - Fraction(x)) * zero + Fraction(x) * one
+
+
+def test_reports_approach_the_lifetime_which_flips_do_not_change() -> None:
+    m = OneBitMean.for_epsilon(Fraction(1672, 1000), gamma=Fraction(1, 4))
+    lifetime = account(m.lifetime())
+    assert lifetime.epsilon(0).high == pytest.approx(1.672, rel=1e-12)
+    costs = [account(replace(m, reports=r)).epsilon(0).high for r in (1, 2, 5, 50, 5000)]
+    assert costs == sorted(costs)
+    assert costs[0] < 0.8
+    assert costs[-1] == pytest.approx(1.672, rel=1e-12)
+
+
+def test_reports_beyond_the_exact_ones_are_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = account(MEAN)
+    monkeypatch.setattr(accounting, "_REPORTS", 2)
+    enclosed = account(MEAN)
+    for epsilon in (0.0, 0.5, 1.0):
+        e, truth = enclosed.delta(epsilon), exact.delta(epsilon)
+        assert e.rigour is Rigour.INTERVAL
+        assert e.low < truth.low <= truth.high < e.high
+
+
+def test_dbitflip_with_one_bit_costs_half_of_what_it_claims() -> None:
+    for d, cost in ((1, 0.5), (2, 1.0), (8, 1.0)):
+        assert account(DBitFlip.for_epsilon(1, k=8, d=d)).epsilon(0).high == pytest.approx(cost, rel=1e-12)
+
+
+P = Fraction(3, 4)
+Keep = Callable[[int, tuple[int, ...]], object]
+"""By which name a value's bits are kept, given the drawn buckets."""
+
+
+def per_value(value: int, drawn: tuple[int, ...]) -> object:
+    return value
+
+
+def per_drawn_bucket(value: int, drawn: tuple[int, ...]) -> object:
+    return value if value in drawn else None
+
+
+def laws(m: DBitFlip, stream: tuple[int, ...], keep: Keep) -> Iterator[dict[tuple[tuple[int, ...], ...], Fraction]]:
+    """For each choice of the drawn buckets, the law of what all epochs report."""
+    for drawn in combinations(range(m.k), m.d):
+        names = [keep(value, drawn) for value in stream]
+        own = dict(zip(names, stream, strict=True))
+        law: dict[tuple[tuple[int, ...], ...], Fraction] = {}
+        for bits in product(product((0, 1), repeat=m.d), repeat=len(own)):
+            kept = dict(zip(own, bits, strict=True))
+            true = [bit == (bucket == own[name]) for name in own for bucket, bit in zip(drawn, kept[name], strict=True)]
+            chance = math.prod((m.p if each else 1 - m.p for each in true), start=Fraction(1))
+            shown = tuple(kept[name] for name in names)
+            law[shown] = law.get(shown, Fraction(0)) + chance
+        yield law
+
+
+def epsilon(m: DBitFlip, first: tuple[int, ...], second: tuple[int, ...], keep: Keep = per_value) -> float:
+    worst = Fraction(1)
+    for there, back in zip(laws(m, first, keep), laws(m, second, keep), strict=True):
+        for view, p in there.items():
+            if not back.get(view):
+                return math.inf
+            worst = max(worst, p / back[view])
+    return math.log(worst)
+
+
+@pytest.mark.parametrize(("k", "d", "values"), [
+    (3, 1, 1), (3, 2, 1), (3, 1, 2), (3, 2, 2), (3, 3, 2), (3, 1, 3), (3, 2, 3), (4, 1, 2),
+])  # fmt: skip
+def test_kept_bits_cost_what_the_enumeration_of_streams_of_one_pattern_shows(k: int, d: int, values: int) -> None:
+    m = DBitFlip(k, d, P)
+    streams = list(permutations(range(k), values))
+    truth = max(epsilon(m, streams[0], other) for other in streams)
+    assert memoized_values(m, values).high == pytest.approx(truth, abs=1e-12)
+
+
+def test_one_value_costs_what_one_report_costs() -> None:
+    for d in (1, 2, 3):
+        one, report = memoized_values(DBitFlip(4, d, P), 1), account(DBitFlip(4, d, P)).epsilon(0)
+        assert (one.low, one.high) == (report.low, report.high)
+
+
+def test_against_another_pattern_kept_bits_hide_nothing() -> None:
+    assert epsilon(DBitFlip(3, 1, P), (0, 1), (0, 0)) == math.inf
+
+
+def test_bits_that_are_kept_per_drawn_bucket_show_which_values_are_not_drawn() -> None:
+    m = DBitFlip(3, 1, P)
+    assert epsilon(m, (1, 2), (0, 1), per_value) < math.inf
+    assert epsilon(m, (0, 1), (1, 2), per_drawn_bucket) == math.inf
+    # Of two drawn buckets of three, one value at most is not drawn.
+    assert epsilon(DBitFlip(3, 2, P), (0, 1), (1, 2), per_drawn_bucket) < math.inf
+
+
+@pytest.mark.parametrize("values", [0, 5])
+def test_no_user_holds_more_values_than_there_are(values: int) -> None:
+    with pytest.raises(ValueError, match="needs from 1 to 4 values"):
+        memoized_values(DBitFlip(4, 2, P), values)

@@ -1,0 +1,284 @@
+"""Mechanisms of one report each: hashes, subsets, bits and sketches against matrices, small fields and enumeration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import comb, exp
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.linalg import hadamard
+
+from ldpaudit import account, audit
+from ldpaudit.accountants.claims import subset_selection as claims
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.derivation import sum_of_terms
+from ldpaudit.enclosure import Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms import count_mean_sketch
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.local_hashing import MERSENNE, LocalHashing
+from ldpaudit.mechanisms.shared.coins import uniform_subset
+from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
+from ldpaudit.proofs.unary_encoding import prove
+from tests.helpers import proved
+from tests.samples import meet
+
+
+def test_parity_is_that_of_the_one_bits() -> None:
+    values = [0, 1, 2, 3, 7, (1 << 62) - 1, 1 << 61, (1 << 40) + 5]
+    assert parity(values).tolist() == [bool(v.bit_count() % 2) for v in values]
+
+
+@pytest.mark.parametrize("n", [1, 2, 16])
+def test_the_transform_is_the_matrix(n: int) -> None:
+    vector = np.arange(n) ** 2.0 + 1
+    assert transform(vector).tolist() == (hadamard(n) @ vector).tolist()
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 8, 15])
+def test_a_column_supports_a_value_where_its_row_is_plus_one(k: int) -> None:
+    m = HadamardResponse(k, Fraction(3, 4))
+    matrix = hadamard(m.columns)
+    assert m.columns // 2 <= k < m.columns
+    for x in m.inputs:
+        assert (m.supports(np.arange(m.columns), x) == (matrix[x + 1] == 1)).all()
+        assert matrix[x + 1].sum() == 0
+
+
+def test_columns_beyond_any_table_are_sampled() -> None:
+    k = (1 << 62) - 1
+    m, rng = HadamardResponse.for_epsilon(1.0, k), np.random.default_rng(1)
+    for x in (0, k - 1):
+        views = m.sample(x, 200_000, rng)
+        assert views.min() >= 0
+        assert np.mean(m.supports(views, x)) == pytest.approx(float(m.p), abs=0.006)
+        assert np.mean(m.supports(views, 1)) == pytest.approx(0.5, abs=0.006)
+        assert np.mean(views / 2.0**62) == pytest.approx(0.5, abs=0.006)
+
+
+FIELDS = [(2, 2), (2, 3), (3, 5), (5, 5), (4, 7), (6, 11)]
+
+
+@pytest.mark.parametrize(("g", "prime"), FIELDS)
+def test_every_two_values_collide_as_often_as_stated(g: int, prime: int) -> None:
+    m = LocalHashing(g, Fraction(5, 6), domain=prime, prime=prime)
+    functions = list(product(range(prime), repeat=2))
+    for x, other in permutations(m.inputs, 2):
+        alike = sum((a * x + b) % prime % g == (a * other + b) % prime % g for a, b in functions)
+        assert Fraction(alike, prime**2) == m.collision
+
+
+def test_two_values_collide_as_often_as_stated_in_the_deployed_field() -> None:
+    m, rng = LocalHashing.optimal(2.0, domain=10**6), np.random.default_rng(1)
+    views = m.sample(3, 400_000, rng)
+    a, b = views[:, 0], views[:, 1]
+    assert m.prime == MERSENNE
+    assert np.mean(m.hash(a, b, 3) == m.hash(a, b, 999_999)) == pytest.approx(float(m.collision), abs=0.004)
+
+
+@pytest.mark.parametrize("x", [0, 1, MERSENNE - 1])
+def test_a_view_names_the_hash_with_probability_p(x: int) -> None:
+    m, rng = LocalHashing(5, Fraction(3, 5), domain=MERSENNE), np.random.default_rng(2)
+    views = m.sample(x, 400_000, rng)
+    assert np.mean(m.supports(views, x)) == pytest.approx(0.6, abs=0.004)
+    exact = [(a * x + b) % MERSENNE % 5 == y for a, b, y in views[:1000].tolist()]  # in integers that cannot overflow
+    assert exact == m.supports(views[:1000], x).tolist()
+
+
+def test_the_law_of_the_deployed_field_is_given_by_structure() -> None:
+    m = LocalHashing(3, Fraction(1, 2), domain=10)
+    law = m.law(4)
+    assert law.size == MERSENNE**2 * 3
+    assert sum(law.probability((10**9, 7, y)) for y in range(3)) == Fraction(1, MERSENNE**2)
+    with pytest.raises(Unsupported, match="enumerated"):
+        law.items()
+
+
+def test_the_number_of_hash_values_is_the_one_of_the_paper() -> None:
+    assert [LocalHashing.optimal(e, 4).g for e in (0.1, 1, 2, 5)] == [2, 4, 8, 149]
+    assert LocalHashing.binary(3, 4).g == 2
+
+
+LEVEL = 1e-9
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 0), (1, 1), (5, 0), (6, 2), (6, 5), (4, 4)])
+def test_every_subset_of_the_size_is_equally_likely(k: int, d: int) -> None:
+    rows = uniform_subset(k, d, 40_000, np.random.default_rng(4))
+    seen = Counter(map(tuple, rows.tolist()))
+    assert set(map(sum, seen)) == {d}
+    assert len(seen) == comb(k, d)
+    if len(seen) > 1:
+        assert stats.chisquare(list(seen.values())).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_no_other_size_estimates_better_than_the_optimal_one(epsilon: float) -> None:
+    k = 20
+    best = SubsetSelection.optimal(epsilon, k)
+    sizes = [SubsetSelection.for_epsilon(epsilon, k, d) for d in range(1, k)]
+    assert best._variance() == min(m._variance() for m in sizes)
+    assert abs(best.d - k / (exp(epsilon) + 1)) <= 1
+
+
+def test_the_variance_that_the_size_is_chosen_by_is_that_of_the_estimate() -> None:
+    m, rng = SubsetSelection.optimal(1.0, k=6), np.random.default_rng(6)
+    one = np.array([m.estimate(view[None]) for view in m.sample(2, 50_000, rng)])
+    assert one.var(axis=0).sum() == pytest.approx(float(m._variance()), rel=0.03)
+
+
+def test_two_users_reveal_three_sixteenths_at_log_two_where_three_reveal_nine_sixty_fourths() -> None:
+    (found,) = claims.printed(claims.Setting(users=3, active=2))
+    assert found.claimed == pytest.approx(9 / 64, rel=1e-12)
+    assert found.found.low == pytest.approx(3 / 16, rel=1e-12)
+    # By hand: the least number of ones, P - 2 Q, among binary responses with p = 3/4 of which one is user 1's.
+    for users, value in ((3, Fraction(9, 64)), (2, Fraction(3, 16))):
+        p, best = Fraction(3, 4), Fraction(0)
+        for hold in range(users):  # how many others hold 1
+            laws = []
+            for own in (p, 1 - p):
+                law = {0: Fraction(1)}
+                for chance in [own] + [p] * hold + [1 - p] * (users - 1 - hold):
+                    law = {n: law.get(n, 0) * (1 - chance) + law.get(n - 1, 0) * chance for n in range(len(law) + 1)}
+                laws.append(law)
+            best = max(best, *(sum((max(a[n] - 2 * b[n], Fraction(0)) for n in a), Fraction(0)) for a, b in (laws, laws[::-1])))
+        assert best == value
+
+
+REACH = 0.95
+MECHANISMS = [
+    UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)),
+    UnaryEncoding(2, Fraction(9, 10), Fraction(1, 2)),
+    UnaryEncoding.symmetric(1, k=2),
+    UnaryEncoding.optimized(1.0, k=3),
+]
+
+
+@pytest.mark.parametrize("m", MECHANISMS, ids=str)
+@given(epsilon=st.floats(0, 3), delta=st.fractions(0, Fraction(99, 100)))
+def test_a_users_presence_costs_what_enumeration_says(m: UnaryEncoding, epsilon: float, delta: Fraction) -> None:
+    oracle = FiniteProfile(both_directions(law_atoms(m.law(m.k - 1), m.law(None))), "enumeration")
+    ours = account(m, ADD_REMOVE)
+    for e, truth in ((ours.delta(epsilon), oracle.delta(epsilon)), (ours.epsilon(delta), oracle.epsilon(delta))):
+        assert meet(e, truth)
+
+
+@pytest.mark.parametrize("m", MECHANISMS, ids=str)
+def test_a_users_presence_is_proved_to_cost_no_more_and_audited_to_cost_no_less(m: UnaryEncoding) -> None:
+    exact = account(m, ADD_REMOVE).epsilon(0)
+    proofs = [t for t in (p.at(m) for p in proved(prove) if p.relation == "add-remove") if t]
+    assert proofs
+    for terms in proofs:
+        assert sum_of_terms(terms).high == pytest.approx(exact.high, rel=1e-12)
+    evidence = audit(m, neighbours=ADD_REMOVE, seed=7)
+    assert evidence.pair == (0, None)
+    assert REACH * exact.low <= evidence.epsilon_lower <= exact.high
+
+
+def test_optimized_unary_encoding_is_rounded_toward_privacy() -> None:
+    for epsilon in (0.1, 1, Fraction(5, 3), 8):
+        for m in (UnaryEncoding.optimized(epsilon, 4), UnaryEncoding.symmetric(epsilon, 4)):
+            exact = account(m).epsilon(0)
+            assert float(epsilon) * (1 - 1e-12) <= exact.low <= float(epsilon)
+
+
+def test_flipping_each_bit_costs_once_a_bit_that_differs() -> None:
+    m = UnaryEncoding.flips(Fraction(1, 10), k=5)
+    assert account(m).epsilon(0).high == pytest.approx(2 * np.log(9))
+    assert account(m, ADD_REMOVE).epsilon(0).high == pytest.approx(np.log(9))
+
+
+def test_it_refuses_relations_that_it_does_not_know() -> None:
+    with pytest.raises(Unsupported, match="user-level"):
+        account(MECHANISMS[0], USER_LEVEL)
+
+
+def test_the_two_regimes_of_a_user_s_presence_meet_where_p_and_q_sum_to_one() -> None:
+    _, by_ones, by_zeros = proved(prove)
+    for theorem, side in ((by_ones, 0), (by_zeros, 1)):
+        (step,) = (each.removesuffix(": the regime") for each in theorem.steps if each.endswith(": the regime"))
+        sides = [sympy.sympify(text) for text in step.split(" <= ")]
+        assert sides[1 - side] == 1
+        assert sympy.simplify(sides[side].subs("more", 0)) == 1
+
+
+DEPLOYED = [
+    (CountMeanSketch.for_epsilon(4, 1024, 65536), 4),
+    (CountMeanSketch.for_epsilon(2, 256, 65536), 2),
+    (CountMeanSketch.for_epsilon(8, 1024, 65536), 8),
+    (HadamardCountMeanSketch.for_epsilon(4, 32768, 1024), 4),
+]
+
+
+@pytest.mark.parametrize(("m", "epsilon"), DEPLOYED, ids=str)
+def test_apples_parameters_cost_the_epsilon_that_they_are_made_from(m: CountMeanSketch, epsilon: int) -> None:
+    exact = account(m).epsilon(0)
+    assert exact.rigour is Rigour.EXACT
+    assert epsilon * (1 - 1e-12) <= exact.low <= exact.high <= epsilon
+
+
+@pytest.mark.parametrize(("m", "epsilon"), DEPLOYED, ids=str)
+def test_collisions_leave_delta_enclosed_to_one_part_in_width(m: CountMeanSketch, epsilon: int) -> None:
+    delta = account(m).delta(epsilon / 2)
+    assert delta.rigour is (Rigour.INTERVAL if m.apart.collisions else Rigour.EXACT)
+    assert delta.high * (1 - 1 / m.width) <= delta.low <= delta.high
+    assert delta.low > 0
+
+
+@pytest.mark.parametrize(
+    "m", [CountMeanSketch(4, 5, Fraction(3, 4), 9), HadamardCountMeanSketch(2, 3, Fraction(3, 4), 5)], ids=str
+)
+def test_the_pair_that_collides_least_is_found_where_all_are_searched(m: CountMeanSketch) -> None:
+    table = m.buckets(range(m.domain)).tolist()
+    alike = {pair: sum(a == b for a, b in zip(*(table[x] for x in pair), strict=True))
+             for pair in combinations(m.inputs, 2)}  # fmt: skip
+    assert m.apart.certain
+    assert m.apart.collisions == Fraction(min(alike.values()), m.hashes) == Fraction(alike[m.apart.pair], m.hashes)
+
+
+def test_values_that_always_collide_are_not_told_apart() -> None:
+    m = next(m for m in (HadamardCountMeanSketch(2, 1, Fraction(3, 4), d) for d in range(2, 9)))
+    table = m.buckets(range(m.domain)).ravel()
+    expected = np.log(3) if len(set(table.tolist())) > 1 else 0
+    assert account(m).epsilon(0).high == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("m", "epsilon"), DEPLOYED[1:2], ids=str)
+def test_a_deployed_sketch_keeps_each_coordinate_with_probability_p(
+    m: CountMeanSketch, epsilon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, x = 4_000, 7
+    monkeypatch.setattr(count_mean_sketch, "_BLOCK", 3 * m.width)  # many blocks, the last one not whole
+    views = m.sample(x, size, np.random.default_rng(1))
+    assert views.shape == (size, 1 + m.width)
+    assert views.dtype == np.uint16
+    own = np.zeros((size, m.width), dtype=bool)
+    own[np.arange(size), m.buckets(x)[views[:, 0]]] = True
+    for chosen, p in ((own, m.p), (~own, 1 - m.p)):
+        n = np.count_nonzero(chosen)
+        ones = np.count_nonzero(views[:, 1:][chosen])
+        assert abs(ones - n * float(p)) <= 6 * np.sqrt(n * float(p * (1 - p)))
+    assert len(np.unique(views[:, 0])) > 0.9 * size * (1 - size / m.hashes / 2)
+
+
+@pytest.mark.parametrize(
+    "m", [CountMeanSketch(64, 512, Fraction(99, 100), 50), HadamardCountMeanSketch(64, 512, Fraction(99, 100), 50)]
+)
+def test_the_hash_functions_that_are_used_leave_the_counts_nearly_alone(m: CountMeanSketch) -> None:
+    data = np.repeat(np.arange(50), np.arange(50))
+    counts = np.arange(50)
+    error = m.truth(data) - counts
+    assert np.abs(error.mean()) < 1
+    assert np.abs(error).max() < 6 * np.sqrt(np.sum(counts**2) / m.width / m.hashes)

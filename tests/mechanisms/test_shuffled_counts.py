@@ -1,0 +1,280 @@
+"""Questions and labels whose messages are counted after a shuffler: cost whatever the others hold, and users needed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from ldpaudit import account, audit
+from ldpaudit.accountants import sampled_answer, shuffled_binary_sums
+from ldpaudit.accountants import shuffled_selection as selection
+from ldpaudit.accountants.counting.count_min import worst_replaced
+from ldpaudit.accountants.limits.selection import selection_users
+from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
+from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from ldpaudit.mechanisms.shared.yes_no_answers import Answers
+from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
+from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
+from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.plan import Repeat, Shuffle
+from tests.oracles.shuffle import divergence, laws, worst
+from tests.samples import around, fits, meet
+
+BETA, ERROR = Fraction(1, 3), Fraction(1, 10)
+
+
+FEW = [(SampledAnswer(2, Fraction(1, 2)), 3), (SampledAnswer(2, Fraction(1, 5)), 3), (SampledAnswer(3, Fraction(1, 2)), 2)]
+
+
+@pytest.mark.parametrize(("m", "users"), FEW)
+def test_whatever_users_answer_their_shuffled_messages_cost_what_binary_response_costs(m: SampledAnswer, users: int) -> None:
+    ratios = (Fraction(3, 2), Fraction(2), Fraction(3))
+    found = worst(laws(m), users, *ratios)
+    assert found == worst(laws(KaryRandomizedResponse(2, m.truthful)), users, *ratios)
+    for delta, ratio in zip(found, ratios, strict=True):
+        bound = account(Shuffle(m, users)).delta(math.log(ratio))
+        assert around(bound, delta)
+
+
+def test_the_number_of_questions_does_not_change_what_a_message_costs() -> None:
+    found = {str(account(Shuffle(SampledAnswer(questions, Fraction(1, 100)), 10_000)).epsilon(1e-6)) for questions in (2, 7, 1000)}
+    assert len(found) == 1
+    alike = account(Shuffle(KaryRandomizedResponse(2, Fraction(199, 200)), 10_000)).epsilon(1e-6)
+    ours = account(Shuffle(SampledAnswer(2, Fraction(1, 100)), 10_000)).epsilon(1e-6)
+    assert 0.999 * alike.low < ours.low <= alike.high < ours.high < 1.3 * alike.high
+
+
+def test_the_fewest_coins_are_certified_and_fewer_are_not() -> None:
+    m = sampled_answer.for_privacy(1, Fraction(1, 10**9), 33_749, 64)
+    assert float(m.gamma) == pytest.approx(0.0034561, rel=1e-4)
+    fewer = SampledAnswer(64, m.gamma * Fraction(999, 1000))
+    assert account(Shuffle(m, 33_749)).delta(1).high <= 1e-9 < account(Shuffle(fewer, 33_749)).delta(1).high
+
+
+def test_the_users_that_suffice_are_a_hundred_times_the_questions_and_a_logarithm() -> None:
+    users, m = sampled_answer.sufficient_users(64, 1, Fraction(1, 10**9), BETA, ERROR)
+    assert sampled_answer.failure(m, users, ERROR).high <= BETA < sampled_answer.failure(m, users * 999 // 1000, ERROR).high
+    assert account(Shuffle(m, users)).delta(1).high <= 1e-9
+    assert users == pytest.approx(100 * 64 * math.log(3 * 63), rel=0.01)
+    assert selection_users(64, Fraction(1, 3), 1, Fraction(1, 10**9), shuffled=1) < users / 1000
+
+
+def test_questions_that_are_all_just_too_far_from_the_best_are_named_less_often_than_the_bound_says() -> None:
+    m, users, rng = SampledAnswer(4, Fraction(1, 10)), 400, np.random.default_rng(0)
+    best = {(0,): users // 2 + 21, (1, 2, 3): users // 2 - 21}
+    wrong = np.mean([np.argmax(m.run_on_counts(best, rng)) > 0 for _ in range(2000)])
+    assert 0.05 < wrong < sampled_answer.failure(m, users, ERROR).high < 12 * wrong
+
+
+def test_a_million_users_are_run_by_their_counts() -> None:
+    plan = Shuffle(SampledAnswer(50, Fraction(1, 100)), 10**6)
+    found = plan.run({(3, 49): 600_000, (): 300_000, tuple(range(50)): 100_000}, np.random.default_rng(1))
+    assert found.argmax() in (3, 49)
+    truth = np.full(50, 100_000.0)
+    truth[[3, 49]] = 700_000
+    assert np.abs(found - truth).max() < 4.5 * math.sqrt(10**6 * 50) / 2
+
+
+@pytest.mark.parametrize(("questions", "users"), [(3, 20), (5, 60), (100, 2000)])
+def test_the_bound_of_a_wrong_choice_is_never_below_the_formula_in_rationals(questions: int, users: int) -> None:
+    m = SampledAnswer(questions, Fraction(1, 5))
+    found = sampled_answer.failure(m, users, Fraction(3, 4))  # alpha (1 - gamma) is 3/5, and the root of 1 - 9/25 is 4/5
+    truth = (questions - 1) * (1 - Fraction(2, questions) / 5) ** users
+    assert Fraction(found.high) > truth > Fraction(math.nextafter(math.nextafter(found.high, 0), 0))
+
+
+TEN_THOUSANDTH = Fraction(1, 10**4)
+SELECT = ShuffledSelection(users=2, questions=2, coins=2)
+
+
+def coins_and_answers(m: ShuffledSelection, data: tuple[Answers, ...]) -> dict[tuple[int, ...], Fraction]:
+    """Law of the multiset of all messages, user by user and coin by coin."""
+    found = {(0,) * m.questions: Fraction(1)}
+    for x in data:
+        sent = [tuple(int(j in x) + h for j, h in enumerate(heads)) for heads in product(range(m.coins + 1), repeat=m.questions)]
+        weights = [math.prod(math.comb(m.coins, s - (j in x)) for j, s in enumerate(each)) for each in sent]
+        grown: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for (counts, p), (own, ways) in product(found.items(), zip(sent, weights, strict=True)):
+            grown[tuple(map(sum, zip(counts, own, strict=True)))] += p * Fraction(ways, 1 << m.coins * m.questions)
+        found = grown
+    return found
+
+
+@pytest.mark.parametrize("m", [SELECT, ShuffledSelection(3, 2, 1), ShuffledSelection(1, 3, 2)], ids=str)
+def test_whatever_the_others_answer_the_most_is_seen_where_all_answers_differ(m: ShuffledSelection) -> None:
+    profile = account(m)
+    for ratio in (Fraction(1), Fraction(3, 2), Fraction(3)):
+        by_distance = defaultdict(set)
+        for others in combinations_with_replacement(m.inputs, m.users - 1):
+            for x, other in combinations(m.inputs, 2):
+                found = divergence(coins_and_answers(m, (x, *others)), coins_and_answers(m, (other, *others)), ratio)
+                by_distance[len(set(x) ^ set(other))].add(found)
+        assert all(len(found) == 1 for found in by_distance.values())  # neither the others nor which questions matter
+        deltas = [found.pop() for _, found in sorted(by_distance.items())]
+        assert deltas == sorted(deltas)
+        delta = profile.delta(math.log(ratio))
+        assert around(delta, deltas[-1])
+
+
+def test_the_fewest_coins_are_certified_and_a_hundredth_less_are_not() -> None:
+    coins = selection.sufficient_coins(1, TEN_THOUSANDTH, 16)
+    assert selection.of_coins(coins, 16).delta(1).high <= TEN_THOUSANDTH < selection.of_coins(coins * 99 // 100, 16).delta(1).low
+    assert selection.for_privacy(1, TEN_THOUSANDTH, 30, 16).coins == -(-coins // 30)
+
+
+def test_the_users_that_suffice_keep_both_promises_and_a_twentieth_less_do_not() -> None:
+    users, m = selection.sufficient_users(16, 1, TEN_THOUSANDTH, BETA, ERROR)
+    assert account(m).delta(1).high <= TEN_THOUSANDTH
+    assert selection.failure(m, ERROR).high <= BETA < selection.failure(replace(m, users=users * 19 // 20), ERROR).high
+    assert users < 100 * 16 * math.log(3 * 16) / 10  # what one message takes, and a tenth of it
+
+
+def test_a_question_is_named_wrongly_as_often_as_two_binomial_laws_say() -> None:
+    m, rng = ShuffledSelection(users=100, questions=2, coins=10), np.random.default_rng(1)
+    data = {(0,): 56, (1,): 44}  # of 2 questions; ties name the first, so that the second one is best
+    wrong = np.mean([np.argmax(m.run_on_counts({(1,): 56, (0,): 44}, rng)) == 0 for _ in range(20_000)])
+    bound = selection.failure(m, Fraction(1, 10)).high
+    assert sum(data.values()) == m.users
+    assert 0.3 < wrong < bound
+    assert selection.failure(m, Fraction(119, 1000)).high == pytest.approx(wrong, abs=0.01)
+
+
+def test_a_run_has_the_law_of_all_messages() -> None:
+    data, rng = ((0,), (0, 1)), np.random.default_rng(5)
+    law = coins_and_answers(SELECT, data)
+    runs = np.rint([SELECT.run(data, rng) for _ in range(10_000)] + np.array(SELECT.noise / 2)).astype(int)
+    assert fits(Counter(map(tuple, runs.tolist())), law)
+
+
+def test_several_selections_cost_what_one_of_all_their_questions_costs() -> None:
+    start = time.perf_counter()
+    several = account(Repeat(ShuffledSelection(users=8, questions=10, coins=10), 3))
+    one = account(ShuffledSelection(users=8, questions=30, coins=10))
+    for delta in (Fraction(1, 4), Fraction(1, 10**6)):
+        found, truth = several.epsilon(delta), one.epsilon(delta)
+        assert truth.low <= found.high <= truth.high * (1 + 1e-3)  # two lattices, each known to some 1e-4
+    assert time.perf_counter() - start < 8  # seconds: one or two; the curve of one selection took minutes
+
+
+F = Fraction
+SMALL = ShuffledBinarySums(users=3, values=3, gamma=F(1, 3))
+SETTINGS = [
+    (10**6, 10**4, F(1), F(1, 10**9), 72.17, 1.72, 41.0),
+    pytest.param(10**8, 10**6, F(1), F(1, 10**10), 82.27, 1.82, 53.5, marks=pytest.mark.slow),
+    pytest.param(10**5, 10**3, F(1, 2), F(1, 10**8), 204.7, 3.05, 58.3, marks=pytest.mark.slow),
+]
+"""users, values, epsilon, delta; the mean of a blanket, messages per user, expected error: as a coarser accountant found them."""
+
+
+def messages(m: ShuffledBinarySums, data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+    """Law of the multiset of all messages, user by user and label by label."""
+    found = {(0,) * m.values: F(1)}
+    for x in data:
+        for label in range(m.values):
+            grown: dict[tuple[int, ...], Fraction] = {}
+            for counts, weight in found.items():
+                for coin, p in ((1, m.gamma), (0, 1 - m.gamma)):
+                    seen = tuple(c + (coin + (x == label)) * (i == label) for i, c in enumerate(counts))
+                    grown[seen] = grown.get(seen, F(0)) + weight * p
+            found = grown
+    return found
+
+
+@pytest.mark.parametrize("m", [SMALL, ShuffledBinarySums(2, 2, F(1, 4)), ShuffledBinarySums(1, 3, F(1, 2))], ids=str)
+def test_whatever_the_others_hold_the_shuffled_messages_cost_what_the_accountant_says(m: ShuffledBinarySums) -> None:
+    profile = account(m)
+    for ratio in (F(1), F(3, 2), F(2), F(5)):
+        found = {
+            divergence(messages(m, (0, *others)), messages(m, (1, *others)), ratio)
+            for others in product(range(m.values), repeat=m.users - 1)
+        }
+        assert len(found) == 1
+        delta = profile.delta(math.log(ratio))
+        assert around(delta, found.pop())
+
+
+@pytest.mark.parametrize(("users", "values", "epsilon", "delta", "mean", "sent", "error"), SETTINGS)
+def test_the_least_blanket_is_certified_and_the_next_thinner_one_is_not(
+    users: int, values: int, epsilon: Fraction, delta: Fraction, mean: float, sent: float, error: float
+) -> None:
+    m = shuffled_binary_sums.for_privacy(epsilon, delta, users, values)
+    assert m.gamma * users == pytest.approx(mean, rel=5e-3)
+    assert m.gamma * users < mean
+    assert account(m).delta(epsilon).high <= delta < account(replace(m, gamma=m.gamma * F(9999, 10**4))).delta(epsilon).high
+    assert float(m.expected_messages) == pytest.approx(sent, rel=5e-3)
+    assert shuffled_binary_sums.expected_error_bound(m).high == pytest.approx(error, rel=5e-3)
+    assert 0.8 * error < shuffled_binary_sums.expected_error(m).high < 0.9 * error
+
+
+def test_a_pair_of_counts_is_a_hidden_tuple_where_messages_are_rare() -> None:
+    users, delta = 10**8, F(1, 10**9)
+    m = ShuffledBinarySums(users, 2, F(7206, 100 * users))
+    tuples = HiddenTuple(users - 1, m.gamma, Seen.ALL, "one message among random ones")
+    assert account(m).epsilon(delta).low == pytest.approx(tuples.epsilon(delta).low, abs=1e-5) == pytest.approx(1, abs=1e-4)
+
+
+def test_it_is_a_row_of_count_min_without_collisions() -> None:
+    m = ShuffledBinarySums(10**4, 100, F(1, 100))
+    assert account(m).epsilon(F(1, 10**6)) == worst_replaced(m.users, m.gamma, 1, 1).epsilon(F(1, 10**6))
+
+
+def test_a_user_more_or_less_costs_what_enumeration_says() -> None:
+    profile = account(SMALL, ADD_REMOVE)
+    oracle = FiniteProfile(both_directions(law_atoms(SMALL.law(0), SMALL.law(None))), "enumeration")
+    for epsilon in (0.0, 0.5, 2.0):
+        ours, truth = profile.delta(epsilon), oracle.delta(epsilon)
+        assert meet(ours, truth)
+    wide = ShuffledBinarySums(60, values=40, gamma=F(1, 10))
+    found = audit(wide, neighbours=ADD_REMOVE, delta=0.01, epsilon=1.0, trials=100_000, seed=3)
+    exact = account(wide, ADD_REMOVE).epsilon(0.01)
+    assert found.pair == (0, None)
+    assert 0.7 * exact.low < found.epsilon_lower < exact.high
+
+
+def test_a_view_of_many_labels_shows_two_and_the_total_of_the_others() -> None:
+    m = ShuffledBinarySums(50, values=17, gamma=F(1, 5))
+    assert (m.shown, SMALL.shown) == (2, 3)
+    for x, means in ((0, (11, 10, 150)), (5, (10, 10, 151)), (None, (9.8, 9.8, 147))):
+        views = m.sample(x, 40_000, np.random.default_rng(1))
+        assert views.mean(axis=0) == pytest.approx(means, abs=0.2)
+
+
+def test_a_run_has_the_law_of_the_counts_of_all_messages() -> None:
+    data, rng = (0, 0, 2), np.random.default_rng(5)
+    law = messages(SMALL, data)
+    runs = np.array([SMALL.run(data, rng) for _ in range(20_000)]) + float(SMALL.expected_noise)
+    assert fits(Counter(map(tuple, np.rint(runs).astype(int).tolist())), law)
+
+
+def test_more_coins_than_are_counted_are_refused() -> None:
+    with pytest.raises(Unsupported, match=r"2\*\*63 coins"):
+        ShuffledBinarySums(1 << 60, 1 << 20, F(1, 2)).sample(0, 1, np.random.default_rng(0))
+
+
+def test_a_hundred_million_users_cost_what_their_counts_cost() -> None:
+    m = ShuffledBinarySums(10**8, values=10**4, gamma=F(72, 10**8))
+    found = m.run_on_counts({0: 10**8 - 5000, 9999: 5000}, np.random.default_rng(0))
+    off = np.abs(found - np.eye(1, 10**4)[0] * (10**8 - 5000) - 5000 * np.eye(1, 10**4, 9999)[0])
+    assert 25 < off.max() < 60
+    assert shuffled_binary_sums.failure(m, 60).high < 1e-6
+    assert shuffled_binary_sums.failure(m, 25).low > 0.99
+
+
+def test_how_likely_any_error_is_and_its_mean_are_those_of_simulated_noise() -> None:
+    m = ShuffledBinarySums(500, values=30, gamma=F(1, 25))
+    rng = np.random.default_rng(2)
+    off = np.array([np.abs(m.run_on_counts({3: 500}, rng) - 500 * np.eye(1, 30, 3)[0]).max() for _ in range(4000)])
+    assert shuffled_binary_sums.expected_error(m).low == pytest.approx(off.mean(), rel=0.01)
+    assert shuffled_binary_sums.failure(m, 10).low == pytest.approx(np.mean(off > 10), abs=0.03)
+    assert shuffled_binary_sums.expected_error(m).high < shuffled_binary_sums.expected_error_bound(m).high
