@@ -20,7 +20,6 @@ from ldpaudit import account, audit
 from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms.shared.trie.one_round import Words
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from tests.mechanisms.test_trie_heavy_hitter import alike
@@ -179,23 +178,6 @@ def test_where_all_are_drawn_the_two_ends_agree_at_every_epsilon() -> None:
     assert account(m, REPLACE_ONE).epsilon(0.1).relative_width < 1e-3
 
 
-@pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
-@pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_the_attacker_plays_neighbours_and_scores_by_their_laws(relation: Neighbours, delta: float) -> None:
-    m = NoisyTrieHeavyHitter(12, 6, 2, 2, HALF, 1)
-    found = attack(m, relation, delta)
-    first, second = found.pair
-    assert [sum(n for _, n in x) for x in found.pair] == ([12, 12] if relation == REPLACE_ONE else [13, 12])
-    change = Counter(dict(first))
-    change.subtract(dict(second))
-    assert sum(abs(n) for n in change.values()) == (2 if relation == REPLACE_ONE else 1)
-    p, q = law(m, first), law(m, second)
-    for view in {*p, *q}:
-        (score,) = found.score([view])
-        expected = math.log(p[view] / q[view]) if view in p and view in q else math.inf if view in p else -math.inf
-        assert score == pytest.approx(expected, abs=1e-9)
-
-
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_the_attacker_compares_data_sets_by_what_all_rounds_show(levels: int) -> None:
     m = NoisyTrieHeavyHitter(8, 6, 2, levels, HALF, 1)
@@ -228,18 +210,6 @@ def test_the_attack_reaches_95_percent_of_the_lower_end_where_the_batch_is_small
     low = account(PART).epsilon(delta).low
     found = audit(PART, delta=delta, seed=11).epsilon_lower
     assert 0.945 * low <= found <= low
-
-
-USERS: list[Words] = [("ab", "b"), ("ab",), ("ab", "b"), ("b",), ("ac",), ("ab",)]
-
-
-@pytest.mark.parametrize(("threshold", "levels"), [(1, 1), (3, 2)])
-def test_samples_and_runs_of_several_words_a_user_match_the_law(threshold: int, levels: int) -> None:
-    m = NoisyTrieHeavyHitter(users=6, batch=4, threshold=threshold, levels=levels, alpha=HALF, bound=1, words=2)
-    expected, rng = law(m, alike(USERS)), np.random.default_rng(5)
-    assert sum(expected.values()) == 1
-    assert fits(Counter(m.sample(alike(USERS), 20_000, rng)), expected)
-    assert fits(Counter(m.run(USERS, rng) for _ in range(3_000)), expected)
 
 
 @pytest.mark.parametrize(("alpha", "bound"), [(Fraction(2, 3), 3), (Fraction(9, 10), 12), (Fraction(1, 5), 2)])

@@ -24,7 +24,6 @@ from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, numbered, printed_number, row
-from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members_among
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
@@ -326,22 +325,6 @@ def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(make: Any)
             return m.run(data, rng)
 
     assert same_law([ours() for _ in range(700)], [literal() for _ in range(700)])
-
-
-def test_vectors_that_are_asked_for_have_the_joint_law_of_all() -> None:
-    rng, asked = np.random.default_rng(2), np.array([3, 5, 6, 9])
-    elements, numbers = np.array([6, 8]), np.array([2, 1])
-    drawn = [random_members_among(asked, elements, numbers, 3, 2, rng) for _ in range(1_500)]
-
-    def made() -> Any:
-        rows = [rng.integers(0, 16, 2) for _ in range(3)]
-        for e in (6, 6, 8):
-            rows.append(rng.choice([z for z in range(16) if (z & e).bit_count() % 2 == 0], 2))
-        return members(np.array(rows), 4)[asked]
-
-    literal = [made() for _ in range(1_500)]
-    assert same_law(drawn, literal)
-    assert not same_law(drawn, [found[::-1] for found in literal])
 
 
 @pytest.mark.parametrize(

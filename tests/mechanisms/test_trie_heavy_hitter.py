@@ -112,11 +112,12 @@ def combinations_of(words: Sequence[str], n: int) -> list[list[Words]]:
 USERS: list[Words] = [("ab", "b"), ("ab", "ab", "ac"), ("ab",), ("b",), ("",), ("ac", "ab"), ("b", "ba")]
 
 
-@pytest.mark.parametrize("counts", [0, 1])
-def test_samples_and_runs_of_several_words_a_user_match_the_law(counts: int) -> None:
-    m = TrieHeavyHitter(users=7, batch=5, threshold=2, levels=2, words=2, counts=counts)
-    expected = law(m, alike(USERS))
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize("m", [
+    *(TrieHeavyHitter(users=7, batch=5, threshold=2, levels=2, words=2, counts=counts) for counts in (0, 1)),
+    *(NoisyTrieHeavyHitter(7, 5, threshold, levels, Fraction(1, 2), 1, words=2) for threshold, levels in ((1, 1), (3, 2))),
+], ids=str)  # fmt: skip
+def test_samples_and_runs_of_several_words_a_user_match_the_law(m: TrieHeavyHitter) -> None:
+    expected, rng = law(m, alike(USERS)), np.random.default_rng(5)
     assert sum(expected.values()) == 1
     assert fits(Counter(m.sample(alike(USERS), 20_000, rng)), expected)
     assert fits(Counter(m.run(USERS, rng) for _ in range(3_000)), expected)
@@ -184,15 +185,16 @@ def test_a_missing_vote_tells_however_small_delta_is(relation: Any) -> None:
     assert account(m, relation).epsilon(0.02).high == 0
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-2, 0.05])
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
-@pytest.mark.parametrize("levels", [1, 3])
-def test_the_attacker_plays_neighbours_and_scores_by_their_laws(delta: float, relation: Any, levels: int) -> None:
-    m = TrieHeavyHitter(users=60, batch=12, threshold=3, levels=levels)
+@pytest.mark.parametrize(
+    "m", [*(TrieHeavyHitter(60, 12, 3, levels) for levels in (1, 3)), NoisyTrieHeavyHitter(12, 6, 2, 2, Fraction(1, 2), 1)], ids=str
+)
+def test_the_attacker_plays_neighbours_and_scores_by_their_laws(m: TrieHeavyHitter, relation: Any, delta: float) -> None:
     found = attack(m, relation, delta)
     first, second = found.pair
     sizes = [sum(n for _, n in x) for x in found.pair]
-    assert sizes == ([60, 60] if relation == REPLACE_ONE else [61, 60])
+    assert sizes == [m.users + (relation == ADD_REMOVE), m.users]
     change = Counter(dict(first))
     change.subtract(dict(second))
     assert sum(abs(n) for n in change.values()) == (2 if relation == REPLACE_ONE else 1)
