@@ -47,12 +47,6 @@ def test_delta_is_the_difference_of_two_tails(m: Gaussian, epsilon: Fraction) ->
     assert found.low * (1 - 1e-15) <= truth <= found.high * (1 + 1e-15) + 1e-323
 
 
-def test_epsilon_of_continuous_noise_is_that_of_the_reference() -> None:
-    found = account(Gaussian(F("5.1904"), (1, -1))).epsilon(F(1, 10**9))
-    assert F("1.527975355122264008304181271932") in found
-    assert found.relative_width < 1e-9
-
-
 @pytest.mark.parametrize("sigma", [F(1, 3), F(1), F(10)])
 @pytest.mark.parametrize("change", [(1,), (2, -1), (1, 1, 1)])
 def test_to_round_the_noise_costs_no_more_and_hardly_less_where_it_spreads(sigma: Fraction, change: tuple[int, ...]) -> None:
@@ -92,10 +86,8 @@ def test_the_least_noise_for_a_goal_keeps_it_and_less_does_not(
         stem.for_privacy(epsilon, 0)
 
 
-def test_the_samplers_have_their_laws() -> None:
-    rng, size = np.random.default_rng(8), 40_000
-    assert stats.kstest(Gaussian(F(3)).noise(size, rng) / 3, "norm").pvalue > 1e-6
-    assert matches(Counter(RoundedGaussian(F(3, 2)).noise(size, rng).tolist()), table(Masses.rounded_gaussian(F(9, 4))))
+def test_the_sampler_has_the_normal_law() -> None:
+    assert stats.kstest(Gaussian(F(3)).noise(40_000, np.random.default_rng(8)) / 3, "norm").pvalue > 1e-6
 
 
 def test_rounded_noise_that_spreads_over_more_than_is_listed_is_refused() -> None:
@@ -109,24 +101,6 @@ def test_two_releases_are_enclosed_around_one_of_half_the_variance() -> None:
 
 
 CLOSE = 1e-9
-
-EPSILONS = (
-    ("23.3903", (1, -1), F(1, 10**9), ".3170178450789115231899483325584"),
-    ("23.3903", (1,), F(1, 10**9), ".2211410704408590989476535325233"),
-    ("8.5402", (1, -1), F(1, 10**9), ".9055739327253430167555275480609"),
-    ("5.1904", (1, -1), F(1, 10**9), "1.526960013943334547433677242589"),
-    ("10", (1, 1, -1), F(1, 10**6), ".7145411629040340130340343566429"),
-    ("10", (4,), F(1, 10**6), "1.764986185231166621289548416029"),
-)
-"""sigma, change, delta; epsilon to 31 digits, cut. Computed in balls of 300 bits by another program, from the law of T."""
-
-
-@pytest.mark.parametrize(("sigma", "change", "delta", "truth"), EPSILONS)
-def test_epsilon_is_that_of_the_reference(sigma: str, change: tuple[int, ...], delta: Fraction, truth: str) -> None:
-    found = account(DiscreteGaussian(F(sigma), change)).epsilon(delta)
-    assert found.rigour is Rigour.EXACT
-    assert F(truth) in found
-    assert found.relative_width < CLOSE
 
 
 def test_two_honest_parties_add_nearly_one_discrete_gaussian_of_twice_the_variance() -> None:

@@ -67,18 +67,6 @@ def test_more_reports_cost_more_and_never_more_than_the_lifetime() -> None:
     assert costs[-1].epsilon(0).high == pytest.approx(lifetime.epsilon(0).high, rel=1e-12)
 
 
-def test_reports_of_rappor_beyond_the_exact_ones_are_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
-    m = Rappor(8, 1, HALF, p=Fraction(2, 5), q=Fraction(3, 5), reports=12)
-    exact = account(m)
-    monkeypatch.setattr(accounting, "_REPORTS", 4)
-    enclosed = account(m)
-    assert exact.delta(1).rigour is Rigour.EXACT
-    for epsilon in (0.0, 0.7, 1.5):
-        e, truth = enclosed.delta(epsilon), exact.delta(epsilon)
-        assert e.rigour is Rigour.INTERVAL
-        assert e.low < truth.low <= truth.high < e.high
-
-
 def test_without_permanent_noise_a_lifetime_shows_the_filter() -> None:
     m = replace(DEPLOYED[0], f=Fraction(0))
     assert account(m).epsilon(0).high == pytest.approx(4 * np.log(3))
@@ -150,11 +138,18 @@ def test_reports_approach_the_lifetime_which_flips_do_not_change() -> None:
     assert costs[-1] == pytest.approx(1.672, rel=1e-12)
 
 
-def test_reports_beyond_the_exact_ones_are_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = account(MEAN)
-    monkeypatch.setattr(accounting, "_REPORTS", 2)
-    enclosed = account(MEAN)
-    for epsilon in (0.0, 0.5, 1.0):
+@pytest.mark.parametrize(
+    ("m", "listed", "epsilons"),
+    [(MEAN, 2, (0.0, 0.5, 1.0)), (Rappor(8, 1, HALF, Fraction(2, 5), Fraction(3, 5), reports=12), 4, (0.0, 0.7, 1.5))],
+)
+def test_reports_beyond_the_exact_ones_are_enclosed(
+    m: Rappor | OneBitMean, listed: int, epsilons: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = account(m)
+    monkeypatch.setattr(accounting, "_REPORTS", listed)
+    enclosed = account(m)
+    assert exact.delta(1).rigour is Rigour.EXACT
+    for epsilon in epsilons:
         e, truth = enclosed.delta(epsilon), exact.delta(epsilon)
         assert e.rigour is Rigour.INTERVAL
         assert e.low < truth.low <= truth.high < e.high
