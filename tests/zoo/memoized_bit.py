@@ -68,7 +68,8 @@ ZOO = Zoo(
     ),
     refused=(
         *no_inputs("needs 2 values from 0 to 3", SHORT, (0,), (0, 4), (0, -1), [0, 1], (0, 1.0), (True, 1), None),
-        *no_data("needs 2 values from 0 to 3 of each user", SHORT, [[0, 4]], [[0]], [0, 1], [[0.5, 1]], np.zeros((0, 2), dtype=int)),
+        *no_data("needs 2 values from 0 to 3 of each user", SHORT,
+                 [[0, 4]], [[0]], [0, 1], [[0.5, 1]], np.zeros((0, 2), dtype=int)),
         *(Refusal("at least one value, each with at least 1 report", partial(same_pattern, SHORT, reports))
           for reports in ([], [0], [2, -1])),
     ),
