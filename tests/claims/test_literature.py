@@ -30,9 +30,11 @@ SETTINGS = [(stem, setting) for stem in literature.stems() for setting in litera
 PAGE = (ROOT / "docs" / "literature.md").read_text()
 
 
-@cache
+printed_at = cache(literature.printed)
+
+
 def claims_of(stem: str) -> list[Printed]:
-    return literature.claims(stem)
+    return [claim for setting in literature.settings(stem) for claim in printed_at(stem, setting)]
 
 
 @cache

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from math import ceil, comb, factorial, floor, isqrt
 from typing import Any
 
@@ -20,7 +19,7 @@ from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanisms.glps_heavy_hitter import printed_sizes
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.studies import literature
-from tests.claims.test_literature import claims_of
+from tests.claims.test_literature import claims_of, printed_at
 from tests.helpers import ROOT
 
 F = Fraction
@@ -289,14 +288,13 @@ def test_every_sentence_that_fails_has_a_witness_for_each_reading() -> None:
     assert failing == {(w["claim"], w["reading"]) for w in WITNESSES}
 
 
-@cache
 def claims_at(command: str) -> tuple[Printed, ...]:
     """What a witness's command judges."""
     verb, stem, *given = command.split()[1:]
     (setting,) = literature.settings(stem, dict(each.split("=") for each in given))
     assert verb == "claims"
     assert setting in literature.settings(stem), "a refutation that is on record is at an example, so the command ends with 0"
-    return literature.printed(stem, setting)
+    return printed_at(stem, setting)
 
 
 def test_a_witness_s_command_prints_the_failure_that_it_is_of() -> None:

@@ -20,22 +20,15 @@ def t() -> Theorem:
 
 def coin(t: Theorem) -> Any:
     """A probability of at least 1/2, whose odds are parametrized; and the field that it is."""
-    (excess,), field = t.nonnegative("excess"), t.parameter("p")
-    p = (1 + excess) / (2 + excess)
-    t.parametrize({"p": p}, {excess: field / (1 - field) - 1})
-    return p, field
+    return t.coin()[0], t.parameter("p")
 
 
-def test_a_true_equality_is_a_step(t: Theorem) -> None:
-    (x,) = t.positive("x")
-    t.equal((x + 1) ** 2, x**2 + 2 * x + 1, "binomial")
-    assert len(t.steps) == 1
-
-
-def test_a_true_inequality_whose_sign_is_visible_is_a_step(t: Theorem) -> None:
+def test_a_true_equality_and_a_true_inequality_whose_sign_is_visible_are_steps(t: Theorem) -> None:
     x, y = t.positive("x", "y")
+    t.equal((x + 1) ** 2, x**2 + 2 * x + 1, "binomial")
     t.at_most(x / (x + y), 1, "a share")
     t.at_most(0, x * y, "a product of positives")
+    assert len(t.steps) == 3
 
 
 def test_a_false_equality_is_rejected_with_what_is_left_over(t: Theorem) -> None:
@@ -137,13 +130,9 @@ def test_a_cost_below_one_of_its_cells_is_rejected(t: Theorem) -> None:
     for too_little in (sympy.Integer(1), sympy.Rational(1, 2) + field, field / (2 - field)):
         with pytest.raises(ProofError):
             t.costs(too_little, {"kept": (p, 1 - p), "flipped": (1 - p, p)})
-    assert not t.factors
-
-
-def test_a_cost_below_one_is_rejected(t: Theorem) -> None:
-    _, field = coin(t)
-    with pytest.raises(ProofError):
+    with pytest.raises(ProofError):  # a cost below one
         t.costs((1 - field) / field, {"nothing is told": (1, 1)})
+    assert not t.factors
 
 
 @pytest.mark.parametrize(
@@ -174,27 +163,35 @@ def test_a_theorem_without_a_cost_or_a_cost_without_a_law_concludes_nothing(t: T
             conclude()
 
 
-def test_a_cost_in_one_direction_only_concludes_nothing(t: Theorem) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_cost_in_one_direction_needs_the_other_one_as_often(t: Theorem, times: int) -> None:
     gap, rest = t.positive("gap", "rest")
     q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
     p_field, q_field = t.parameter("p"), t.parameter("q")
     t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
-    t.costs(p_field / q_field, {"1": (p, q), "0": (1 - p, 1 - q)})
+    t.costs(p_field / q_field, {"1": (p, q), "0": (1 - p, 1 - q)}, times=times)
     with pytest.raises(ProofError, match="exchanged"):
         assert t.statement
     t.costs((1 - q_field) / (1 - p_field), {"1": (q, p), "0": (1 - q, 1 - p)})
-    assert t.statement == "a mechanism is private with epsilon = log(p*(1 - q)/(q*(1 - p)))"
+    if times == 1:
+        assert t.statement == "a mechanism is private with epsilon = log(p*(1 - q)/(q*(1 - p)))"
+    else:
+        with pytest.raises(ProofError, match="exchanged"):
+            assert t.statement
 
 
-def test_the_direction_that_is_missing_has_to_be_there_as_often(t: Theorem) -> None:
-    gap, rest = t.positive("gap", "rest")
-    q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
-    t.costs(p_field / q_field, {"1": (p, q), "0": (1 - p, 1 - q)}, times=2)
-    t.costs((1 - q_field) / (1 - p_field), {"1": (q, p), "0": (1 - q, 1 - p)})
-    with pytest.raises(ProofError, match="exchanged"):
-        assert t.statement
+def test_parametrizations_that_proofs_share_cover_their_ranges_and_nothing_else() -> None:
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    answers, low, high = (Theorem(mechanism="M", sentence="it") for _ in range(3))
+    k, p, lie, ratio = answers.response("g")
+    answers.costs(ratio, {"y = x": (p, lie), "y = x'": (lie, p), "neither": (k - 2, lie, lie)})
+    assert answers.bound({"g": 4, "p": half}) == [(1, 3, False)]
+    assert answers.bound({"g": 4, "p": Fraction(1, 5)}) is None
+    for t, by_ones in ((low, True), (high, False)):
+        (a, b), x, y = t.ends("a", "b", by_ones), t.parameter("a"), t.parameter("b")
+        t.costs(y / x if by_ones else (1 - x) / (1 - y), {"1": (b, a), "0": (1 - b, 1 - a)}, {"1": (a, b), "0": (1 - a, 1 - b)})
+    for ends, sums in (((third, half), (True, False)), ((half, Fraction(2, 3)), (False, True)), ((half, third), (False, False))):
+        assert [t.bound(dict(zip("ab", ends, strict=True))) is not None for t in (low, high)] == list(sums)
 
 
 def test_the_statement_s_bound_is_the_one_that_was_checked(t: Theorem) -> None:
