@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.limits.information import LocalView, corners, curve_information
+from ldpaudit.accountants.limits.information import LocalView, corners, curve_information, log2
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -107,7 +107,7 @@ def _least_users(candidates: int, named: Number, bits: Callable[[int], flint.arb
 
 def _wanted(candidates: int, named: Number) -> flint.arb:
     """Bits that naming the question and its bit takes."""
-    return ball(Fraction(named)) * _log2(flint.arb(2 * candidates)) - 1
+    return ball(Fraction(named)) * log2(2 * candidates) - 1
 
 
 def selection_success(
@@ -133,14 +133,10 @@ def selection_success(
     def bound() -> flint.arb:
         information = users * _information(users, candidates, Fraction(epsilon), Fraction(delta), shuffled)
         other = (candidates - 1) * binomial_upper(users, Fraction(1, 2), least)
-        return 2 * (information + 1) / _log2(flint.arb(2 * candidates)) + other
+        return 2 * (information + 1) / log2(2 * candidates) + other
 
     found = narrow(bound, "Fano's inequality", Rigour.INTERVAL)
     return Enclosure(0.0, min(1.0, found.high), Rigour.INTERVAL, found.source)
-
-
-def _log2(value: flint.arb) -> flint.arb:
-    return value.log() / flint.arb(2).log()
 
 
 def _information(users: int, candidates: int, epsilon: Fraction, delta: Fraction, shuffled: int) -> flint.arb:

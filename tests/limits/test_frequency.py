@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, multinomial
 
 from ldpaudit.accountants.limits import calculators, central, intermediate, large_sample, small_sample
 from ldpaudit.accountants.limits.accurate import Guarantee, _largest_term, _of_accurate, largest_shared, weight
@@ -170,16 +170,11 @@ def test_a_hidden_value_stands_out_as_often_as_it_has_to(users: int, values: int
     assert w is not None
     chances = [float(w + (1 - w) / values), *[float((1 - w) / values)] * (values - 1)]
     seen = sum(
-        multinomial(counts, chances)
+        multinomial.pmf(counts, users, chances)
         for counts in product(range(users + 1), repeat=values)
         if sum(counts) == users and counts[0] - max(counts[1:]) > 2 * error
     )
     assert 1 - missed <= seen
-
-
-def multinomial(counts: tuple[int, ...], chances: list[float]) -> float:
-    ways = math.factorial(sum(counts)) / math.prod(math.factorial(c) for c in counts)
-    return ways * math.prod(p**c for p, c in zip(chances, counts, strict=True))
 
 
 def test_a_value_cannot_stand_out_by_more_than_all_users() -> None:

@@ -31,19 +31,61 @@ _PURE = "parts with delta = 0, delta > 0"
 
 
 def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Published]:
-    """Theorems of composition, from guarantees of the parts."""
-    of = _Composition.of(plan, delta, neighbours)
-    yield Published("DKMMN06 basic composition", 2006, "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006", of.basic,
+    """Theorems of composition, from guarantees of the parts; each raises a ValueError where a hypothesis is not met.
+
+    A part's guarantee is its certified epsilon at delta = 0. For a part that shuffles or subsamples, or whose epsilon is
+    infinite there, it is that at an equal share of half of delta, and for basic composition of all of delta.
+    """
+    leaves = _leaves(plan)
+    parts, whole = (
+        tuple(_part(leaf, times, share, neighbours) for leaf, times in leaves.items())
+        for share in (delta / (2 * leaves.total()), delta / leaves.total())
+    )
+
+    def equal(name: str) -> _Part:
+        if len(parts) != 1:
+            raise ValueError(f"{name} needs equal parts, got {len(parts)} different ones")
+        return parts[0]
+
+    def pure(name: str, parts: tuple[_Part, ...]) -> list[tuple[int, Fraction]]:
+        if lost := _lost(parts):
+            raise ValueError(f"{name} needs parts with delta = 0, got parts whose deltas sum to {float(lost):g}")
+        return [(part.times, part.epsilon) for part in parts]
+
+    def slack(name: str) -> Fraction:
+        lost = _lost(parts)
+        if not 0 < delta - lost < 1:
+            raise ValueError(f"{name} needs delta > {float(lost):g}, the sum of the parts' deltas, got {float(delta):g}")
+        return delta - lost
+
+    def basic() -> Enclosure:
+        if (spent := _lost(whole)) > delta:
+            raise ValueError(f"basic composition needs delta >= {float(spent):g}, got {float(delta):g}")
+        return theorems.basic([(part.times * part.epsilon, part.times * part.delta) for part in whole])[0]
+
+    def drv10() -> Enclosure:
+        part = equal("DRV10")
+        return theorems.drv10(part.times, part.epsilon, part.delta, slack("DRV10"))[0]
+
+    def hkr12() -> Enclosure:
+        ((times, epsilon),) = pure("HKR12", (equal("HKR12"),))
+        return theorems.hkr12(times, epsilon, slack("HKR12"))
+
+    yield Published("DKMMN06 basic composition", 2006, "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006", basic,
                     "delta at least the sum of the parts' deltas")  # fmt: skip
-    yield Published("DRV10 advanced composition", 2010, "Dwork, Rothblum, Vadhan 2010, theorem III.3", of.drv10,
+    yield Published("DRV10 advanced composition", 2010, "Dwork, Rothblum, Vadhan 2010, theorem III.3", drv10,
                     f"equal parts, {_SLACK}", Provenance.RESTORED)  # fmt: skip
-    yield Published("HKR12 composition", 2012, "Hsu, Khanna, Roth 2012, theorem 2.5", of.hkr12,
+    yield Published("HKR12 composition", 2012, "Hsu, Khanna, Roth 2012, theorem 2.5", hkr12,
                     "equal parts with delta = 0 and epsilon' <= 1, a total epsilon below 1, and (not stated) "
                     "ln(1/delta) >= epsilon/2", Provenance.PRINTED)  # fmt: skip
-    yield Published("KOV15 closed form", 2015, "Kairouz, Oh, Viswanath 2015, theorems 3.4 and 3.5", of.kov15, _SLACK)
-    yield Published("BS16 zCDP", 2016, "Bun, Steinke 2016, propositions 1.3 and 1.4", of.zcdp, _PURE)
+    yield Published("KOV15 closed form", 2015, "Kairouz, Oh, Viswanath 2015, theorems 3.4 and 3.5",
+                    lambda: theorems.kov([(part.times, part.epsilon, part.delta) for part in parts], slack("KOV15"))[0],
+                    _SLACK)  # fmt: skip
+    yield Published("BS16 zCDP", 2016, "Bun, Steinke 2016, propositions 1.3 and 1.4",
+                    lambda: divergences.concentrated(pure("zCDP", parts), slack("zCDP")), _PURE)  # fmt: skip
     renyi = "Mironov 2017; Canonne, Kamath, Steinke 2020, proposition 12"
-    yield Published("M17 Renyi, with CKS20", 2020, renyi, of.renyi, _PURE)
+    yield Published("M17 Renyi, with CKS20", 2020, renyi,
+                    lambda: divergences.renyi(pure("Renyi", parts), slack("Renyi")), _PURE)  # fmt: skip
 
 
 def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Published]:
@@ -57,66 +99,6 @@ def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Published]:
 
     needs = "independent users, reports with delta = 0, delta > 0"
     yield Published("BNS18 advanced grouposition", 2018, "Bun, Nelson, Stemmer 2018", advanced, needs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Composition:
-    """What the theorems of composition say of these parts; each raises a ValueError where a hypothesis is not met.
-
-    A part's guarantee is its certified epsilon at delta = 0. For a part that shuffles or subsamples, or whose epsilon is
-    infinite there, it is that at an equal share of half of delta in `parts`, of all of delta in `whole`.
-    """
-
-    parts: tuple[_Part, ...]
-    whole: tuple[_Part, ...]
-    delta: Fraction
-
-    @classmethod
-    def of(cls, plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> _Composition:
-        leaves = _leaves(plan)
-        halves, shares = (
-            tuple(_part(leaf, times, share, neighbours) for leaf, times in leaves.items())
-            for share in (delta / (2 * leaves.total()), delta / leaves.total())
-        )
-        return cls(halves, shares, delta)
-
-    def basic(self) -> Enclosure:
-        if (spent := _lost(self.whole)) > self.delta:
-            raise ValueError(f"basic composition needs delta >= {float(spent):g}, got {float(self.delta):g}")
-        return theorems.basic([(part.times * part.epsilon, part.times * part.delta) for part in self.whole])[0]
-
-    def drv10(self) -> Enclosure:
-        part = self._equal("DRV10")
-        return theorems.drv10(part.times, part.epsilon, part.delta, self._slack("DRV10"))[0]
-
-    def hkr12(self) -> Enclosure:
-        ((times, epsilon),) = self._pure("HKR12", (self._equal("HKR12"),))
-        return theorems.hkr12(times, epsilon, self._slack("HKR12"))
-
-    def kov15(self) -> Enclosure:
-        return theorems.kov([(part.times, part.epsilon, part.delta) for part in self.parts], self._slack("KOV15"))[0]
-
-    def zcdp(self) -> Enclosure:
-        return divergences.concentrated(self._pure("zCDP", self.parts), self._slack("zCDP"))
-
-    def renyi(self) -> Enclosure:
-        return divergences.renyi(self._pure("Renyi", self.parts), self._slack("Renyi"))
-
-    def _equal(self, name: str) -> _Part:
-        if len(self.parts) != 1:
-            raise ValueError(f"{name} needs equal parts, got {len(self.parts)} different ones")
-        return self.parts[0]
-
-    def _pure(self, name: str, parts: tuple[_Part, ...]) -> list[tuple[int, Fraction]]:
-        if lost := _lost(parts):
-            raise ValueError(f"{name} needs parts with delta = 0, got parts whose deltas sum to {float(lost):g}")
-        return [(part.times, part.epsilon) for part in parts]
-
-    def _slack(self, name: str) -> Fraction:
-        lost = _lost(self.parts)
-        if not 0 < self.delta - lost < 1:
-            raise ValueError(f"{name} needs delta > {float(lost):g}, the sum of the parts' deltas, got {float(self.delta):g}")
-        return self.delta - lost
 
 
 def _lost(parts: tuple[_Part, ...]) -> Fraction:
