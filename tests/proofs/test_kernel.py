@@ -185,7 +185,7 @@ def test_parametrizations_that_proofs_share_cover_their_ranges_and_nothing_else(
     answers, low, high = (Theorem(mechanism="M", sentence="it") for _ in range(3))
     k, p, lie, ratio = answers.response("g")
     answers.costs(ratio, {"y = x": (p, lie), "y = x'": (lie, p), "neither": (k - 2, lie, lie)})
-    assert answers.bound({"g": 4, "p": half}) == [(1, 3, False)]
+    assert answers.bound({"g": 4, "p": half}) == [(Fraction(1), Fraction(3), False)]
     assert answers.bound({"g": 4, "p": Fraction(1, 5)}) is None
     for t, by_ones in ((low, True), (high, False)):
         (a, b), x, y = t.ends("a", "b", by_ones), t.parameter("a"), t.parameter("b")
