@@ -9,7 +9,6 @@ from itertools import combinations
 import flint
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import account, judge
@@ -36,10 +35,6 @@ SMALL = [
     GlpsHeavyHitter(8, 1, 2, 8, F(3)), GlpsHeavyHitter(16, 1, 2, 1, F(3)), GlpsHeavyHitter(2, 1, 1, 2, F(1)),
 ]  # fmt: skip
 LARGE = GlpsHeavyHitter(1 << 20, 16, 3, 256, F(66))
-
-
-def columns(m: GlpsHeavyHitter) -> NDArray[np.float64]:
-    return np.stack([m.column(x) for x in range(m.domain)])
 
 
 def shifts(m: GlpsHeavyHitter, x: int, y: int) -> tuple[int, int]:

@@ -33,8 +33,6 @@ B1 = noise_for(1, MILLIONTH)
 """The printed scale for (1, 1e-6)."""
 MANY = 10**24
 """Rows, a square; the normal limit is off by less than 1e-12."""
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 READINGS = (JLHeavyHitter, FreshProjections, FreshProducts)
 
 

@@ -6,14 +6,13 @@ import math
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit import account, derivation
+from ldpaudit import account
 from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.claims.sentence import Standing
@@ -25,8 +24,6 @@ from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from tests.samples import same_number
 
-PROOFS_OF = cache(derivation.proofs_of)
-"""The proofs of a stem; to check them is to run them, and once is enough."""
 MANY = 1 << 20
 ALMOST_SURE = 1 - Fraction(1, 10**15)
 """A coin that shows the truth in every test."""

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.shared.dyadic_ranges.boxes import HadamardBoxes
 from tests.zoo import Broken, Refusal, Sample, Zoo, blanket_lost, broken, mutant, no_data, no_inputs
 
 ALONE = RangeQueries(users=1, side=4, tau=2, rho=12)
@@ -16,19 +16,18 @@ SKETCH = CountMinRangeQueries(users=24, side=4, rows=1, buckets=200, gamma=Fract
 THREE = RangeQueries(3, 4, 2, 2)
 DELTA = 0.14799773394948315
 """The delta of two oracles with 12 blanket messages each, a quarter of which are hits, at epsilon = 1."""
-Counts = NDArray[np.int64]
 
 
-def a_node_is_sent_twice(m: HadamardBoxes) -> Sample:
-    def sample(x: int, size: int, rng: np.random.Generator) -> Counts:
+def own_messages_are_sent_twice(m: Any) -> Sample:
+    def sample(x: Any, size: int, rng: np.random.Generator) -> Views:
         _, (number, shares), *_ = m.groups(x)
-        again = rng.multinomial(number, [float(p) for p in shares], (size, m.oracles))
-        return np.asarray(m.sample(x, size, rng) + again.reshape(size, -1))
+        again = rng.multinomial(number, [float(p) for p in shares], (size, getattr(m, "oracles", 1)))
+        return m.sample(x, size, rng) + again.reshape(size, -1)
 
     return sample
 
 
-def a_blanket_message_has_two_indices_more(x: int, size: int, rng: np.random.Generator) -> Counts:
+def a_blanket_message_has_two_indices_more(x: int, size: int, rng: np.random.Generator) -> Views:
     longer = [float(p) for p in replace(ALONE, tau=ALONE.tau + 2).shares[0]]
     blanket = rng.multinomial(ALONE.users * ALONE.rho, longer, (size, ALONE.oracles))
     _, (number, shares), *_ = ALONE.groups(x)
@@ -36,7 +35,7 @@ def a_blanket_message_has_two_indices_more(x: int, size: int, rng: np.random.Gen
     return np.asarray((blanket + own).reshape(size, -1), dtype=np.int64)
 
 
-def all_users_toss_the_same_coins(x: int, size: int, rng: np.random.Generator) -> Counts:
+def all_users_toss_the_same_coins(x: int, size: int, rng: np.random.Generator) -> Views:
     own = np.array(SKETCH.columns(x))
     return np.asarray(SKETCH.users * (rng.random((size, len(own))) < float(SKETCH.gamma)) + own)
 
@@ -54,10 +53,10 @@ ZOO = Zoo(
     at_one=(ALONE, SHARED, SKETCH),
     broken=(
         broken("most of each blanket is lost", ALONE, rho=2),
-        Broken("a node is sent twice", ALONE, a_node_is_sent_twice(ALONE)),
+        Broken("a node is sent twice", ALONE, own_messages_are_sent_twice(ALONE)),
         Broken("a blanket message has two indices more", ALONE, a_blanket_message_has_two_indices_more),
         broken("most of the blanket is lost", SHARED, rho=SHARED.rho // 8),
-        Broken("a node is sent twice", SHARED, a_node_is_sent_twice(SHARED)),
+        Broken("a node is sent twice", SHARED, own_messages_are_sent_twice(SHARED)),
         broken("half of the coins are lost", SKETCH, gamma=SKETCH.gamma / 2),
         Broken("all users toss the same coins", SKETCH, all_users_toss_the_same_coins),
         Broken("a value is sent twice", SKETCH, lambda x, size, rng: SKETCH.sample(x, size, rng) + SKETCH.columns(x)),

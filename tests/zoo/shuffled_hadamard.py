@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from tests.zoo import Broken, Zoo, blanket_lost, no_data, no_inputs, refusals
 
@@ -10,35 +10,34 @@ TWO = ShuffledHadamard(users=1024, domain=256, tau=10, rho=2)
 PAIRS = ShuffledHadamard(3, 8, 3, 1, k=2)
 DELTA = 0.17896387053979124
 """The delta of this one at epsilon = 1."""
-Counts = NDArray[np.int64]
 
 
-def drawn(element: int, number: int, size: int, rng: np.random.Generator, m: ShuffledHadamard = TWO) -> Counts:
+def drawn(element: int, number: int, size: int, rng: np.random.Generator, m: ShuffledHadamard = TWO) -> Views:
     """Views of this many messages of an element, or of the blanket for element 0."""
     return np.asarray(rng.multinomial(number, [float(p) for p in m.shares(element)], size), dtype=np.int64)
 
 
-def real(x: int, size: int, rng: np.random.Generator, times: int = 1) -> Counts:
+def real(x: int, size: int, rng: np.random.Generator, times: int = 1) -> Views:
     return times * drawn(x + 1, 1, size, rng) + drawn(3, TWO.users - 1, size, rng)
 
 
-def only_one_user_sends_a_blanket(x: int, size: int, rng: np.random.Generator) -> Counts:
+def only_one_user_sends_a_blanket(x: int, size: int, rng: np.random.Generator) -> Views:
     return real(x, size, rng) + drawn(0, TWO.rho, size, rng)
 
 
-def all_users_blankets_come_from_one_seed(x: int, size: int, rng: np.random.Generator) -> Counts:
+def all_users_blankets_come_from_one_seed(x: int, size: int, rng: np.random.Generator) -> Views:
     return real(x, size, rng) + TWO.users * drawn(0, TWO.rho, size, rng)
 
 
-def the_blanket_comes_from_a_codeword(x: int, size: int, rng: np.random.Generator) -> Counts:
+def the_blanket_comes_from_a_codeword(x: int, size: int, rng: np.random.Generator) -> Views:
     return real(x, size, rng) + drawn(1, TWO.rho * TWO.users, size, rng)
 
 
-def a_tuple_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Counts:
+def a_tuple_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Views:
     return real(x, size, rng, times=2) + drawn(0, TWO.rho * TWO.users, size, rng)
 
 
-def a_blanket_tuple_has_an_index_more(x: int, size: int, rng: np.random.Generator) -> Counts:
+def a_blanket_tuple_has_an_index_more(x: int, size: int, rng: np.random.Generator) -> Views:
     longer = ShuffledHadamard(TWO.users, TWO.domain, TWO.tau + 1, TWO.rho)
     return real(x, size, rng) + drawn(0, TWO.rho * TWO.users, size, rng, longer)
 

@@ -4,16 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from tests.zoo import Broken, Refusal, Zoo, blanket_lost, broken, no_data, no_inputs
-from tests.zoo import range_queries as ranges
+from tests.zoo.range_queries import DELTA, own_messages_are_sent_twice
 
 ALONE = ShuffledQuantiles(users=1, cells=4, tau=2, rho=12)
-
-
-def a_node_is_sent_twice(x: Fraction, size: int, rng: np.random.Generator) -> Views:
-    return ranges.a_node_is_sent_twice(ALONE.ranges)(int(ALONE.cell([float(x)])[0]), size, rng)
 
 
 ZOO = Zoo(
@@ -21,7 +16,8 @@ ZOO = Zoo(
     at_one=(ALONE,),
     broken=(
         broken("most of each blanket is lost", ALONE, rho=2),
-        Broken("a node is sent twice", ALONE, a_node_is_sent_twice),
+        Broken("a node is sent twice", ALONE,
+               lambda x, size, rng: own_messages_are_sent_twice(ALONE.ranges)(int(ALONE.cell([float(x)])[0]), size, rng)),
     ),
     refused=(
         Refusal("cells", lambda: ShuffledQuantiles(3, 1, 2, 2)),
@@ -29,6 +25,6 @@ ZOO = Zoo(
         Refusal("0 < share < 1", lambda: ALONE.quantile(np.ones(4), 1)),
         *no_inputs("input among", ALONE, Fraction(1, 2)),
     ),
-    delta=ranges.DELTA,
+    delta=DELTA,
     mutants=blanket_lost(ShuffledQuantiles(1024, 8, tau=10, rho=12), 0.05, "each blanket"),
-)
+)  # fmt: skip
