@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, permutations
 from math import comb
 from typing import Any
@@ -25,9 +27,9 @@ def channel(rows: Sequence[Sequence[Fraction]]) -> list[Law]:
 
 def shuffled(data: Iterable[Law]) -> dict[tuple[Any, ...], Fraction]:
     """Law of the multiset of one message a user."""
-    found: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}
+    found: dict[tuple[Any, ...], Any] = {(): 1}
     for law in data:
-        grown: dict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+        grown: dict[tuple[Any, ...], Any] = defaultdict(int)
         for seen, weight in found.items():
             for y, p in law.items():
                 if p:
@@ -50,20 +52,20 @@ def datasets(laws: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int],
 
 
 def worst(laws: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Fraction]:
-    """The exact delta of the shuffled channel at each epsilon, over every pair of neighbouring data sets."""
-    cache: dict[tuple[int, ...], dict[tuple[Any, ...], Fraction]] = {}
+    """The exact delta of the shuffled channel at each epsilon, over every pair of neighbouring data sets; in integers."""
+    unit = math.lcm(*(p.denominator for law in laws for p in law.values()))
+    whole: list[Any] = [{y: int(p * unit) for y, p in law.items()} for law in laws]
 
-    def view(held: tuple[int, ...]) -> dict[tuple[Any, ...], Fraction]:
-        held = tuple(sorted(held))
-        if held not in cache:
-            cache[held] = shuffled(laws[x] for x in held)
-        return cache[held]
+    @cache
+    def view(*held: int) -> dict[tuple[Any, ...], Any]:
+        return shuffled(whole[x] for x in held)
 
-    found = [Fraction(0)] * len(exp_epsilons)
-    for pair, others in datasets(laws, users):
-        first, second = view((pair[0], *others)), view((pair[1], *others))
-        found = [max(d, divergence(first, second, e)) for d, e in zip(found, exp_epsilons, strict=True)]
-    return found
+    def excess(pair: tuple[int, int], others: tuple[int, ...], e: Fraction) -> int:
+        first, second = (view(*sorted((x, *others))) for x in pair)
+        return sum(max(0, e.denominator * p - e.numerator * second.get(y, 0)) for y, p in first.items())
+
+    sets = list(datasets(laws, users))
+    return [Fraction(max(excess(*each, e) for each in sets), e.denominator * unit**users) for e in exp_epsilons]
 
 
 def clone_pair(exp_epsilon0: Fraction, users: int, clone: Fraction, exp_epsilon: Fraction) -> Fraction:
