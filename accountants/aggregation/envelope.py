@@ -226,7 +226,8 @@ class Envelope:
 @lru_cache(maxsize=64)
 def envelope(others: Others) -> Envelope:
     """The curves of both directions, by halving the range of m that exceeds the best data set by most."""
-    n, pure = others.users, _pure(others)
+    n, ratio = others.users, others.largest_ratio
+    pure = math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)  # the largest loss of a single bit or count
     corners = {m: others.holding(m) for m in (n, 0)}
     ups = _nodes(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
@@ -292,19 +293,11 @@ def _equally_noisy(truth: Fraction, users: int, nodes: Floats) -> Curve:
     """The curve of bits with equal noise, which both directions share: one bit's sum is one bit's shuffle."""
     bound = BinaryBound(truth, users)
     x = nodes * (1 + 4 * UNIT)
-    y = np.array(
-        [round_up(bound.high(Fraction(math.log(node)) if node > 1 else Fraction(0), _ROUGH)) for node in nodes.tolist()]
-    )
+    y = np.array([round_up(bound.high(Fraction(math.log(max(node, 1.0))), _ROUGH)) for node in nodes.tolist()])
     # The divergence at 1/x is 1 - 1/x plus the reversed pair's at x, over x.
     mirrored = (1 / x[:0:-1]) * (1 - 4 * UNIT)
     beyond = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
     return Curve.through(np.concatenate([mirrored, x]), np.concatenate([beyond, y]))
-
-
-def _pure(others: Others) -> float:
-    """The largest loss of a single bit or count, in nats, rounded up."""
-    ratio = others.largest_ratio
-    return math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)
 
 
 def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:

@@ -199,12 +199,7 @@ class BitsProfile(SummedLosses):
     def _moved(self, move: Move, x: float) -> float:
         if move == (1, 1):
             return self._envelope.moved(x)
-        curves = [
-            curve
-            for curve, times in zip((self._envelope.ups, self._envelope.downs), move, strict=True)
-            for _ in range(times)
-        ]
-        *several, last = curves
+        *several, last = [self._envelope.ups] * move[0] + [self._envelope.downs] * move[1]
         return reduce(Curve.times, several).together(last, x) if several else last.value(x)
 
     @cached
@@ -339,9 +334,7 @@ class GroupProfile(PrivacyProfile):
         n = rest.users
         sets = [(n, 0), (0, n), *([(0, 0)] if self.one.bits.spare else [])]
         for first, second in sets:
-            yield TwoCoordinates(
-                rest.holding(first, self.group).coarse(), rest.holding(second, self.group).reversed.coarse()
-            )
+            yield TwoCoordinates(rest.holding(first, self.group).coarse(), rest.holding(second, self.group).reversed.coarse())
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"

@@ -120,12 +120,8 @@ class TwoWords:
         noisy = counts[:, None] + np.arange(-self.votes.bound, self.votes.bound + 1)
         numbers, place = np.unique(np.where((noisy >= self.votes.least) & grows, noisy, 0), return_inverse=True)
         law = np.zeros((len(counts), len(numbers)))
-        np.add.at(law, (np.arange(len(counts))[:, None], place.reshape(noisy.shape)), self._noise)
+        np.add.at(law, (np.arange(len(counts))[:, None], place.reshape(noisy.shape)), self.votes.noise)
         return numbers, law
-
-    @cached
-    def _noise(self) -> list[float]:
-        return self.votes.noise
 
     @cached
     def _counts(self) -> Integers:

@@ -125,9 +125,7 @@ class ThresholdProfile(PrivacyProfile):
 
     def _trivial(self) -> int | None:
         """The delta at every epsilon where it is trivial: 0 if nothing can be released, 1 if a replaced user is always sampled."""
-        most = (
-            self.sampling.batch if isinstance(self.sampling, FixedBatch) else self.sampling.users + (not self._replace)
-        )
+        most = self.sampling.batch if isinstance(self.sampling, FixedBatch) else self.sampling.users + (not self._replace)
         if self.threshold > most:
             return 0
         everybody = isinstance(self.sampling, FixedBatch) and self.sampling.batch == self.sampling.users

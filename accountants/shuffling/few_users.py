@@ -48,11 +48,6 @@ class Reports:
         kinds = sorted(merged.items())
         return cls(tuple(values), tuple(tuple(key[i] * total for key, total in kinds) for i in range(len(values))))
 
-    def entries(self, users: int) -> int:
-        """Data sets of the others, times multisets of all reports."""
-        values, kinds = len(self.values), len(self.laws[0])
-        return comb(users + values - 2, values - 1) * comb(users + kinds - 1, kinds - 1)
-
 
 @dataclass(frozen=True)
 class FewUsers:
@@ -70,7 +65,9 @@ class FewUsers:
         for each in reports:
             if each.laws not in found:
                 found[each.laws] = each
-                entries += each.entries(users)
+                values, kinds = len(each.values), len(each.laws[0])
+                # Data sets of the others, times multisets of all reports.
+                entries += comb(users + values - 2, values - 1) * comb(users + kinds - 1, kinds - 1)
                 if entries > _MOST_ENTRIES:
                     return None
         return cls(tuple(found.values()), users, complete)

@@ -111,9 +111,7 @@ class MatchedLaws:
     def _exchangeable(self) -> bool:
         """Whether the inputs may be exchanged, so that one choice of user 1's two values stands for all."""
         orders = list(permutations(range(len(self.inputs))))
-        return all(
-            self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders
-        )
+        return all(self.patterns.get(tuple(y[i] for i in order), 0) == w for y, w in self.patterns.items() for order in orders)
 
     def _alike(self, others: Mapping[Pattern, Fraction]) -> Blanket:
         return self._of(self.patterns, others, 0, 1)
@@ -175,7 +173,8 @@ def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> Blank
         return Blanket.of((c * chances[i], c * chances[j], c * chances[k]) for (i, j, k), c in alike.items())
 
     names = list(laws)
-    ordered = [pair] if pair else _kinds(names, rows, below)
+    kinds = None if pair else CodedLaws.of(rows, below).few_kinds(_MOST_KINDS)  # none where there are too many of them
+    ordered = [pair] if pair else [] if kinds is None else [(names[i], names[j]) for i, j in kinds.tolist()]
     pairs: dict[Blanket, tuple[Any, Any]] = {}
     for each in ordered:
         pairs.setdefault(blanket(each, below), each)
@@ -203,14 +202,6 @@ def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> Blank
         clones = CloneBound(Clones(Fraction(log_fraction(largest, "").high)), users)
     finest = _ROUGHLY if clones else FINE
     return BlanketBound(tuple(pairs), tuple(alike.values()), users, few, finest, replaced=replaced, otherwise=clones)
-
-
-def _kinds(
-    names: Sequence[Any], rows: Sequence[Sequence[Fraction]], below: Sequence[Fraction]
-) -> list[tuple[Any, Any]]:
-    """A pair of inputs of each kind; none where there are too many kinds."""
-    kinds = CodedLaws.of(rows, below).few_kinds(_MOST_KINDS)
-    return [] if kinds is None else [(names[i], names[j]) for i, j in kinds.tolist()]
 
 
 def _choices(laws: Laws) -> Iterator[Reports]:

@@ -52,14 +52,17 @@ def worst_of(rows: Sequence[Row], pair: tuple[int, ...], others: tuple[int, ...]
 
 
 def positive_mean(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
-    sums = {Fraction(0): Fraction(1)}
+    """Of the sum of independent variables; in integers."""
+    step = math.lcm(*(w.denominator for law in laws for w in law))
+    unit = math.lcm(*(q.denominator for law in laws for q in law.values()))
+    sums = {0: 1}
     for law in laws:
-        grown: dict[Fraction, Fraction] = defaultdict(Fraction)
-        for total, p in sums.items():
+        grown: dict[int, int] = defaultdict(int)
+        for total, ways in sums.items():
             for w, q in law.items():
-                grown[total + w] += p * q
-        sums = dict(grown)
-    return sum((max(w, Fraction(0)) * p for w, p in sums.items()), Fraction(0))
+                grown[total + int(w * step)] += ways * int(q * unit)
+        sums = grown
+    return Fraction(sum(max(total, 0) * ways for total, ways in sums.items()), step * unit ** len(laws))
 
 
 def terms(first: Row, second: Row, other: Row, e: Fraction) -> dict[Fraction, Fraction]:
@@ -99,11 +102,7 @@ def test_the_theorem_holds_of_every_data_set_by_enumeration(seed: int) -> None:
             total = (1 - gamma) ** (users - 1) * alone
             for s in range(1, users):
                 left = list(combinations(others, users - s))
-                mean = (
-                    sum((positive_mean([laws[x] for x in each]) for each in left), Fraction(0))
-                    / len(left)
-                    / (users - s)
-                )
+                mean = sum((positive_mean([laws[x] for x in each]) for each in left), Fraction(0)) / len(left) / (users - s)
                 total += gamma * (1 - gamma) ** (s - 1) * mean
             assert worst_of(rows, (x1, x2), others, e) <= total
             assert total <= 1
