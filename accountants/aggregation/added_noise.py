@@ -123,10 +123,7 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
 def least_noise(
     profile: Callable[[Noise], PrivacyProfile], made: Callable[[Fraction], Noise], epsilon: Number, delta: Number
 ) -> Noise:
-    """About the least noise with which a change is certified to be private.
-
-    The noise is certified, and its variance within a millionth of one that is not. Raises ValueError unless epsilon, delta > 0.
-    """
+    """About the least noise with which a change is certified to be private: of a variance within a millionth of one that is not."""
     target = require_delta(delta)
     if not (require_epsilon(epsilon) > 0 and target > 0):
         raise ValueError(f"for_privacy needs epsilon > 0 and delta > 0, got {epsilon} and {delta}")

@@ -224,10 +224,7 @@ class LowerTotal:
 
 @dataclass(frozen=True)
 class CountersProfile(SummedLosses):
-    """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL.
-
-    The two ends of an epsilon differ by about 1e-4 of it.
-    """
+    """The largest of the profiles of several pairs of laws, each of independent counters; INTERVAL, about 1e-4 wide in epsilon."""
 
     # every pair that could be the worst, in both directions where these differ
     pairs: tuple[tuple[LowerTotal, UpperTotal], ...]

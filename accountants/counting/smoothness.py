@@ -134,10 +134,9 @@ def smooth_noise_guarantee(
 def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
     """Smallest gamma found at which a count of sensitivity k plus Bin(n, gamma) is (epsilon, delta)-DP.
 
-    Certified at the returned value, which is dyadic; at a gamma smaller by a relative 2**-40 it is refused. It is not
-    proved that every smaller gamma fails: the search assumes that a larger gamma has a smaller delta.
-
-    Raises ValueError where even gamma = 1/2 does not reach the target.
+    Certified at the returned value, which is dyadic; at a gamma smaller by a relative 2**-40 it is refused. It is not proved
+    that every smaller gamma fails: the search assumes that a larger gamma has a smaller delta. Raises ValueError where even
+    gamma = 1/2 does not reach the target.
     """
     require_epsilon(epsilon)
     require_delta(delta)

@@ -100,10 +100,7 @@ class NoisyVotes:
         return both_directions([(shown, Fraction(0)), (1 - shown, Fraction(1))])
 
     def one_apart(self, holders: int) -> tuple[ExactPLD, ...]:
-        """A pair that occurs: the user holds a value that this many others hold, and all the rest hold one other value.
-
-        In both directions; by listing votes and noises in integers.
-        """
+        """A pair that occurs, in both directions: this many others hold the user's value, and all the rest one other value."""
         with_user = self._released(self.users_there, holders + 1)
         without = self._released(self.users, holders)
         views = dict.fromkeys([*with_user, *without])

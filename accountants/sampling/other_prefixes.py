@@ -95,10 +95,8 @@ def mean_verge(sampling: FixedBatch, threshold: int) -> flint.arb:
 def verge_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.arb:
     r"""Upper bound of :math:`E[(1 - \kappa\rho)_+]` over all data sets.
 
-    Uses :math:`(1 - \kappa\rho)_+ \le e^{-\lambda\rho}` for :math:`\lambda \le \kappa`, and
-    :math:`\frac{\kappa}{\lambda} e^{\lambda/\kappa - 1} e^{-\lambda\rho}` beyond.
-
-    For a kappa of at least 1. At most 1; valid, not tight.
+    Uses :math:`(1 - \kappa\rho)_+ \le e^{-\lambda\rho}` for :math:`\lambda \le \kappa`, and :math:`\frac{\kappa}{\lambda}
+    e^{\lambda/\kappa - 1} e^{-\lambda\rho}` beyond. For a kappa of at least 1. At most 1; valid, not tight.
     """
     mean = mean_verge(sampling, threshold)
     if threshold < 2 or sampling.batch < 2:
@@ -252,10 +250,7 @@ class RemovalBound:
 
 
 def removal_bound(sampling: Sampling, threshold: int, rounds: int, words: int, goal: float) -> RemovalBound:
-    """The smallest r found for which b is negligible beside the goal.
-
-    The goal, a delta, guides the choice of a only.
-    """
+    """The smallest r found for which b is negligible beside the goal, a delta that guides the choice of a only."""
     once = -ball(1 - sampling.rate).log()
     if words > 1 or rounds == 1:
         return RemovalBound(rounds * once, 0.0)

@@ -171,10 +171,7 @@ class Curve:
 
 @lru_cache(maxsize=32)
 def rounds_high(sampling: Sampling, threshold: int, rounds: int, epsilon: Fraction, words: int, low: float) -> Curve:
-    """Upper bounds of delta when a user is added, over all data sets; tightest at one epsilon.
-
-    At most 1, for two rounds or more; `low`, an estimate of delta, guides choices only.
-    """
+    """Upper bounds of delta, at most 1, when a user is added, tightest at one epsilon; `low`, an estimate, guides choices only."""
     with working_precision(PRECISION):
         silence = -ball(1 - sampling.rate).log()
         width = max(epsilon, Fraction(round_up(silence)))

@@ -161,10 +161,7 @@ def _ceilings(value: flint.arb | Fraction) -> tuple[int, int]:
 
 
 def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[int, int]:
-    """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies; they differ only where balls cannot decide.
-
-    The `c`, e**epsilon, is positive.
-    """
+    """Between which two w the largest ``g'(w) - c g(w)`` with ``w >= least`` lies; they differ only where balls cannot decide."""
     q, n = sampling.rate, sampling.users
     slope = c - 1 + q if isinstance(c, Fraction) else c - ball(1 - q)
     if not slope > 0:
@@ -180,9 +177,8 @@ def worst_holders(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
 def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, least: int = 0) -> tuple[flint.arb, int]:
     r"""The largest :math:`g'(w) - c\,g(w)` over all ``w >= least``, and the w: the cost of one prefix, others aside.
 
-    Tight: attained by any data set in which w users hold the prefix, on the event that it is released.
-
-    Negative where every w costs nothing.
+    Tight: attained by any data set in which w users hold the prefix, on the event that it is released. Negative where every w
+    costs nothing.
     """
     low, high = worst_holders(sampling, threshold, c, least)
     if high - low > _UNDECIDED:  # next to c = 1 - q
@@ -196,9 +192,8 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
 def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.arb:
     r"""The largest :math:`(1 - g(w)) - c\,(1 - g'(w))`: the remove direction, on the event that the prefix is not released.
 
-    It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0.
-
-    Not a number where balls cannot decide which w is worst.
+    It is :math:`1 - c + c \max_w (g'(w) - g(w)/c)`, so the worst w is that of 1/c; where :math:`c \ge 1/(1 - q)` it is 0. Not
+    a number where balls cannot decide which w is worst.
     """
     low, high = worst_holders(sampling, threshold, 1 / c)
     if c * ball(1 - sampling.rate) >= 1:

@@ -79,9 +79,8 @@ class WorstCase:
 class ThresholdProfile(PrivacyProfile):
     """Profile of the set of prefixes released in all rounds together.
 
-    With Poisson sampling and one round, the votes of the released prefixes may be shown too: the profile is the same.
-
-    Raises Unsupported for other relations.
+    With Poisson sampling and one round, the votes of the released prefixes may be shown too: the profile is the same. Raises
+    Unsupported for other relations.
     """
 
     # who votes, drawn afresh in every round. Its `users` are those of the smaller data set for add-remove neighbours,
@@ -351,9 +350,8 @@ def largest_batch(users: int, threshold: int, levels: int, epsilon: Number, delt
     """The largest batch found at which a trie is (epsilon, delta)-DP for add-remove neighbours; 0 if none.
 
     Certified at the batch returned, by the upper bound of `ThresholdProfile`; a batch larger by one was refused. As privacy
-    is not monotone in the batch, one that is larger than a refused one may be missed.
-
-    Below the threshold nothing is ever released.
+    is not monotone in the batch, one that is larger than a refused one may be missed. Below the threshold nothing is ever
+    released.
     """
     require_epsilon(epsilon)
     require_delta(delta)

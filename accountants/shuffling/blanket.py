@@ -97,10 +97,7 @@ class Blanket:
         return Blanket(tuple((q * r1 + rest * b, q * r2 + rest * b, b) for r1, r2, b in balls))
 
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
-        """The hockey-stick divergence of user 1's message among those of ``users - 1`` others.
-
-        Aims at the relative width `tolerance`. At the current precision, which should be `precision(users)`.
-        """
+        """The hockey-stick divergence of user 1's message among those of ``users - 1`` others, at `precision(users)` bits."""
         seen = flint.arb(0)
         hidden: list[tuple[flint.arb, flint.arb]] = []
         for r1, r2, b in self.cells:

@@ -33,10 +33,7 @@ MOST_SIZES = 100
 
 
 def blanket(bits: Sequence[Kind], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
-    """User 1's message among the other users', of whose law this share is known; None of more than 300 kinds of messages.
-
-    Of the bits that anybody sets; the laws are of an unset bit, and of a set one.
-    """
+    """User 1's message among the other users', of whose law this share is known; None of more than 300 kinds of messages."""
     cells = product_cells(tuple(_bit(kind, laws) for kind in bits), MOST_CELLS)
     return Blanket.of((fraction(r1), fraction(r2), share * fraction(b)) for r1, r2, b in cells.values()) if cells else None
 
@@ -51,10 +48,7 @@ def _share(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Fraction:
 
 
 def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blanket, ...] | None:
-    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages.
-
-    ``hashes``: the most bits that a value sets, at least 1.
-    """
+    """One for every two sizes of signatures and every overlap; None where there are too many of them, or of messages."""
     share = _share(hashes, laws)
 
     def sized(first: int, second: int, both: int) -> Blanket | None:

@@ -96,10 +96,7 @@ def enough_noise(
 def needed_noise(
     plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
 ) -> Enclosure:
-    """From a noise that is certified to be too little, for some data, to one that is certified to be enough.
-
-    Parameters and errors as for `enough_noise`; INTERVAL.
-    """
+    """From a noise that is certified to be too little, for some data, to one that is certified to be enough; INTERVAL."""
     goal = (epsilon, delta)
     enough = _crossed(plan, lambda delta_of: delta_of.high, goal, guess, most)[1]
     needed = _crossed(plan, lambda delta_of: delta_of.low, goal, enough, most)[0]

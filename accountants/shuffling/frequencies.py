@@ -51,28 +51,17 @@ class Frequencies:
         return max(self.variance(0), self.variance(self.users))
 
     def deviation(self, holders: int, added: Fraction = Fraction(0)) -> Enclosure:
-        """Standard deviation of the estimate of a value with this many holders; in users, EXACT.
-
-        ``added``: the variance of the noise on a sum of the reports.
-        """
+        """Standard deviation of a value's estimate, given its holders and the variance of noise on the sum; in users, EXACT."""
         variance = self.variance(holders) + added
         return narrow(lambda: (ball(variance) / ball(self._scale) ** 2).sqrt(), "a sum of coins")
 
     def expected_error(self) -> Enclosure:
-        """From 0 to a bound of the expected largest error over all values, for any data; in users, INTERVAL.
-
-        The smaller of `_by_moments` and `_by_holders`.
-        """
+        """From 0 to a bound of the expected largest error over all values, for any data; in users, INTERVAL."""
         bounds = [narrow(each, "") for each in (self._by_moments, self._by_holders)]
         return Enclosure(0.0, min(each.high for each in bounds), Rigour.INTERVAL, "exponential moments, or those of holders apart")
 
     def error(self, beta: Fraction) -> Enclosure:
-        """From 0 to what the largest error exceeds with probability at most `beta`, for any data; in users, INTERVAL.
-
-        By exponential moments, as `_by_moments`.
-
-        Raises ValueError where beta lies outside (0, 1).
-        """
+        """From 0 to what the largest error exceeds with probability at most `beta`, for any data; in users, INTERVAL."""
         if not 0 < beta < 1:
             raise ValueError(f"an error needs 0 < beta < 1, got beta={beta}")
         high = narrow(lambda: self._by_moments(-ball(Fraction(beta)).log()), "").high

@@ -139,10 +139,7 @@ class CutBlanket(Blanket):
 
 @lru_cache(maxsize=64)
 def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | None:
-    """Of all numbers between two ends; None where these are too near, or too far apart.
-
-    The distance `s` is in scales.
-    """
+    """Of all numbers between two ends, s scales apart; None where these are too near, or too far apart."""
     if not _LEAST <= s <= _MOST:
         return None
     coarse, fine = (max(least, 2 * math.ceil(each * s / 2)) for least, each in zip(_INTERVALS, _PER_SCALE, strict=True))

@@ -72,10 +72,7 @@ class ProductType:
 
 
 def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: CloneBound) -> BlanketBound | None:
-    """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones.
-
-    ``parts``: what bounds a shuffle of each part alone, and its number of runs; ``otherwise``: the clones of the bundle.
-    """
+    """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones, which are `otherwise`."""
     each = [(*known(part), times) for part, times in parts if part is not None]
     if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):
         return None

@@ -145,21 +145,17 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
 def of_law(laws: Laws, users: int) -> Bound | None:
     """What all laws of a finite domain allow; None where there are too many of them.
 
-    Two laws that are each other's mirror image are binary randomized response. Else replacement looks at every triple of inputs,
-    and every pair has its blanket; where the kinds of pairs are too many the clones serve. From below, of the data sets on which
-    all others hold one value, all are compared, or those that hide least.
-
-    Other inputs' laws may be mixtures of these.
+    Two laws that are each other's mirror image are binary randomized response. Else replacement looks at every triple of
+    inputs, and every pair has its blanket; where the kinds of pairs are too many the clones serve. From below, of the data
+    sets on which all others hold one value, all are compared, or those that hide least. Other inputs' laws may be mixtures of
+    these.
     """
     laws = _different(laws)
     return _binary(laws, users) or listed(laws, users)
 
 
 def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> BlanketBound | None:
-    """As `of_law`, of different laws.
-
-    ``pair``: the inputs whose blanket is the worst one, where that is known.
-    """
+    """As `of_law`, of different laws; with the blanket of this pair of inputs alone, where it is known to be the worst."""
     if len(laws) < 2:
         return None  # all inputs have one law
     rows = [list(law.values()) for law in laws.values()]

@@ -34,10 +34,7 @@ _ACCURATE = 80
 
 
 def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tolerance: float) -> flint.arb:
-    """The divergence of `blanket` for a gain above 0 and one below.
-
-    The silence is exactly 0 where all others answer.
-    """
+    """The divergence of `blanket` for a gain above 0 and one below; the silence is exactly 0 where all others answer."""
     walk = _Walk(high, low)
     if silence == 0:
         return walk.start(users - 1)
