@@ -27,7 +27,7 @@ from ldpaudit.plan import (
 )
 from ldpaudit.profile import PrivacyProfile, read_by
 
-_READINGS = {"renyi": "renyi", "rho": "renyi", "gdp": "gaussian_dp", "tradeoff": "trade_off"}
+_READINGS = {"renyi": "renyi", "rho": "renyi", "gdp": "renyi", "tradeoff": "trade_off"}
 """Where in `pld` what a profile's curve says is computed."""
 read_by(lambda name: getattr(import_module(f"{__name__}.pld.{_READINGS[name]}"), name))
 

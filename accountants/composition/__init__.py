@@ -7,12 +7,12 @@ same pairs and no loss is moved to a lattice, the result is EXACT.
 
 Theorems: equal randomized responses compose to binomial tails (Kairouz, Oh, Viswanath 2015, Theorem 3.3), and a
 guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs compose, adaptively too (Zhu, Dong, Wang
-2022, Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic 2021).
+2022, Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic
+2021).
 
-Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins` and
-`enumerated`; `product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms),
-`laplace_contour` (many coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of noises,
-shifted differently); `memoized_bits` (one memoized bit over a whole stream); then the published bounds, `theorems` and
-`divergences`, and what a published rho or mu guarantees, `concentrated`; `filters` for adaptive use, `users` for many users at
-once.
+Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins`;
+`product` (independent parts of one view), `two_coins` and `laplace_vector` (closed forms), `laplace_contour` (many
+coordinates, by an integral), `laplace_far` (shifted very far) and `laplace_products` (sums of noises, shifted
+differently); `memoized_bits` (one memoized bit over a whole stream); then the published bounds, `theorems` and
+`divergences`, which has what a published rho or mu guarantees; `filters` for adaptive use, `users` for many users at once.
 """

@@ -61,8 +61,7 @@ _RANGE = (-12.0, 60.0)  # logarithms of sigma between which the saddle point is 
 def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
     """Enclose delta(epsilon) of groups of coordinates; relative width about 1e-11, more for a few hundred coordinates.
 
-    ``groups``: at least one; numbers at least 1, steps above 0; ``epsilon``: at least 0. Returns from 0 where delta
-    is below every positive float. At the current precision, which must exceed the bits of the numbers of coordinates
+    From 0 where delta is below every positive float. The precision must exceed the bits of the numbers of coordinates
     by 64.
     """
     if (far := laplace_far.delta(groups, epsilon)) is not None:

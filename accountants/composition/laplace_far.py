@@ -35,8 +35,7 @@ _NOT_SEEN = 2.0**-40  # relative width that counts as none; less than the relati
 def delta(groups: tuple[tuple[int, Fraction], ...], epsilon: Fraction) -> flint.arb | None:
     """Delta(epsilon) of groups of coordinates; None where it is not known to a relative 2**-40, or they are too many.
 
-    ``groups``: (number of coordinates, step) of each group; numbers at least 1, steps above 0; ``epsilon``: at most
-    the sum of all steps.
+    Epsilon is at most the sum of all steps.
     """
     count = sum(number for number, _ in groups)
     if count > _MOST:

@@ -154,10 +154,9 @@ def _least_epsilon(shifts: Shifts, delta: Fraction) -> float:
 def sorted_shifts(sums: NDArray[np.int64], domain: int, absent: bool) -> tuple[list[int], list[int]]:
     r"""Shifts of a pair of inputs that occurs, and the largest ones, place by place in descending order, of every pair.
 
-    ``sums``: m times the product of two columns, by the exclusive or of their values; of all vectors of bits;
-    ``domain``: number of values, more than half of the vectors. Where it is less than all of them, every vector
-    counts as a coordinate and as a value for the largest shifts; ``absent``: compare a value with an absent user, not
-    two values.
+    ``sums``: m times the product of two columns, by the exclusive or of their values; ``domain``: number of values,
+    more than half of the vectors; where it is less than all of them, every vector counts for the largest shifts;
+    ``absent``: compare with an absent user.
     """
     every = np.arange(len(sums))
     if absent:

@@ -72,8 +72,8 @@ def lifetime_epsilon(noise: MemoizedNoise, epochs: int) -> Enclosure:
     spread is searched. Tight. It grows with T for ever: equal reports show that values repeat. Source: derived; the mechanism,
     Erlingsson, Pihur, Korolova 2014.
 
-    Returns in nats. EXACT where the closed form applies, else INTERVAL, as wide as 2**-58 of the largest loss per
-    value. Raises Unsupported where spreads of more than 400 epochs would have to be searched.
+    EXACT where the closed form applies, else INTERVAL, as wide as 2**-58 of the largest loss per value. Raises
+    Unsupported where spreads of more than 400 epochs would have to be searched.
     """
     if _separate_is_least(noise, epochs):
         source = "one value throughout against values that never repeat: all reports the same"

@@ -21,7 +21,7 @@ from fractions import Fraction
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
-from ldpaudit.accountants.composition.concentrated import stated
+from ldpaudit.accountants.composition.divergences import stated
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, together
 from ldpaudit.accountants.composition.product import ProductProfile
@@ -32,7 +32,6 @@ from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.gaussian_dp import gdp
 from ldpaudit.accountants.pld.profiles import (
     AsAlone,
     Bracket,
@@ -41,6 +40,7 @@ from ldpaudit.accountants.pld.profiles import (
     PostProcessedProfile,
     SummedLosses,
 )
+from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Run, flat
@@ -48,8 +48,8 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _POINTS = 32
-"""Of the curve of a composition, from which its mu is read: each takes up to a tenth of a second. With 256 the mu of ten Laplace
-reports is known to 3e-5."""
+"""Of the curve of a composition, from which its mu is read: each takes up to a tenth of a second. With 256 the mu of
+ten Laplace reports is known to 3e-5."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,8 @@ def _weighted_sum(terms: list[tuple[float, int]], rounded: Callable[[Fraction], 
 def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
     """Profile of a `Guarantee`, or of independent runs of any plans. Source: Zhu, Dong, Wang 2022, Theorem 10.
 
-    ``plan``: what is deployed; ``neighbours``: the relation of every part. At user level, replacing a user's stream
-    replaces every part's input. Returns in nats. EXACT where the module docstring says so, otherwise INTERVAL. Raises
-    Unsupported where a part has no accountant.
+    At user level, replacing a user's stream replaces every part's input. EXACT where the module docstring says so, else
+    INTERVAL.
     """
     leaves: Counter[Plan] = Counter()
     for leaf, times in flat(plan):

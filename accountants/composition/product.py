@@ -72,9 +72,7 @@ def _is_symmetric(pair: Groups) -> bool:
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
     """Profile of views with independent parts: the largest delta over pairs of laws, each in the direction given only.
 
-    ``pairs``: every pair of neighbours' laws that could be the worst, in both directions where these differ;
-    ``source``: the theorem behind the reduction to these pairs. Returns in nats. EXACT where every pair has at most
-    16,384 joint likelihood ratios; else as rigorous as `ProductProfile`.
+    EXACT where every pair has at most 16,384 joint likelihood ratios; else as rigorous as `ProductProfile`.
     """
     laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]

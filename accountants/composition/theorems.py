@@ -1,7 +1,8 @@
 r"""Published composition theorems as formulas, to stand beside the certified value; upper bounds, none of them tight.
 
 Every function returns the theorem's bound as ``high``, rounded up; the theorem gives no lower bound, hence ``low = 0``.
-Hypotheses are checked, and errors name the one that fails. All theorems hold for adaptively chosen inputs.
+Hypotheses are checked: a ValueError names the one that fails. All theorems hold for adaptively chosen inputs. T is `times`, k
+`changed`, :math:`\delta'` `slack`; epsilons are in nats.
 """
 
 from __future__ import annotations
@@ -24,9 +25,6 @@ def basic(parts: Sequence[tuple[Number, Number]]) -> tuple[Enclosure, Enclosure]
     r"""Parts that are :math:`(\varepsilon_i, \delta_i)`-private are, together, private with the sums of both.
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
-
-    ``parts``: guarantees, each with epsilon >= 0 and 0 <= delta < 1. Returns epsilon in nats, and delta. Raises
-    ValueError where a part is no guarantee.
     """
     name = "basic composition"
     for epsilon, delta in parts:
@@ -44,9 +42,6 @@ def drv10(times: int, epsilon: Number, delta: Number, slack: Number) -> tuple[En
 
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. It follows from the third bound of `kov`, whose mean is smaller
     by the factor :math:`1/(e^\varepsilon + 1)`, and whose delta is at most the sum of the deltas.
-
-    ``times``: T, at least 1; ``epsilon``, ``delta``: of each part; epsilon >= 0 in nats, 0 <= delta < 1; ``slack``:
-    delta', in (0, 1). Returns epsilon in nats, and delta. Raises ValueError where a hypothesis fails.
     """
     name = "DRV10 Theorem III.3"
     require_part(name, epsilon, delta, times)
@@ -66,9 +61,6 @@ def hkr12(times: int, epsilon: Number, slack: Number) -> Enclosure:
     suffice where delta is near 1. With :math:`\ln(1/\delta) \ge \varepsilon/2` in addition it follows from `drv10`,
     whose bound is :math:`\varepsilon/2 + T\varepsilon'(e^{\varepsilon'}-1)`: the second term is at most
     :math:`2T\varepsilon'^2 = \varepsilon^2/(4\ln(1/\delta)) \le \varepsilon/2`, for :math:`\varepsilon' \le 1`.
-
-    ``times``: T, at least 1; ``epsilon``: epsilon', in [0, 1] nats; ``slack``: delta, in (0, 1). Returns epsilon in
-    nats. Raises ValueError where a hypothesis fails, the added one included.
     """
     name = "HKR12 Theorem 2.5"
     require_part(name, epsilon, 0, times)
@@ -110,9 +102,6 @@ def kov(parts: Sequence[tuple[int, Number, Number]], slack: Number) -> tuple[Enc
     Hoeffding. Delta at :math:`\mu + t` is at most that, and also
     :math:`\int_0^\infty e^{-u} P[L > \mu+t+u]\,du \le e^{-t^2/2s^2}/(1 + t/s^2)`, which for the second t is at most
     :math:`\delta'/(s + t/s) \le \delta'`.
-
-    ``parts``: number of runs, epsilon >= 0 in nats and 0 <= delta < 1 of each run; at least one part; ``slack``:
-    delta', in (0, 1). Returns epsilon in nats, and delta. Raises ValueError where a hypothesis fails.
     """
     name = "KOV15 Theorems 3.4 and 3.5"
     for times, epsilon, delta in parts:
@@ -143,9 +132,6 @@ def advanced_grouposition(changed: int, epsilon: Number, slack: Number) -> Enclo
     .. math:: \varepsilon' = \frac{k \varepsilon^2}{2} + \varepsilon \sqrt{2 k \ln(1/\delta)}
 
     at delta. Not tight; see `grouposition` for what its proof gives. Source: Bun, Nelson, Stemmer 2018, from memory.
-
-    ``changed``: k, at least 1; ``epsilon``: of each report, at least 0, in nats; ``slack``: delta, in (0, 1). Returns
-    epsilon in nats. Raises ValueError where a hypothesis fails.
     """
     name = "BNS18 advanced grouposition"
     require_part(name, epsilon, 0, changed)
@@ -164,9 +150,6 @@ def grouposition(changed: int, epsilon: Number, slack: Number) -> Enclosure:
     response, :math:`\varepsilon \tanh(\varepsilon/2) \le \varepsilon^2/2`; the losses are independent, so Hoeffding's
     inequality bounds the probability that their sum exceeds the second term. Not tight. Source: as above; the third bound
     of `kov` for equal parts is the same.
-
-    ``changed``, ``epsilon``, ``slack``: as for `advanced_grouposition`. Returns epsilon in nats. Raises ValueError
-    where a hypothesis fails.
     """
     name = "grouposition"
     require_part(name, epsilon, 0, changed)

@@ -29,9 +29,8 @@ from ldpaudit.accountants.pld.curve import dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, Loss
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, UnknownError, as_mass, exactly
-from ldpaudit.accountants.pld.points import DEPTH
 from ldpaudit.accountants.pld.profiles import SummedLosses, UpperEnd
-from ldpaudit.accountants.pld.tilt import lattice_step
+from ldpaudit.accountants.pld.tilt import DEPTH, lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -57,8 +56,8 @@ _CALMER, _ATTEMPTS = 16, 6
 _DEEPEST = 720.0
 """Nats used for delta = 0, beyond the 708 of the smallest normal float."""
 _CURVE = 64
-"""Points of the curve of several pairs, each of some lattices; with 256 five queries of boxes take four times as long, and are
-known to 1e-3 instead of 5e-3."""
+"""Points of the curve of several pairs, each of some lattices; with 256 five queries of boxes take four times as long,
+and are known to 1e-3 instead of 5e-3."""
 _THRESHOLDS = 2
 """Thresholds that are tried on either side of epsilon, where the best one is without rounding."""
 

@@ -31,8 +31,8 @@ def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None 
     r"""Probability that n coins show exactly k heads, :math:`\binom{n}{k} p^k (1-p)^{n-k}`; exactly 0 or 1 in
     degenerate laws.
 
-    ``n >= 0``, ``p`` in [0, 1], else ValueError; any integer k; ``complement``: ``1 - p``, for a ball next to 1 whose
-    complement is known better than the difference. """
+    ``p`` lies in [0, 1]; ``complement`` is ``1 - p``, for a ball next to 1 whose complement is known better.
+    """
     _require_coins(n, p)
     return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
 
@@ -160,8 +160,9 @@ def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list
     """The masses of a binomial law in a window around its mean, the window's first k, and the probability of all else,
     at 32 bits.
 
-    ``p``, ``q``: probabilities of heads and of tails; ``bits``: the probability outside is about ``2**-bits``. Raises
-    Unsupported where the window would hold more than 2**22 masses. """
+    The probability outside is about ``2**-bits``. Raises Unsupported where the window would hold more than 2**22
+    masses.
+    """
     center, sigma = int(n * float(p)), math.sqrt(n * float(p) * float(q))
     # Bernstein's tail exp(-t**2 / 2 (sigma**2 + t/3)), solved for t.
     nats = bits * math.log(2)

@@ -40,8 +40,7 @@ _NARROW = 1 << 7  # least ratio of a count to the half-width of its range, for t
 def masses(n: int, gamma: Fraction, edges: Sequence[int]) -> list[flint.arb]:
     """P[a <= X < b] for neighbouring edges a < b, for X ~ Bin(n, gamma).
 
-    ``n``, ``gamma``: the law; ``0 < gamma < 1``; ``edges``: increasing, from 0 or above to n + 1 or below. Returns
-    narrow relative to each mass, at the current precision.
+    Edges rise from 0 or above to n + 1 or below. Narrow relative to each mass, at the current precision.
     """
 
     @cache

@@ -44,7 +44,8 @@ def close_in(
     to the distance from where it begins to hold, of either sign, infinite where unknown: it saves evaluations, of which
     there are at most 200; ``good``, ``bad``: in either order; the predicate holds at `good`, as at the first point
     returned, and is not evaluated at `bad`; ``start``: first point to evaluate, else the middle; ``known``: a point and
-    the number that `evaluate` would give there. """
+    the number that `evaluate` would give there.
+    """
     points = [] if known is None else [known]
     x, nudge = (good + bad) / 2 if start is None else start, resolution / 4
     for _ in range(_MOST_EVALUATIONS):
@@ -105,7 +106,8 @@ def certified_crossing(
 
     ``value``: epsilon and a relative tolerance to a ball that contains the function's value; ``delta``: above 0;
     ``top``: epsilon at which the value is 0; ``finest``: the tolerance to ask for where delta is inside the rough ball;
-    ``start``: first epsilon to evaluate; ``both``: whether the first end must be as close as the second. """
+    ``start``: first epsilon to evaluate; ``both``: whether the first end must be as close as the second.
+    """
     goal, resolution = ball(delta), max(RESOLUTION, finest)
     target, last = depth(goal), [0.0, top]
     near = [math.inf, 0.0]  # between these a rough ball contains delta

@@ -30,8 +30,6 @@ def bernstein(variance: flint.arb, nats: flint.arb) -> flint.arb:
     .. math:: t = \frac L3 + \sqrt{\frac{L^2}9 + 2 v L}
 
     Not tight. Source: Bernstein; solved for t from :math:`e^{-t^2 / (2v + 2t/3)} = e^{-L}`.
-
-    ``variance``: v, at least that of the sum; ``nats``: L, at least 0.
     """
     return nats / 3 + (nats * nats / 9 + 2 * variance * nats).sqrt()
 
@@ -46,8 +44,7 @@ def expected_largest(variance: Fraction, sums: int) -> flint.arb:
     :math:`1 + W(z)`, is looked up in floats. Not tight. Source: Boucheron, Lugosi, Massart 2013, section 2.5; GGKPV,
     Appendix A, which uses it for Poisson laws. Proof: Jensen's inequality for :math:`e^{s \max}`, then a sum for the maximum.
 
-    ``variance``: v, above 0 and at least that of each sum; they may depend on each other; ``sums``: how many, at
-    least 1. Raises ValueError where a parameter lies outside its domain.
+    ``variance`` is v, at least that of each of the sums, which may depend on each other.
     """
     if not (variance > 0 and sums >= 1):
         raise ValueError(f"an expected largest deviation needs variance > 0 and sums >= 1, got {variance} and {sums}")
@@ -65,8 +62,8 @@ def largest_of_one_and_others(one: Fraction, other: Fraction, others: int, nats:
     At L = 0 a bound of the expected largest one. Any s gives a bound; the best one is looked up in floats. With both variances
     alike it is `expected_largest`. Source: as there; Markov's inequality for :math:`e^{s \max}` above L = 0, Jensen's at 0.
 
-    ``one``, ``other``: u and w, above 0: variances of the one sum, and of each of the others, or more; all may depend
-    on each other; ``others``: m, at least 0; ``nats``: L, at least 0.
+    ``one``, ``other``: u and w, variances of the one sum, and of each of the m others, or more; all may depend on each
+    other.
     """
     s = ball(Fraction(_best_exponent_of_both(float(one), float(other), others, float(nats))))
     phi = s.expm1() - s
@@ -127,8 +124,7 @@ def expected_largest_binomial(trials: int, p: Fraction, sums: int) -> flint.arb:
     The integrand is constant between the distances of the integers from the mean. Beyond a distance T it is at most
     :math:`B\, P[|X - np| > T]`, which the enclosure contains.
 
-    ``trials``: n, at least 1; ``p``: in (0, 1); ``sums``: B, at least 1. Raises Unsupported where more than 2**20
-    distances would be summed.
+    Raises Unsupported where more than 2**20 distances would be summed.
     """
     variance, nats = float(trials * p * (1 - p)), _NATS + math.log(sums)
     reach = nats / 3 + math.sqrt(nats * nats / 9 + 2 * variance * nats)

@@ -21,9 +21,7 @@ def hypergeometric_pmf(population: int, marked: int, draws: int, k: int) -> flin
 
     .. math:: \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n}
 
-    ``population``, ``marked``, ``draws``: N, K and n, with ``0 <= marked <= population`` and
-    ``0 <= draws <= population``; ``k``: any integer. Returns at the current precision; exactly 0 or 1 where k is
-    impossible or certain. Raises ValueError where a parameter lies outside its domain.
+    N, K and n are `population`, `marked` and `draws`; exactly 0 or 1 where k is impossible or certain.
     """
     _require_urn(population, marked, draws)
     least, most = max(0, draws + marked - population), min(draws, marked)
@@ -87,8 +85,7 @@ def _urn_factor(marked: int, draws: int, left: int, k: int) -> flint.arb:
     A term in units of 2**-b, rounded down, is too small by fewer units than its number, as no ratio is above 1. Ratios
     fall, so the remainder after some terms is at most geometric.
 
-    ``marked``, ``draws``, ``left``: K, n and N - K - n; ``k``: above the mean n K / N, and possible. Returns at the
-    current precision.
+    K, n and N - K - n are `marked`, `draws` and `left`; k is above the mean n K / N, and possible.
     """
     bits = working_bits() + _SPARE
     term = total = 1 << bits

@@ -36,9 +36,7 @@ _MOST_NODES = 1024  # nodes on one side; only a few noises of several scales nee
 def upper_tail(noises: Noises, reach: Fraction) -> flint.arb:
     """P[W > reach] of the sum of all noises.
 
-    ``noises``: at least one; numbers at least 1, scales above 0; ``reach``: any number; the law is symmetric. Returns
-    relative width about 1e-13, less for up to 64 noises of one scale. At the current precision, which must exceed the bits of
-    the numbers of noises by 64.
+    Of relative width about 1e-13; the precision must exceed the bits of the numbers of noises by 64.
     """
     if reach == 0:
         return flint.arb(1) / 2
@@ -53,8 +51,8 @@ def upper_tail(noises: Noises, reach: Fraction) -> flint.arb:
 def density(count: int, place: Fraction) -> flint.arb:
     r"""The density of a sum of n Laplace noises of scale 1, times a constant: :math:`|x|^\nu K_\nu(|x|)`, :math:`\nu = n - 1/2`.
 
-    ``count``: n, at least 1; ``place``: x, any number. At the current precision, which must exceed the bits of n by 64.
-    Source: the characteristic function :math:`(1 + t^2)^{-n}` and Basset's integral (NIST, 10.32.11).
+    The precision must exceed the bits of n by 64. Source: the characteristic function :math:`(1 + t^2)^{-n}` and
+    Basset's integral (NIST, 10.32.11).
     """
     order = flint.arb(count) - flint.arb(1) / 2
     if place == 0:

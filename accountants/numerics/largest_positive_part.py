@@ -75,9 +75,9 @@ class Law:
 def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
     """Upper bound of the expected positive part of a sum of `m` independent values, whatever law each has of the given ones.
 
-    ``laws``: all of about one mean, or time is lost; mixtures of them are allowed, too; ``m``: at least 1. Returns a number that is
-    too large by about 1e-3 of itself where it is far out in a tail; 0 where no value is positive; infinity where floats do not hold
-    the values. At the current precision, which must exceed ``m.bit_length()`` by 64 bits or more.
+    Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
+    it is far out in a tail; infinite where floats do not hold the values. The precision must exceed ``m.bit_length()``
+    by 64 bits.
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return flint.arb(0)

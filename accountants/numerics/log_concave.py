@@ -46,8 +46,8 @@ def expected_terms(sigma: float, distance: float) -> float:
 def series_factor(ratio: Callable[[int], flint.arb], last: int, first: int = 0) -> flint.arb:
     r"""The sum :math:`1 + r_0 + r_0 r_1 + \dots + r_0 \cdots r_{last-1}` of a log-concave law's terms.
 
-    ``ratio``: ``first + j`` to :math:`r_j`, positive and falling in j; ``last``: number of ratios that are not 0;
-    ``first``: argument of `ratio` for j = 0. Returns at the current precision; the terms left out are enclosed.
+    ``ratio`` gives :math:`r_j` for ``first + j``, positive and falling; ``last`` of them are not 0. The terms left out
+    are enclosed.
     """
     term = total = flint.arb(1)
     j, check = 0, 8

@@ -39,11 +39,9 @@ _SHARED = 32  # powers of a phase from which the others are made, besides the po
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
     """Enclose the expectation of the positive part of a sum of `n` independent copies.
 
-    ``atoms``: values and their probabilities, which sum to 1; ``n``: number of copies, at least 1; ``tolerance``:
-    relative width to aim at. The enclosure is wider where the sum has few terms that differ from their most likely
+    The enclosure is wider than the relative tolerance where the sum has few terms that differ from their most likely
     value: about 1e-3 for ten of them, 1e-6 for a thousand; and it begins at 0 where the expectation is below every
-    float. Returns exactly 0 where no value is positive. At the current precision, which must exceed
-    ``n.bit_length()`` by what the tolerance asks for.
+    float. The precision must exceed ``n.bit_length()`` by what the tolerance asks for.
     """
     atoms = [(value, p) for value, p in atoms if not p == 0]
     if all(value <= 0 for value, _ in atoms):

@@ -40,10 +40,9 @@ def narrow(
 ) -> Enclosure:
     """Enclosure of a value at a precision at which it is narrow.
 
-    ``value``: no argument to a ball at the current precision, or None where this precision does not suffice;
-    ``source``, ``rigour``: of the result; ``bits``, ``most``: precision of the first attempt, and of the last one;
-    ``floats``: steps between floats that the two ends may be apart; ``width``: relative width that is enough. Returns
-    as narrow as requested, or as the last attempt made it; the whole real line where no attempt gave a ball.
+    ``value``: a ball at the current precision, or None where this does not suffice; ``bits``, ``most``: precision of
+    the first attempt, and of the last one, whose width stays; ``floats``: steps between floats that the two ends may be
+    apart; ``width``: relative width that is enough. The whole real line where no attempt gave a ball.
     """
     result = Enclosure(-math.inf, math.inf, rigour, source)
     for precision in precisions(bits, most):

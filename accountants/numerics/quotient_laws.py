@@ -82,7 +82,7 @@ class QuotientLaws:
     def log_largest(self, growth: flint.arb, m: int) -> float:
         """Upper bound of the logarithm of the largest of the groups' expectations; inf where none is known.
 
-        ``growth``: ``e**epsilon - 1``, at least 0; ``m``: how many values are added, at least 1.
+        ``growth``: ``e**epsilon - 1``; ``m``: how many values are added.
         """
         rise = float(growth)
         if not _SLIGHT < rise < math.sqrt(_MOST):

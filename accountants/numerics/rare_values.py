@@ -31,8 +31,7 @@ _HARDLY = flint.arb(2) ** -50  # relative size of the rest at which no tolerance
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:
     """Enclose the expectation of the positive part of a sum of `n` independent copies, where nearly all have one value.
 
-    ``atoms``: values and their probabilities, which sum to 1 and may lie below every float; ``n``: number of copies,
-    at least 1; ``tolerance``: relative width to aim at. Returns None where so few sums do not suffice.
+    Probabilities may lie below every float; ``tolerance``: relative width. None where so few sums do not suffice.
     """
     (usual, _), *others = sorted(atoms, key=lambda atom: -float(atom[1]))
     zero = flint.arb(0)

@@ -29,7 +29,8 @@ def crossing(
     Brent's method on the logarithm of the cost, then steps both ways until the two floats bracket the crossing.
 
     ``cost``: decreasing function of a positive float; it exceeds the goal near 0, and is at most the goal far out;
-    ``start``, ``factor``: first float to evaluate, and the factor above 1 of the first step from there. """
+    ``start``, ``factor``: first float to evaluate, and the factor above 1 of the first step from there.
+    """
     from scipy.optimize import brentq  # here: it takes a while to import
 
     def excess(place: float) -> float:
@@ -98,7 +99,8 @@ def last_before(holds: Callable[[float], bool], end: float, nearest: float, widt
 
     Next to the end it fails, and far below it may fail again: so the search steps away from the end, and then halves.
     ``nearest``, ``width``: relative distance of the first step from the end, and of the last two points from each
-    other. """
+    other.
+    """
     gap = end * nearest
     while gap < end and not holds(end - gap):
         gap *= 2

@@ -135,8 +135,7 @@ class TailBound:
 def glance(pairs: Pairs, h: float, first: int, allowed: float) -> TailBound:
     r"""Upper bound of :math:`2h \sum_{k \ge first} |\varphi(kh)|^n / (\sigma^2 + k^2 h^2)` from few cells.
 
-    ``pairs``: of the tilted law; ``h``: step; ``first``: first node that is left out; ``allowed``: a bound at most
-    this large is not improved. Returns the most promising one, unless one is small enough.
+    A bound of at most `allowed` is not improved: returns such a one, or the most promising.
     """
     return min(_tries(pairs, h, first, allowed), key=lambda found: found.promise)
 
@@ -206,8 +205,7 @@ def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBo
 def chosen_nodes(pairs: Pairs, h: float, saddle: float, allowed: float) -> tuple[list[int], float]:
     """Nodes to evaluate, and an upper bound of the sum over all others, of both signs.
 
-    ``pairs``: of the tilted law; ``h``, ``saddle``: step, and real part of every node; ``allowed``: a bound of this
-    size is small enough. Returns indices of nodes, from 1 up, and the bound.
+    A bound of the size `allowed` is small enough. Indices of nodes are from 1 up.
     """
     window, least = 0, np.inf
     for wider in _WINDOWS:

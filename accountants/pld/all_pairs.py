@@ -1,5 +1,5 @@
-r"""The profile of many laws, any two of which are neighbours: floats with a bound of their errors say which pairs may be the worst,
-and these are computed in rationals.
+r"""The profile of many laws, any two of which are neighbours: floats with a bound of their errors say which pairs may
+be the worst, and these are computed in rationals.
 
 .. math:: \delta(\varepsilon) = \max_{x \ne x'} \sum_y \bigl(P_x(y) - e^\varepsilon P_{x'}(y)\bigr)_+,
           \qquad \varepsilon(0) = \max_y \log \frac{\max_x P_x(y)}{\min_x P_x(y)}
@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,16 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, log_fraction
-from ldpaudit.accountants.pld.kinds import CodedLaws, Pairs
 from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
+Pairs: TypeAlias = NDArray[np.int64]
+"""Shape ``(pairs, 2)``: positions of two laws."""
+
+_CHUNK = 1 << 21  # entries that are sorted at a time: 16 MiB
+_MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Odd multipliers of a hash of 64 bits. Source: Steele, Lea, Flood 2014, SplitMix."""
 _MOST_LISTED = 1 << 16
 """Likelihood ratios, over one pair of each kind, that are computed in rationals, in 0.2 s; these compose."""
 _SLACK = 2.0**-40
@@ -36,11 +42,67 @@ _APART = 1e-4
 """Nats between two epsilons of a chord, at least. A place on it is then wrong by less than 2e-9, a fifth of its square."""
 
 
-def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfile:
-    """Profile of laws on the same views, any two of which are neighbours. Rigour EXACT.
+@dataclass(frozen=True, slots=True)
+class CodedLaws:
+    """Laws on the same views, each probability by the number that it has among all that occur, so that arrays can be
+    compared.
 
-    ``laws``: at least two; ``source``: what they are.
+    It tells which pairs of laws are the same up to the names of their views: of each kind, one pair need be looked at.
+    What is found is exact: hashes only say early that the kinds are too many.
     """
+
+    codes: NDArray[np.int64]  # equal where probabilities are equal, and nowhere else
+    also: NDArray[np.int64]  # what distinguishes views beside the two laws of a pair; zeros where nothing does
+
+    @classmethod
+    def of(cls, laws: Sequence[Sequence[Fraction]], also: Sequence[Fraction] | None = None) -> Self:
+        """Of laws in rationals."""
+        numbers: dict[Fraction, int] = {}
+        table = [[numbers.setdefault(p, len(numbers)) for p in law] for law in laws]
+        other: dict[Fraction, int] = {}
+        beside = [other.setdefault(p, len(other)) for p in also] if also is not None else [0] * len(table[0])
+        return cls(np.array(table, dtype=np.int64), np.array(beside, dtype=np.int64))
+
+    def all_pairs(self) -> Pairs:
+        """Ordered pairs of different laws, by position."""
+        first, second = np.nonzero(~np.eye(len(self.codes), dtype=np.bool_))
+        return np.stack([first, second], axis=1)
+
+    def kinds(self, pairs: Pairs) -> Pairs:
+        """The first pair of each kind, in order: two pairs are of one kind where their views can be renamed into each other's."""
+        known: dict[bytes, int] = {}
+        step = max(1, _CHUNK // self.codes.shape[1])
+        values, others = int(self.codes.max()) + 1, int(self.also.max()) + 1
+        for start in range(0, len(pairs), step):
+            some = pairs[start : start + step]
+            joint = (self.codes[some[:, 0]] * values + self.codes[some[:, 1]]) * others + self.also
+            for i, key in enumerate(np.sort(joint, axis=1), start):
+                known.setdefault(key.tobytes(), i)
+        return pairs[list(known.values())]
+
+    def few_kinds(self, most: int) -> Pairs | None:
+        """As `kinds` of all pairs; None where there are more than `most`."""
+        seen: set[int] = set()
+        for i in range(len(self.codes)):
+            seen.update(np.delete(self._hashes(i), i).tolist())
+            if len(seen) > most:
+                return None
+        found = self.kinds(self.all_pairs())
+        return found if len(found) <= most else None
+
+    def _hashes(self, first: int) -> NDArray[np.uint64]:
+        """One number for each second law: equal for pairs of one kind."""
+        a, b, c = (np.uint64(m) for m in _MIXERS)
+        mixed = self.codes.astype(np.uint64) * b + (self.codes[first].astype(np.uint64) + np.uint64(1)) * a
+        mixed ^= (mixed >> np.uint64(29)) + self.also.astype(np.uint64) * c
+        mixed *= c
+        mixed ^= mixed >> np.uint64(32)
+        found: NDArray[np.uint64] = (mixed * b).sum(axis=1, dtype=np.uint64)
+        return found
+
+
+def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfile:
+    """Profile of laws on the same views, any two of which are neighbours. Rigour EXACT."""
     coded = CodedLaws.of(laws)
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
     if few is None:

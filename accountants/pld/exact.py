@@ -167,7 +167,7 @@ def dominating_pair(pairs: Sequence[ExactPLD]) -> ExactPLD:
     with rational coefficients, one for each event {likelihood ratio >= r} of each pair. Tight: no pair with smaller
     divergence dominates all of them. Source: Zhu, Dong, Wang 2022, Proposition 8.
 
-    ``pairs``: at least one. Returns equal to its reversed pair.
+    Equal to its reversed pair.
     """
     lines = [(pair.infinite, Fraction(0)) for pair in pairs] + [event for pair in pairs for event in pair.events]
     return symmetric_pair(_largest_lines(lines))

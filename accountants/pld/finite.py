@@ -19,8 +19,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair
-from ldpaudit.accountants.pld.gaussian_dp import of_pair
-from ldpaudit.accountants.pld.renyi import by_events, enclosed, of_pairs
+from ldpaudit.accountants.pld.renyi import by_events, enclosed, gdp_of_pair, of_pairs
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
@@ -101,7 +100,7 @@ class FiniteProfile(PrivacyProfile):
 
     def gdp(self) -> Enclosure:
         """Of the dominating pair; EXACT where the pairs are attained."""
-        return replace(of_pair(self._dominating, self.source), rigour=self.level)
+        return replace(gdp_of_pair(self._dominating, self.source), rigour=self.level)
 
     @cached
     def _dominating(self) -> ExactPLD:
@@ -121,8 +120,8 @@ def law_atoms(there: Law, back: Law) -> list[Atom]:
 def channel_profile(m: Mechanism, inputs: Sequence[object] | None = None) -> FiniteProfile:
     """Profile by enumeration of all views on all ordered pairs of inputs: slow; the oracle of all other accountants.
 
-    ``m``: with an enumerable law; ``inputs``: all inputs by default. Returns EXACT, for replace-one neighbours among
-    `inputs`. Raises Unsupported where the law is not enumerable, or fewer than two inputs are given.
+    EXACT, for replace-one neighbours among the inputs, by default all. Raises Unsupported where the law is not
+    enumerable.
     """
     chosen = list(m.inputs if inputs is None else inputs)
     if len(chosen) < 2:

@@ -165,8 +165,7 @@ def _light(masses: Sequence[flint.fmpz], error: int) -> tuple[int, int]:
 def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
     """The law of finitely many losses, by connect-the-dots discretization.
 
-    ``points``: losses and tilted masses, in any order; ``step``: above 0; ``tilt``: at least 0; ``outside``: upper
-    bound of the tilted mass of losses that are not listed. Returns it dominates the given law.
+    Dominates the given law; ``outside``: upper bound of the tilted mass of losses that are not listed.
     """
     with working_precision(BITS + 40):
         width, rate = step.ball(), ball(tilt)

@@ -23,10 +23,8 @@ Table: TypeAlias = dict[Any, dict[Any, Fraction]]
 def profile(m: Mechanism, neighbours: Neighbours) -> FiniteProfile:
     """Profile by enumeration of all views on all neighbouring inputs.
 
-    ``m``: with a finite law of its own; ``neighbours``: replace-one, add-remove, or pairs. Returns in nats. EXACT for
-    the inputs that the mechanism lists. Raises Unsupported where the law is not finite or too long, for another
-    relation, or where there are no two inputs; ImplementationError where the law raises, or its probabilities are
-    none.
+    EXACT for the inputs that the mechanism lists. Raises Unsupported where the law is not finite or too long, or for
+    another relation; ImplementationError where the law raises, or its probabilities are none.
     """
     if len(m.inputs) ** 2 > _MOST_RATIOS:
         most = int(_MOST_RATIOS**0.5)
@@ -59,10 +57,7 @@ def _pairs(m: Mechanism, inputs: list[Any], neighbours: Neighbours) -> Iterator[
 
 
 def table(m: Mechanism, inputs: Sequence[Any]) -> Table:
-    """The laws of these inputs on all views that any of them has.
-
-    Raises Unsupported, ImplementationError as `profile`.
-    """
+    """The laws of these inputs on all views that any of them has."""
     found = {x: _law(m, x) for x in inputs}
     try:
         views = all_views(found.values())

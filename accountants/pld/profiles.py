@@ -22,7 +22,8 @@ def limit_of_delta(groups: Groups, source: str) -> Enclosure:
 
 @dataclass(frozen=True)
 class OnlyInfinite(PrivacyProfile):
-    """A composition of pairs of which nothing but infinite losses is listed for one: delta is the same at every epsilon.
+    """A composition of pairs of which nothing but infinite losses is listed for one: delta is the same at every
+    epsilon.
     """
 
     groups: Groups  # laws of the loss, with the number of runs of each
@@ -105,20 +106,28 @@ class WithLosses(SummedLosses):
         return self.losses.occurring
 
 
+class JoinedProfile(PrivacyProfile):
+    """A profile that is made of others by the same rule for all readings."""
+
+    @abstractmethod
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """The rule."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """By the rule."""
+        return self.joined(lambda each: each.delta(epsilon))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """By the rule."""
+        return self.joined(lambda each: each.epsilon(delta))
+
+
 @dataclass(frozen=True)
-class Bracket(PrivacyProfile):
+class Bracket(JoinedProfile):
     """Enclosure of a profile by two others, a lower and an upper bound; where these agree, it is their value."""
 
     low: PrivacyProfile  # profile of pairs of inputs that occur, and of pairs that dominate
     high: PrivacyProfile
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From the lower end of one to the upper end of the other."""
-        return self.joined(lambda each: each.delta(epsilon))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From the lower end of one to the upper end of the other."""
-        return self.joined(lambda each: each.epsilon(delta))
 
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From the lower end of one to the upper end of the other."""
@@ -155,18 +164,10 @@ class LargestProfile(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class SmallestBound(PrivacyProfile):
+class SmallestBound(JoinedProfile):
     """The smallest of several upper bounds of one profile; from below it is 0."""
 
     bounds: tuple[PrivacyProfile, ...]  # at least one, each INTERVAL or better
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0 to the smallest upper end."""
-        return self.joined(lambda each: each.delta(epsilon))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From 0 to the smallest upper end."""
-        return self.joined(lambda each: each.epsilon(delta))
 
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From 0 to the smallest upper end."""
@@ -176,7 +177,8 @@ class SmallestBound(PrivacyProfile):
 
 @dataclass(frozen=True)
 class UpperEnd(PrivacyProfile):
-    """The upper end of a profile alone, where it is cheaper than both; from below it is 0. Curves that dominate are made of it.
+    """The upper end of a profile alone, where it is cheaper than both; from below it is 0. Curves that dominate are
+    made of it.
     """
 
     deltas: Callable[[Number], float]  # epsilon to an upper bound of delta
@@ -192,19 +194,11 @@ class UpperEnd(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class PostProcessedProfile(PrivacyProfile):
+class PostProcessedProfile(JoinedProfile):
     """Profile of a post-processed plan: at most the inner plan's, as post-processing never increases delta; at least 0.
     """
 
     inner: PrivacyProfile  # of the plan whose output is post-processed
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0 to the upper end of the inner plan's delta."""
-        return self.joined(lambda each: each.delta(epsilon))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From 0 to the upper end of the inner plan's epsilon."""
-        return self.joined(lambda each: each.epsilon(delta))
 
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From 0 to the upper end of the inner plan's."""
@@ -213,19 +207,11 @@ class PostProcessedProfile(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class AsAlone(PrivacyProfile):
+class AsAlone(JoinedProfile):
     """Profile of a plan that costs what a part of it does."""
 
     inner: PrivacyProfile  # of that part
     why: str  # why the rest changes nothing
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """The part's."""
-        return self.joined(lambda each: each.delta(epsilon))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """The part's."""
-        return self.joined(lambda each: each.epsilon(delta))
 
     def about(self) -> Callable[[float], float] | None:
         """See `PrivacyProfile`."""

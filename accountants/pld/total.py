@@ -3,6 +3,7 @@ tilt."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,8 +16,7 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import ZERO, Groups, Loss, infinite_mass
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import LatticePLD, Point, UnknownError, exactly, place
-from ldpaudit.accountants.pld.points import DEPTH, MOST_POINTS, Tilted, coin_indices, summed
-from ldpaudit.accountants.pld.tilt import Moments, lattice_step
+from ldpaudit.accountants.pld.tilt import DEPTH, MOST_POINTS, Moments, Tilted, coin_indices, lattice_step, summed
 from ldpaudit.errors import Unsupported
 
 LATTICE_POINTS = 1 << 16
@@ -24,8 +24,8 @@ LATTICE_POINTS = 1 << 16
 POWER_POINTS = 1 << 15
 """Of a law that is squared; 2**13, 2**15, 2**17 know an epsilon of 1e5 weak runs to 7e-4, 2e-5, 2e-6."""
 _MANY_BITS, _LEAST_POINTS = 24, 1 << 9
-"""Bits of a number of runs that is squared with all those points, and the least that is left of them for any number: without
-this 1e9 runs of Laplace noise take 8 s instead of 4 s, and 1e21 runs ever longer."""
+"""Bits of a number of runs that is squared with all those points, and the least that is left of them for any number:
+without this 1e9 runs of Laplace noise take 8 s instead of 4 s, and 1e21 runs ever longer."""
 EXACT_POINTS = 1 << 17
 """Most points of a total whose losses are multiples of one: these are EXACT, and convolved in 0.06 s."""
 _MOST_MULTIPLE = 1 << 12
@@ -97,6 +97,10 @@ def common_step(losses: Iterable[Loss]) -> Loss | None:
     return Loss(base) if base != 1 and all(_is_power(ratio, base) for ratio in ratios) else None
 
 
+def _common_nats(a: Fraction, b: Fraction) -> Fraction:
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+
+
 def _is_power(ratio: Fraction, base: Fraction) -> bool:
     """Whether the ratio is a power of the base: decided without the power where that is certainly too long."""
     times = round(_log(ratio) / _log(base))
@@ -106,12 +110,6 @@ def _is_power(ratio: Fraction, base: Fraction) -> bool:
 def _fits(base: Fraction, times: int, ratio: Fraction) -> bool:
     """Whether the power's denominator may be as short as the ratio's."""
     return times * (base.denominator.bit_length() - 1) < ratio.denominator.bit_length()
-
-
-def _common_nats(a: Fraction, b: Fraction) -> Fraction:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def _common_ratio(a: Fraction, b: Fraction) -> Fraction:

@@ -125,8 +125,6 @@ class TradeOff:
         Upper end: the lowest of the tangents that were asked about. Lower end: some pair's tests come as near to a tangent as
         one likes; the other tangents enclose where, and the straight lines from there to the tests that never and that always
         fire are tests. Both ends are certified; they meet where the profile is smooth, and where it is a pure epsilon's.
-
-        ``rate``: in (0, 1). Raises ValueError where the rate lies outside.
         """
         if not 0 < rate < 1:
             raise ValueError(f"true_positive_rate needs 0 < rate < 1, got {rate}")

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 import ldpaudit as ldp
 from ldpaudit import registry, strategies
 from ldpaudit.accountants.pld import all_pairs
-from ldpaudit.accountants.pld.all_pairs import AllPairs
+from ldpaudit.accountants.pld.all_pairs import AllPairs, CodedLaws
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
-from ldpaudit.accountants.pld.kinds import CodedLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.randomizers import of_law

@@ -17,7 +17,7 @@ from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.compose import LatticeProfile, compose
 from ldpaudit.accountants.laplace import OneCoordinate
 from ldpaudit.accountants.pld import curve as curve_of
-from ldpaudit.accountants.pld import points as points_of
+from ldpaudit.accountants.pld import tilt as points_of
 from ldpaudit.accountants.pld import total as total_law
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Loss

@@ -183,7 +183,7 @@ def test_rho_of_randomized_response_is_its_divergence_of_order_1() -> None:
 def test_no_order_between_two_has_more_than_their_chord_allows(laws: list[list[Fraction]], first: float, factor: float) -> None:
     whole = profile_of(laws, "laws")
     found = {t: whole.renyi(1 + Fraction(t)) for t in (first, first * factor)}
-    most = -between_orders(first, first * factor, found).bound
+    most = -between_orders(first, first * factor, found)[0]
     for share in (Fraction(0), Fraction(1, 5), Fraction(1, 2), Fraction(4, 5), Fraction(1)):
         order = 1 + Fraction(first) + share * (Fraction(first * factor) - Fraction(first))
         assert Fraction(whole.renyi(order).low) / order <= most
