@@ -151,7 +151,7 @@ def _graded(found: Enclosure, unseen: float) -> Enclosure:
 def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Number], Enclosure]:
     @wraps(method)
     def delta(self: Any, epsilon: Number) -> Enclosure:
-        plain = _plain(epsilon, "delta(epsilon)")
+        plain = require_epsilon(_plain(epsilon, "delta(epsilon)"))
         if not MOST_NATS < plain < math.inf:
             return _graded(method(self, plain), sys.float_info.min)
         high, low = method(self, MOST_NATS), method(self, math.inf)
@@ -164,7 +164,7 @@ def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Nu
 def _of_delta(method: Callable[..., Enclosure]) -> Callable[..., Enclosure]:
     @wraps(method)
     def epsilon(self: Any, delta: Number = 0) -> Enclosure:
-        return _graded(method(self, _plain(delta, "epsilon(delta)")), _UNSEEN_NATS)
+        return _graded(method(self, require_delta(_plain(delta, "epsilon(delta)"))), _UNSEEN_NATS)
 
     return epsilon
 

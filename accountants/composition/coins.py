@@ -35,7 +35,7 @@ from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 _COARSE = 64  # bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long
 _CANDIDATES = 8  # breakpoints that this precision may leave open: all of them are evaluated at full precision
@@ -44,8 +44,7 @@ _EXACT_BITS = 1 << 16
 """Bits up to which a power of a rational is computed exactly, to decide whether delta equals the infinite-loss mass;
 beyond, balls of this many bits decide."""
 
-EventProbabilities: TypeAlias = tuple[flint.arb, flint.arb]
-"""(P, Q) of the event that the loss is at least some value."""
+EventProbabilities: TypeAlias = tuple[flint.arb, flint.arb]  # (P, Q) of the event that the loss is at least some value
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ class Coins(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT; relative width below 1e-15, except where delta underflows."""
-        require_epsilon(epsilon)
         if math.isinf(epsilon):
             return limit_of_delta(((self.law, self.times),), self.source)
         exact = Fraction(epsilon)
@@ -119,14 +117,23 @@ class Coins(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """EXACT; infinite below the infinite-loss mass."""
-        require_delta(delta)
         if delta == 0 and not self._infinite:
             return narrow(self.pure, self.source)
         sign = self._against_infinite(Fraction(delta))
         if sign < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         pure = narrow(self.pure, self.source)
-        return pure if sign == 0 else narrow(lambda: self._epsilon_ball(Fraction(delta)), self.source).clamp(0.0, pure.high)
+        if sign == 0:
+            return pure
+
+        def value() -> flint.arb:
+            finite = (ball(Fraction(delta)) - self.infinite()) / (1 - self.infinite())
+            events = self.events_around(finite)
+            if events is None:
+                return between(0, self.pure())
+            return reduce(flint.arb.max, ((p - finite) / q for p, q in events), flint.arb(1)).log()
+
+        return narrow(value, self.source).clamp(0.0, pure.high)
 
     def pure(self) -> flint.arb:
         """The largest finite loss."""
@@ -140,14 +147,6 @@ class Coins(PrivacyProfile):
             return (exact > 0) - (exact < 0)
         with working_precision(_EXACT_BITS):
             return 1 if ball(delta) > self.infinite() else -1
-
-    def _epsilon_ball(self, delta: Fraction) -> flint.arb:
-        finite = (ball(delta) - self.infinite()) / (1 - self.infinite())
-        events = self.events_around(finite)
-        if events is None:
-            return between(0, self.pure())
-        largest = reduce(flint.arb.max, ((p - finite) / q for p, q in events), flint.arb(1))
-        return largest.log()
 
 
 @dataclass(frozen=True)

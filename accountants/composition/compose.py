@@ -26,7 +26,7 @@ from ldpaudit.accountants.pld.tilt import Tilted, summed
 from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket, require_delta, require_epsilon
+from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket
 
 _WORK = 192  # bits of the balls around lattice masses: these have 88, and exponential weights cancel some tens
 
@@ -78,13 +78,13 @@ class LatticeProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From a lattice under a tilt made for this epsilon; 0 from the sum of all largest losses on."""
-        if require_epsilon(epsilon) >= self._pure.high:
+        if epsilon >= self._pure.high:
             return limit_of_delta(self.groups, self.source)
         return self._read(self._total.moments.for_epsilon(float(epsilon)), epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By a search on one lattice, under a tilt made for this delta; infinite below the infinite-loss mass."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             return self._pure
         with working_precision(_WORK):
             rest = ball(Fraction(delta)) - infinite_mass(self.groups)  # what is left to finite losses
@@ -139,7 +139,6 @@ class FewLosses(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-15, except where delta underflows."""
-        require_epsilon(epsilon)
         if math.isinf(epsilon):
             return limit_of_delta(self.groups, self.source)
         return narrow(lambda: self._delta_ball(Fraction(epsilon)), self.source).clamp(0.0, 1.0)
@@ -160,7 +159,6 @@ class FewLosses(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By steps away from a float estimate; both ends are certified by `delta`."""
-        require_delta(delta)
         if self.delta(math.inf).low > delta:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         top = narrow(lambda: sum((n * law.loss_balls()[0] for law, n in self.groups), flint.arb(0)), self.source).high

@@ -22,7 +22,7 @@ from ldpaudit.accountants.pld.profiles import PostProcessedProfile
 from ldpaudit.accountants.pld.searched import Quadratic
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.plan import Guarantee
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 _ORDERS = tuple(1 + 1.1**step / 64 for step in range(200))
 """Renyi orders that are tried, from 1.016 to 2.7e6; steps of 1 % of the excess over 1 would gain at most 5e-4."""
@@ -132,7 +132,7 @@ class Concentrated(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the bound of the best order that is found."""
-        if math.isinf(require_epsilon(epsilon)):
+        if math.isinf(epsilon):
             return self._up_to(0.0)
         rho, e = round_up(self.bound), float(epsilon)
         above = _crossing(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - e)
@@ -145,7 +145,7 @@ class Concentrated(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to the bound of the best order that is found; infinite at delta = 0."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             return self._up_to(math.inf)
         rho, nats = round_up(self.bound), -log(delta)
         above = _crossing(lambda t: t * (t * rho) + math.log1p(t) - nats)

@@ -41,8 +41,7 @@ from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE
 from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
 
-Groups: TypeAlias = tuple[tuple[int, Fraction], ...]
-"""(number of coordinates, step) of each group."""
+Groups: TypeAlias = tuple[tuple[int, Fraction], ...]  # (number of coordinates, step) of each group
 
 _TOLERANCE = 2.0**-36
 """Relative error to aim at, of each kind; with 2**-44 a query of 1e5 coordinates takes five times as long."""
@@ -226,7 +225,9 @@ class _Contour:
     def value(self) -> flint.arb:
         """The integral."""
         total = self._sum(0)
-        needed = self._echoes(float(total.abs_upper()) * _TOLERANCE)
+        allowed, needed = float(total.abs_upper()) * _TOLERANCE, 0
+        while needed < _MOST_ECHOES and not self._beyond(needed) < allowed:  # to the least power of two that is enough
+            needed = max(1, 2 * needed)
         for echo in range(1, needed + 1):
             total += self._sum(echo)
         sigma = self.sigma
@@ -250,13 +251,6 @@ class _Contour:
         for index in range(after + 1 if self._is_covered else max(after + 1, first), last + 1):
             total += 2 * self._node(index)
         return flint.arb(self._strip[0]) * total
-
-    def _echoes(self, allowed: float) -> int:
-        """The least power of two, 0 or `_MOST_ECHOES` after which the echoes are negligible."""
-        most = 0
-        while most < _MOST_ECHOES and not self._beyond(most) < allowed:
-            most = max(1, 2 * most)
-        return min(most, _MOST_ECHOES)
 
     def _at_edge(self, edge: flint.arb) -> flint.arb:
         """Bound of the integral of the integrand's modulus along an edge of the strip."""

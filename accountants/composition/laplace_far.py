@@ -41,20 +41,15 @@ def delta(groups: tuple[tuple[int, Fraction], ...], epsilon: Fraction) -> flint.
     if count > _MOST:
         return None
     y = (sum((number * step for number, step in groups), Fraction(0)) - epsilon) / 2
-    if (rest := _cut(groups, y, count)) > _NOT_SEEN:
+    rest, least = flint.arb(0), min(step for _, step in groups)
+    for number, step in groups:  # what the losses that end at the opposite of a step add
+        if step < y:
+            others = poisson_exceeds_coins(ball(y - step), count - 2) if count > 1 and y - step <= least else flint.arb(1)
+            rest += number * (-ball(step)).exp() / 2 * others
+    if rest > _NOT_SEEN:
         return None
     found = poisson_exceeds_coins(ball(y), count - 1)
     return between(found, (found + rest).min(flint.arb(1))) if rest <= found * _NOT_SEEN else None
-
-
-def _cut(groups: tuple[tuple[int, Fraction], ...], y: Fraction, count: int) -> flint.arb:
-    """Upper bound of what the losses that end at the opposite of a step add."""
-    total, least = flint.arb(0), min(step for _, step in groups)
-    for number, step in groups:
-        if step < y:
-            others = poisson_exceeds_coins(ball(y - step), count - 2) if count > 1 and y - step <= least else flint.arb(1)
-            total += number * (-ball(step)).exp() / 2 * others
-    return total
 
 
 def poisson_exceeds_coins(mean: flint.arb, coins: int) -> flint.arb:

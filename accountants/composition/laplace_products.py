@@ -31,7 +31,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.laplace_sum import upper_tail
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 _BITS = 192
 _GRID = 1.3  # shifts are rounded up to powers of this, times the largest
@@ -68,14 +68,16 @@ class ProductsProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From the event's to that of all noises on their own."""
-        require_epsilon(epsilon)
-        high = self.above.delta(epsilon).high
-        low = max(_gains(self.pair, Fraction(epsilon)), default=0.0)
-        return Enclosure.met(max(0.0, low), high, Rigour.INTERVAL, self.source)
+        high, low = self.above.delta(epsilon).high, 0.0
+        with working_precision(_BITS):
+            factor = ball(Fraction(epsilon)).exp()
+            for first, second in (_tails(self.pair, threshold) for threshold in _thresholds(self.pair, float(epsilon))):
+                low = max(low, round_down(first - factor * second))
+        return Enclosure.met(low, high, Rigour.INTERVAL, self.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; at delta = 0 the largest loss, which events far out approach."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             with working_precision(_BITS):
                 return Enclosure(round_down(self.pair.pure()), round_up(self.most.pure()), Rigour.INTERVAL, self.source)
         high = self.above.epsilon(delta).high
@@ -129,14 +131,6 @@ def _thresholds(shifts: Shifts, epsilon: float) -> Iterator[float]:
         apart = squares / (float(shifts.scale) * math.sqrt(shifts.terms))
         best = epsilon * spread**2 / apart - apart / 2
         yield from (best + place * spread for place in _PLACES)
-
-
-def _gains(shifts: Shifts, epsilon: Fraction) -> list[float]:
-    """Lower bounds of delta(epsilon)."""
-    with working_precision(_BITS):
-        factor = ball(epsilon).exp()
-        tails = [_tails(shifts, threshold) for threshold in _thresholds(shifts, float(epsilon))]
-        return [round_down(first - factor * second) for first, second in tails]
 
 
 def _least_epsilon(shifts: Shifts, delta: Fraction) -> float:

@@ -52,7 +52,7 @@ from ldpaudit.accountants.numerics.search import step_down, step_up
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 _NEGLIGIBLE = 2.0**-64  # relative size of the terms left out, eleven bits below a float
 _NARROW, _NARROWED = 1e-9, 0.1
@@ -117,18 +117,16 @@ class LaplaceCoordinates(LaplaceShifts):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Two or three neighbouring floats wide where the sum is taken, else 1e-9 or less of delta; see `laplace_contour`."""
-        if require_epsilon(epsilon) >= self.pure:
+        if epsilon >= self.pure:
             return Enclosure.of(0, rigour=self.level, source=self.source)
         if self._is_few:
             exact = Fraction(epsilon)
             return narrow(lambda: _delta(self, exact), self.source, self.level).clamp(0.0, 1.0)
-        return _integral(self.groups, epsilon, self.source, self.level)
+        return LaplaceGroups(self.groups, self.source, self.level).delta(epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By a search, certified at both ends; relative width below 1e-9, except where epsilon is nearly 0."""
-        if require_delta(delta) == 0:
-            return Enclosure.of(self.pure, rigour=self.level, source=self.source)
-        return _enclosed(self, delta)
+        return _inverse(self, delta)
 
     @property
     def first_width(self) -> float:
@@ -167,20 +165,18 @@ class LaplaceGroups(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Narrow where the coordinates are ten thousands, or the largest loss many nats; else up to 1e-3 of delta wide."""
-        if require_epsilon(epsilon) >= self.pure:
+        if epsilon >= self.pure:
             return Enclosure.of(0, rigour=self.level, source=self.source)
-        return _integral(self.groups, epsilon, self.source, self.level)
+        groups, exact = self.groups, Fraction(epsilon)
+        return narrow(
+            lambda: laplace_contour.delta(groups, exact), self.source, self.level, _INTEGRAL_BITS, most=_INTEGRAL_BITS
+        ).clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By a search, certified at both ends."""
-        if require_delta(delta) == 0:
-            return Enclosure.of(self.pure, rigour=self.level, source=self.source)
-        return _enclosed(self, delta)
+        return _inverse(self, delta)
 
-    @property
-    def first_width(self) -> float:
-        """Relative distance of the first certified points from the float root."""
-        return _NEAR_INTEGRAL
+    first_width = _NEAR_INTEGRAL
 
     def estimate(self, epsilon: Fraction) -> flint.arb:
         """About delta, at the current precision."""
@@ -212,22 +208,15 @@ def coordinates(count: int, apart: int, rows: int, scale: Fraction, source: str)
     return Bracket(*(LaplaceCoordinates(count, end, source, Rigour.INTERVAL) for end in ends))
 
 
-def _integral(groups: Groups, epsilon: Number, source: str, level: Rigour) -> Enclosure:
-    exact = Fraction(epsilon)
-    return narrow(lambda: laplace_contour.delta(groups, exact), source, level, _INTEGRAL_BITS, most=_INTEGRAL_BITS).clamp(0.0, 1.0)
-
-
-def _enclosed(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Enclosure:
-    return Enclosure(*_inverse(profile, delta), profile.level, profile.source)
-
-
 @lru_cache(maxsize=64)
-def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tuple[float, float]:
-    """Ends of the epsilon at which delta is reached."""
+def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Enclosure:
+    """The epsilon at which delta is reached."""
+    if delta == 0:
+        return Enclosure.of(profile.pure, rigour=profile.level, source=profile.source)
     target, most, certified = log(delta), round_up(profile.pure), cache(profile.delta)
     estimate = cache(partial(_log, profile))
     if estimate(0.0) < target + _CLEARLY and certified(0.0).high <= delta:
-        return 0.0, 0.0
+        return Enclosure(0.0, 0.0, profile.level, profile.source)
     root = _root(estimate, target, most)
     there, near = certified(root), root * (1 + _NEAR)
     slope = (estimate(root) - estimate(near)) / (near - root) if root else 0.0
@@ -249,7 +238,7 @@ def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> tupl
             low = middle
         else:
             break
-    return low, high
+    return Enclosure(low, high, profile.level, profile.source)
 
 
 def _root(estimate: Callable[[float], float], target: float, most: float) -> float:

@@ -111,7 +111,9 @@ def _excess(noise: MemoizedNoise, ones: int, zeros: NDArray[np.int64]) -> NDArra
 
 
 def _searched(noise: MemoizedNoise, epochs: int) -> Enclosure:
-    scale = _scale(noise, epochs)
+    with working_precision(128):  # a cost is at most that of all epochs, each by the larger growth
+        largest = floor(epochs * ball(max(noise.growth)).log()) + 1
+    scale = Fraction(2) ** (_DIGITS - largest.bit_length())
     costs = _costs(noise, epochs, scale)
     least = _least(costs)
     with working_precision(128):
@@ -122,13 +124,6 @@ def _searched(noise: MemoizedNoise, epochs: int) -> Enclosure:
         values = f"of {len(spread)} with at most {max(map(sum, spread))} reports each"
         source = f"{worst} ones and {epochs - worst} zeros of two values, or {values}"
         return Enclosure.of(low.union(reduce(flint.arb.max, highs)), rigour=Rigour.INTERVAL, source=source)
-
-
-def _scale(noise: MemoizedNoise, epochs: int) -> Fraction:
-    """The power of 2 by which costs are multiplied: a cost is at most that of all epochs, each by the larger growth."""
-    with working_precision(128):
-        largest = floor(epochs * ball(max(noise.growth)).log()) + 1
-    return Fraction(2) ** (_DIGITS - largest.bit_length())
 
 
 def _costs(noise: MemoizedNoise, epochs: int, scale: Fraction) -> NDArray[np.int64]:

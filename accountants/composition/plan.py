@@ -6,7 +6,7 @@ the method:
 
 - T equal parts whose loss is e or -e, or e, 0 or -e (randomized response of every arity, Hadamard response, subset
   selection, local hashing): closed form, `coins`;
-- few total losses: `enumerated`;
+- few total losses: their enumeration;
 - otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
 """
 
@@ -44,12 +44,11 @@ from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Run, flat
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _POINTS = 32
-"""Of the curve of a composition, from which its mu is read: each takes up to a tenth of a second. With 256 the mu of
-ten Laplace reports is known to 3e-5."""
+"""Of the curve of a composition, from which its mu is read; with 256 the mu of ten Laplace reports is known to 3e-5."""
 
 
 @dataclass(frozen=True)
@@ -107,26 +106,26 @@ class ComposedProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """0 where epsilon is at least the sum of all pure epsilons."""
-        if require_epsilon(epsilon) >= (pure := self.pure()).high and math.isfinite(pure.high):
+        if epsilon >= (pure := self.pure()).high and math.isfinite(pure.high):
             return Enclosure(0.0, 0.0, pure.rigour, pure.source)
         return self._enclose(lambda profile: profile.delta(epsilon), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the sum of all pure epsilons, which one pair and one event attain together."""
         pure = self.pure()
-        return pure if require_delta(delta) == 0 else self._enclose(lambda profile: profile.epsilon(delta), pure.high)
+        return pure if delta == 0 else self._enclose(lambda profile: profile.epsilon(delta), pure.high)
 
     def pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""
-        return self._added([part.profile.epsilon(0) for part in self.parts], "epsilons")
+        return self._added(lambda profile: profile.epsilon(0), "epsilons")
 
     def renyi(self, order: Number) -> Enclosure:
         """The sum of the parts' divergences; tight, as each part's pair is free. Source: Mironov 2017, Proposition 1."""
-        return self._added([part.profile.renyi(order) for part in self.parts], "Renyi divergences")
+        return self._added(lambda profile: profile.renyi(order), "Renyi divergences")
 
     def rho(self) -> Enclosure:
         """At most the sum of the parts' rhos, and equal to it for one part. Source: Bun, Steinke 2016, Lemma 1.7."""
-        summed = self._added([part.profile.rho() for part in self.parts], "rhos")
+        summed = self._added(lambda profile: profile.rho(), "rhos")
         return summed if len(self.parts) == 1 else self._at_most(summed, PrivacyProfile.rho(self))
 
     def gdp(self) -> Enclosure:
@@ -144,15 +143,17 @@ class ComposedProfile(PrivacyProfile):
             return found
         return Enclosure.met(found.low, bound.high, Rigour.INTERVAL, bound.source)
 
-    def _added(self, found: list[Enclosure], what: str) -> Enclosure:
-        """The sum over all runs, one enclosure for each part."""
-        times = [part.times for part in self.parts]
-        return Enclosure(
-            _weighted_sum([(e.low, n) for e, n in zip(found, times, strict=True)], round_down),
-            _weighted_sum([(e.high, n) for e, n in zip(found, times, strict=True)], round_up),
-            min(e.rigour for e in found),
-            f"{self.upper_source}: the sum of {what}",
-        )
+    def _added(self, reading: Callable[[PrivacyProfile], Enclosure], what: str) -> Enclosure:
+        """The sum over all runs."""
+        found = [(reading(part.profile), part.times) for part in self.parts]
+
+        def total(ends: list[tuple[float, int]], rounded: Callable[[Fraction], float]) -> float:
+            if any(math.isinf(end) for end, _ in ends):
+                return math.inf
+            return rounded(sum((Fraction(end) * times for end, times in ends), Fraction(0)))
+
+        low, high = total([(e.low, n) for e, n in found], round_down), total([(e.high, n) for e, n in found], round_up)
+        return Enclosure(low, high, min(e.rigour for e, _ in found), f"{self.upper_source}: the sum of {what}")
 
     @property
     def upper_source(self) -> str:
@@ -184,12 +185,6 @@ class ComposedProfile(PrivacyProfile):
     def is_exact(self) -> bool:
         """Whether the upper profile is also that of pairs that occur."""
         return isinstance(self.upper, LaplaceShifts) or all(part.is_exact for part in self.parts)
-
-
-def _weighted_sum(terms: list[tuple[float, int]], rounded: Callable[[Fraction], float]) -> float:
-    if any(math.isinf(value) for value, _ in terms):
-        return math.inf
-    return rounded(sum((Fraction(value) * times for value, times in terms), Fraction(0)))
 
 
 def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
@@ -289,23 +284,18 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
 
 def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistribution]]:
     """A few choices of a pair that occurs for every run: each gives a valid lower bound."""
-    yield _chosen(parts, _information)
-    yield _chosen(parts, _reach)
+    for rank in (_information, _reach):  # the same pair in all runs of a part
+        chosen: Counter[PrivacyLossDistribution] = Counter()
+        for part in parts:
+            if part.lowers:
+                _add(chosen, max(part.lowers, key=rank), part.times)
+        yield chosen
     # Half of the runs with a pair, half with its reversed pair: often a larger delta than either alone.
     halves: Counter[PrivacyLossDistribution] = Counter()
     for part in parts:
         for pair in part.lowers[:2]:
             _add(halves, pair, part.times // len(part.lowers[:2]))
     yield +halves
-
-
-def _chosen(parts: tuple[Part, ...], rank: Callable[[Groups], tuple[float, float]]) -> Counter[PrivacyLossDistribution]:
-    """The same pair in all runs of a part, the one of highest rank."""
-    chosen: Counter[PrivacyLossDistribution] = Counter()
-    for part in parts:
-        if part.lowers:
-            _add(chosen, max(part.lowers, key=rank), part.times)
-    return chosen
 
 
 def _add(counts: Counter[PrivacyLossDistribution], groups: Groups, times: int) -> None:

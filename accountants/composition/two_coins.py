@@ -28,13 +28,12 @@ from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import RESOLUTION, Number, require_delta, require_epsilon
+from ldpaudit.profile import RESOLUTION, Number
 
 _BITS = 160  # of the search for epsilon: P - delta cancels, and a float result needs 53 of them
 
 _STEPS = 16  # Newton's steps after which a search takes over
-_FACTOR, _CLOSE = 1.5, 1e-3
-"""First factor, and relative width, of that search."""
+_FACTOR, _CLOSE = 1.5, 1e-3  # first factor, and relative width, of that search
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,14 @@ class TwoCoins(OnePairProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT; relative width below 1e-15, except where delta underflows."""
-        if math.isinf(require_epsilon(epsilon)):
+        if math.isinf(epsilon):
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
         exact = Fraction(epsilon)
         return narrow(lambda: self._gain(exact), self.source).clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """EXACT; relative width below 1e-13."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             return narrow(self.pure, self.source)
         low, reached, steps = 0.0, self._reached(0.0, Fraction(delta)), 1
         # Newton's method on a convex function, from the left: every iterate is a lower bound.

@@ -34,29 +34,7 @@ def binomial_pmf(n: int, p: Probability, k: int, complement: Probability | None 
     ``p`` lies in [0, 1]; ``complement`` is ``1 - p``, for a ball next to 1 whose complement is known better.
     """
     _require_coins(n, p)
-    return _binomial_pmf(n, p, 1 - p if complement is None else complement, k)
-
-
-def binomial_upper(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
-    """P[X >= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
-    _require_coins(n, p)
-    return _binomial_upper(n, p, 1 - p if complement is None else complement, k)
-
-
-def binomial_lower(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
-    """P[X <= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
-    _require_coins(n, p)
-    return _binomial_upper(n, 1 - p if complement is None else complement, p, n - k)
-
-
-def _require_coins(n: int, p: Probability) -> None:
-    if n < 0:
-        raise ValueError(f"a binomial law needs n >= 0, got n={n}")
-    if p < 0 or p > 1:
-        raise ValueError(f"a binomial law needs 0 <= p <= 1, got p={p} with n={n}")
-
-
-def _binomial_pmf(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+    q = 1 - p if complement is None else complement
     if not 0 <= k <= n:
         return flint.arb(0)
     if p == 0 or q == 0:  # an inexact ball is equal to nothing
@@ -68,15 +46,10 @@ def _binomial_pmf(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
     return +value
 
 
-@lru_cache(maxsize=64)
-def _logs(n: int, p: Probability, q: Probability, bits: int) -> tuple[int, flint.arb, flint.arb, flint.arb]:
-    """What all masses of a law share: the bits that they need, and the logarithms of n!, p and q."""
-    bits += cancelling_bits(n, p, q)
-    with working_precision(bits):
-        return bits, flint.arb(n + 1).lgamma(), as_ball(p).log(), as_ball(q).log()
-
-
-def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb:
+def binomial_upper(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
+    """P[X >= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
+    _require_coins(n, p)
+    q = 1 - p if complement is None else complement
     if k <= 0:
         return flint.arb(1)
     if k > n or p == 0:
@@ -86,6 +59,27 @@ def _binomial_upper(n: int, p: Probability, q: Probability, k: int) -> flint.arb
     if _beyond(n, p, q, k) <= 0:  # below the mean: the complement is at most about a half, so no digits are lost
         return 1 - _beyond_the_mean(n, q, p, n - k + 1)
     return _beyond_the_mean(n, p, q, k)
+
+
+def binomial_lower(n: int, p: Probability, k: int, complement: Probability | None = None) -> flint.arb:
+    """P[X <= k] for the number X of heads among n coins; parameters as for `binomial_pmf`."""
+    _require_coins(n, p)
+    return binomial_upper(n, 1 - p if complement is None else complement, n - k, p)
+
+
+def _require_coins(n: int, p: Probability) -> None:
+    if n < 0:
+        raise ValueError(f"a binomial law needs n >= 0, got n={n}")
+    if p < 0 or p > 1:
+        raise ValueError(f"a binomial law needs 0 <= p <= 1, got p={p} with n={n}")
+
+
+@lru_cache(maxsize=64)
+def _logs(n: int, p: Probability, q: Probability, bits: int) -> tuple[int, flint.arb, flint.arb, flint.arb]:
+    """What all masses of a law share: the bits that they need, and the logarithms of n!, p and q."""
+    bits += cancelling_bits(n, p, q)
+    with working_precision(bits):
+        return bits, flint.arb(n + 1).lgamma(), as_ball(p).log(), as_ball(q).log()
 
 
 def _beyond(n: int, p: Probability, q: Probability, k: int) -> float:
@@ -102,7 +96,7 @@ def _beyond_the_mean(n: int, p: Probability, q: Probability, k: int) -> flint.ar
     hidden = max(0, -math.frexp(float(q))[1] - GUARD)
     with working_precision(working_bits() + GUARD + hidden):
         factor = beta_factor(n, as_ball(p), as_ball(q), k, sigma) if near else _binomial_factor(n, p, q, k)
-        value = _binomial_pmf(n, p, q, k) * factor
+        value = binomial_pmf(n, p, k, q) * factor
     return +value
 
 

@@ -25,8 +25,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.rationals import fraction
 from ldpaudit.core.working_precision import working_bits, working_precision
 
-Tail: TypeAlias = Callable[[int], flint.arb]
-"""A count to the probability of a tail that starts there."""
+Tail: TypeAlias = Callable[[int], flint.arb]  # a count to the probability of a tail that starts there
 
 _SHORT = 128
 """Counts up to which a range is summed term by term: at 58 in a fifth of the time of the series, at 98 in 0.6 of it."""

@@ -24,8 +24,7 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
 
-Noises: TypeAlias = tuple[tuple[int, Fraction], ...]
-"""(number of noises, scale) of each kind."""
+Noises: TypeAlias = tuple[tuple[int, Fraction], ...]  # (number of noises, scale) of each kind
 
 _TOLERANCE = 2.0**-44  # relative error to aim at
 _NATS = -math.log(_TOLERANCE)
@@ -89,9 +88,7 @@ class _Contour:
         """Where the integrand on the real line is least."""
         from scipy.optimize import minimize_scalar  # here: it takes a while to import
 
-        found = minimize_scalar(
-            lambda x: self._height(1 / (1 + math.exp(x))), bounds=(-30.0, 60.0), method="bounded"
-        )
+        found = minimize_scalar(lambda x: self._height(1 / (1 + math.exp(x))), bounds=(-30.0, 60.0), method="bounded")
         return 1 / (1 + math.exp(float(found.x)))
 
     def _height(self, c: float) -> float:

@@ -20,8 +20,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import between
 
-PointMass: TypeAlias = tuple[flint.arb, flint.arb]
-"""(value, probability) of a discrete law."""
+PointMass: TypeAlias = tuple[flint.arb, flint.arb]  # (value, probability) of a discrete law
 
 MOST_EXPECTED = 64  # copies with a rare value that may be expected: of more, the sums have too many terms
 MOST_SUMS = 4_000  # multisets of rare values that are enumerated, at some microseconds each

@@ -16,8 +16,7 @@ from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.search import bisect, halved
 from ldpaudit.core.working_precision import working_bits, working_precision
 
-Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
-"""p, w and q: each above 0, with sum 1."""
+Masses: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]  # p, w and q: each above 0, with sum 1
 
 
 def descending(total: int, masses: Masses, start: int) -> Iterator[tuple[int, flint.arb]]:
@@ -75,20 +74,16 @@ def beyond(total: int, masses: Masses, index: int) -> flint.arb:
     if index > total:
         return flint.arb(0)
     p, w, q = masses
-    theta = flint.arb(_tilt(total, masses, index))
-    moment = p * theta.exp() + w + q * (-theta).exp()
-    return flint.arb(1).min((moment.log() * total - theta * index).exp())
-
-
-def _tilt(total: int, masses: Masses, index: int) -> float:
-    """A theta >= 0 that makes the index about the mean; the bound holds for every one."""
-    p, w, q = (float(mass) for mass in masses)
+    plus, nothing, minus = (float(mass) for mass in masses)
 
     def falls_short(theta: float) -> bool:
-        up, down = p * math.exp(theta), q * math.exp(-theta)
-        return (up - down) * total < index * (up + w + down)
+        """Whether the tilted mean is below the index; the bound holds for every theta."""
+        up, down = plus * math.exp(theta), minus * math.exp(-theta)
+        return (up - down) * total < index * (up + nothing + down)
 
-    return bisect(falls_short, 0.0, 700.0)
+    theta = flint.arb(bisect(falls_short, 0.0, 700.0))
+    moment = p * theta.exp() + w + q * (-theta).exp()
+    return flint.arb(1).min((moment.log() * total - theta * index).exp())
 
 
 def reach(total: int, masses: Masses, nats: float) -> int:

@@ -21,10 +21,9 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, log_fraction
 from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
-Pairs: TypeAlias = NDArray[np.int64]
-"""Shape ``(pairs, 2)``: positions of two laws."""
+Pairs: TypeAlias = NDArray[np.int64]  # shape ``(pairs, 2)``: positions of two laws
 
 _CHUNK = 1 << 21  # entries that are sorted at a time: 16 MiB
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -107,17 +106,8 @@ def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfil
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
     if few is None:
         return AllPairs(tuple(map(tuple, laws)), source)
-    return FiniteProfile(tuple(dict.fromkeys(_pld(laws, i, j) for i, j in few.tolist())), source, all_pairs=True)
-
-
-def _pld(laws: Sequence[Sequence[Fraction]], first: int, second: int) -> ExactPLD:
-    return ExactPLD.of(zip(laws[first], laws[second], strict=True))
-
-
-def _float_log(ratio: Fraction) -> float:
-    """The logarithm of a ratio of at least 1, to a float's last digits; infinite above `_LARGEST`, where floats are not asked."""
-    # Numerator and denominator may be thousands of digits long: the difference of their logarithms would lose as many digits.
-    return math.log(ratio) if ratio < _LONGEST else math.inf
+    pairs = dict.fromkeys(ExactPLD.of(zip(laws[i], laws[j], strict=True)) for i, j in few.tolist())
+    return FiniteProfile(tuple(pairs), source, all_pairs=True)
 
 
 @dataclass(frozen=True)
@@ -154,7 +144,6 @@ class AllPairs(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-15, except where delta underflows."""
-        require_epsilon(epsilon)
         if self.ratio is not None and epsilon >= self.epsilon(0).high:
             return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
         pairs, low, high = self._around(float(epsilon))
@@ -208,12 +197,13 @@ class AllPairs(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The logarithm of a rational, enclosed by neighbouring floats; infinite below the infinite-loss mass."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             return self._log(self.ratio)
         goal, found, pairs = Fraction(delta), Fraction(1), self.coded.all_pairs()
         while True:
             # The divergence falls as epsilon grows: a pair that is within delta here is so from here on.
-            high = self._ends(pairs, _float_log(found))[1]
+            # The difference of logarithms of numbers that are thousands of digits long would lose as many digits.
+            high = self._ends(pairs, math.log(found) if found < _LONGEST else math.inf)[1]
             pairs, high = pairs[over := high > float(goal) * (1 - _SLACK)], high[over]
             if not len(pairs):
                 return self._log(found)
@@ -246,7 +236,7 @@ class AllPairs(PrivacyProfile):
 
     def _pld(self, first: int, second: int) -> ExactPLD:
         if (first, second) not in self.known:
-            self.known[first, second] = _pld(self.laws, first, second)
+            self.known[first, second] = ExactPLD.of(zip(self.laws[first], self.laws[second], strict=True))
         return self.known[first, second]
 
     def _ends(self, pairs: Pairs, epsilon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -36,8 +36,7 @@ _ALPHA_BITS = 53
 _LARGEST = 1e4
 """Nats. What delta is left there becomes infinite-loss mass: e**1e4 exceeds the ratio of any two positive floats."""
 
-Vertex: TypeAlias = tuple[Fraction, Fraction]
-"""(alpha, delta)."""
+Vertex: TypeAlias = tuple[Fraction, Fraction]  # (alpha, delta)
 
 
 def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:

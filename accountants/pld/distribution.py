@@ -35,8 +35,7 @@ class Loss:
         return Loss(1 / self.ratio, -self.nats)
 
 
-ZERO = Loss()
-"""The loss of a view that both laws show with the same probability."""
+ZERO = Loss()  # the loss of a view that both laws show with the same probability
 
 
 class PrivacyLossDistribution(ABC):
@@ -47,9 +46,9 @@ class PrivacyLossDistribution(ABC):
     listed: Probability = Fraction(1)
     """Probability under P of all views that are listed; below 1 only in lower bounds, which leave some out."""
 
-    @abstractmethod
     def loss_balls(self) -> tuple[flint.arb, ...]:
         """Finite losses, decreasing, at the current precision."""
+        return tuple(loss.ball() for loss in self.losses or ())
 
     @abstractmethod
     def masses(self) -> tuple[flint.arb, ...]:

@@ -24,7 +24,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 PRECISION = 128  # bits of the first attempt: 53, and what usual masses cancel
 _MAX_PRECISION = 1 << 16
@@ -63,7 +63,6 @@ class FiniteProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-15, except where delta underflows."""
-        require_epsilon(epsilon)
         if math.isinf(epsilon):
             return Enclosure.of(max(pair.infinite for pair in self.pairs), rigour=self.level, source=self.source)
         found = narrow(
@@ -80,7 +79,6 @@ class FiniteProfile(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The logarithm of a rational, enclosed by neighbouring floats; infinite below the infinite-loss mass."""
-        require_delta(delta)
         largest = Fraction(1)
         for pair in self.pairs:
             ratio = pair.exp_epsilon(Fraction(delta))

@@ -44,8 +44,7 @@ class UnknownError(ArithmeticError):
     """So many losses were added that their lattice says nothing."""
 
 
-Point: TypeAlias = tuple[flint.arb, flint.arb]
-"""A loss and its tilted mass."""
+Point: TypeAlias = tuple[flint.arb, flint.arb]  # a loss and its tilted mass
 
 
 @dataclass(frozen=True)
@@ -182,17 +181,13 @@ def place(points: Sequence[Point], step: Loss, tilt: Fraction, outside: flint.ar
             found[index] += mass * (1 - share) * (-rate * above).exp()
             found[index + 1] += mass * share * (rate * (width - above)).exp()
         # y changes by e**u - 1 or e**-v - 1, u + v = step, and keeps its mean: the variance is the product of the two.
-        return _law(found, step, tilt, outside, (width / 2).expm1() ** 2)
+        return exactly(found, step, tilt, outside, (width / 2).expm1() ** 2)
 
 
-def exactly(masses: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb) -> LatticePLD:
-    """The law of losses that are multiples of the step, given by their indices; other parameters as for `place`."""
-    return _law(masses, step, tilt, outside, flint.arb(0))
-
-
-def _law(
-    found: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb, variance: flint.arb
+def exactly(
+    found: dict[int, flint.arb], step: Loss, tilt: Fraction, outside: flint.arb, variance: flint.arb | None = None
 ) -> LatticePLD:
+    """The law of losses that are multiples of the step, given by their indices; other parameters as for `place`."""
     start, end = min(found), max(found)
     if end - start >= _LONGEST:
         raise UnknownError(f"the losses are up to {end - start} steps apart")
@@ -205,4 +200,4 @@ def _law(
         error = max(error, ceil(scaled) - low)
     kept = flint.fmpz_poly(masses)
     beyond = ceil(outside * unit) + error * (len(masses) - len(kept))
-    return LatticePLD(step, tilt, start, kept, error, beyond, variance).trimmed()
+    return LatticePLD(step, tilt, start, kept, error, beyond, flint.arb(0) if variance is None else variance).trimmed()

@@ -12,7 +12,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.accountants.pld.renyi import by_events, enclosed, from_above, of_one_pair, of_pairs
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile, Witness
 
 
 def limit_of_delta(groups: Groups, source: str) -> Enclosure:
@@ -31,12 +31,10 @@ class OnlyInfinite(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """The infinite-loss mass."""
-        require_epsilon(epsilon)
         return limit_of_delta(self.groups, self.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """0 or infinite."""
-        require_delta(delta)
         limit = limit_of_delta(self.groups, self.source)
         low, high = math.inf if limit.low > delta else 0.0, 0.0 if limit.high <= delta else math.inf
         return Enclosure(low, high, limit.rigour, self.source)
@@ -186,11 +184,11 @@ class UpperEnd(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0."""
-        return Enclosure(0.0, self.deltas(require_epsilon(epsilon)), Rigour.INTERVAL, "an upper end").clamp(0.0, 1.0)
+        return Enclosure(0.0, self.deltas(epsilon), Rigour.INTERVAL, "an upper end").clamp(0.0, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0."""
-        return Enclosure(0.0, self.epsilons(require_delta(delta)), Rigour.INTERVAL, "an upper end")
+        return Enclosure(0.0, self.epsilons(delta), Rigour.INTERVAL, "an upper end")
 
 
 @dataclass(frozen=True)
@@ -238,16 +236,13 @@ class ConstantDelta(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """EXACT."""
-        require_epsilon(epsilon)
         return Enclosure.of(self.chance, source=self.source)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """0 or infinite. EXACT."""
-        require_delta(delta)
         value = 0.0 if self.chance <= delta else math.inf
         return Enclosure(value, value, Rigour.EXACT, self.source)
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The same at every epsilon."""
-        require_epsilon(epsilon)
         return self.found

@@ -17,7 +17,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, PrivacyProfile
 
 EXACT = 1e-9  # relative width up to which an enclosure is called exact: the slack to which claims are read
 _NEAR = 0.01
@@ -41,7 +41,7 @@ class SearchedProfile(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Relative width below 1e-9, except where delta underflows or nearly does; INTERVAL where it is wider."""
-        if math.isinf(require_epsilon(epsilon)):
+        if math.isinf(epsilon):
             found = Enclosure.of(self.infinite_loss_mass(), rigour=self.level, source=self.source)
         else:
             found = Enclosure.of(self.value(Fraction(epsilon)), rigour=self.level, source=self.source)
@@ -49,7 +49,7 @@ class SearchedProfile(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Relative width below 1e-9; infinite where delta is below the infinite-loss mass."""
-        goal = Fraction(require_delta(delta))
+        goal = Fraction(delta)
         with working_precision(256):
             limit = self.infinite_loss_mass()
             if ball(goal) < limit:
@@ -123,7 +123,7 @@ class Quadratic(SearchedProfile, OnePairProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Relative width below 1e-9; infinite at delta = 0."""
-        if require_delta(delta) == 0:
+        if delta == 0:
             return Enclosure(math.inf, math.inf, self.level, self.source)
         return super().epsilon(delta)
 

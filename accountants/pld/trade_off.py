@@ -68,21 +68,14 @@ def posterior(profile: PrivacyProfile, prior: Fraction) -> Enclosure:
     """
     epsilon = profile.epsilon(0)
     source = f"Bayes' rule at epsilon(0): {epsilon.source}"
+
+    def at(epsilon: float) -> flint.arb:
+        if math.isinf(epsilon):
+            return flint.arb(1)
+        return 1 / (1 + ball((1 - prior) / prior) * (-ball(Fraction(epsilon))).exp())
+
     with working_precision(PRECISION):
-        low, high = (_posterior(end, prior) for end in (epsilon.low, epsilon.high))
-        return Enclosure.of(low, high, rigour=epsilon.rigour, source=source).clamp(0.0, 1.0)
-
-
-def _posterior(epsilon: float, prior: Fraction) -> flint.arb:
-    if math.isinf(epsilon):
-        return flint.arb(1)
-    odds = ball((1 - prior) / prior) * (-ball(Fraction(epsilon))).exp()
-    return 1 / (1 + odds)
-
-
-def true_positive_rate(profile: PrivacyProfile, rate: Fraction) -> Enclosure:
-    """Largest true-positive rate at a false-positive rate; see `TradeOff.at`."""
-    return TradeOff(profile).at(rate)
+        return Enclosure.of(at(epsilon.low), at(epsilon.high), rigour=epsilon.rigour, source=source).clamp(0.0, 1.0)
 
 
 def tradeoff(profile: PrivacyProfile, alpha: Number) -> Enclosure:
@@ -127,7 +120,7 @@ class TradeOff:
         fire are tests. Both ends are certified; they meet where the profile is smooth, and where it is a pure epsilon's.
         """
         if not 0 < rate < 1:
-            raise ValueError(f"true_positive_rate needs 0 < rate < 1, got {rate}")
+            raise ValueError(f"a true-positive rate needs 0 < rate < 1, got {rate}")
         self._search(rate)
         rigour = min(Rigour.INTERVAL, *(delta.rigour for delta in self.deltas.values()))
         with working_precision(PRECISION):

@@ -23,11 +23,9 @@ from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.plan import Compose, Repeat
 
-STEP = 2.0**-13
-"""Nats to which losses are rounded."""
+STEP = 2.0**-13  # nats to which losses are rounded
 Floats = NDArray[np.float64]
-Pair = tuple[Floats, Floats]
-"""Probabilities of each count under both inputs."""
+Pair = tuple[Floats, Floats]  # probabilities of each count under both inputs
 
 
 def delta(pairs: list[tuple[Pair, int]], epsilon: float, rounded: Callable[[Floats], Floats]) -> float:

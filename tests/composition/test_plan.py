@@ -34,8 +34,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Subsample
 from ldpaudit.profile import Number, PrivacyProfile
 
-HALF, NARROW = Fraction(1, 2), 1e-14
-"""Relative width that an EXACT enclosure has at most: a few floats."""
+HALF, NARROW = Fraction(1, 2), 1e-14  # relative width that an EXACT enclosure has at most: a few floats
 
 epsilons = st.floats(0, 6)
 deltas = st.sampled_from([Fraction(1, 2), Fraction(1, 10), 1e-3, 1e-6, 1e-12, Fraction(1, 10**30)])
@@ -181,18 +180,6 @@ def test_more_runs_cost_more_and_at_most_the_sum_of_epsilons(k: int, ratio: int,
     assert more.delta(pure.high).high == 0
 
 
-@given(arities, st.integers(2, 9), st.integers(1, 60), st.lists(epsilons, min_size=2, max_size=2), deltas)
-def test_a_composed_profile_falls_and_its_inverse_is_one(
-    k: int, ratio: int, n: int, two: list[float], delta: Number
-) -> None:
-    found = account(Compose([Repeat(rr(ratio, k), n), rr(5)]))
-    low, high = sorted(two)
-    assert found.delta(high).low <= found.delta(low).high
-    at = found.epsilon(delta)
-    assert found.delta(at.high).low <= delta
-    assert at.low == 0 or found.delta(math.nextafter(at.low, 0)).high >= delta * (1 - Fraction(1, 10**6))
-
-
 def test_repeating_once_is_not_repeating() -> None:
     assert account(Repeat(rr(3), 1)) == account(rr(3))
     assert account(Compose([Compose([rr(3)])])) == account(rr(3))
@@ -216,10 +203,7 @@ def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf
     return 1 - kept + kept * finite
 
 
-@given(
-    st.lists(st.tuples(lengths, st.sampled_from([0.0, 1e-9, 0.01])), min_size=2, max_size=6),
-    st.floats(0, 1),
-)
+@given(st.lists(st.tuples(lengths, st.sampled_from([0.0, 1e-9, 0.01])), min_size=2, max_size=6), st.floats(0, 1))
 def test_different_guarantees_cost_what_their_worst_maps_cost(parts: list[tuple[float, float]], share: float) -> None:
     epsilon = share * sum(e for e, _ in parts)
     found = account(Compose([Guarantee(Fraction(e), Fraction(d)) for e, d in parts])).delta(epsilon)
@@ -383,7 +367,7 @@ def test_the_infinite_losses_of_equal_runs_compose_as_independent_chances(batch:
 
 
 def test_parts_without_one_usual_relation_need_one_that_is_named() -> None:
-    trie, response = of("trie_heavy_hitter", "TrieHeavyHitter", 10**4, 100, 10, 1), KaryRandomizedResponse(3, HALF)
+    trie, response = of("trie_heavy_hitter", "TrieHeavyHitter", 1000, 30, 5, 1), KaryRandomizedResponse(3, HALF)
     for plan in (Compose([trie, response]), PostProcess(Compose([response, Repeat(trie, 2)]), "a sum")):
         with pytest.raises(Unsupported, match="different default neighbours, add-remove and replace-one; name one"):
             account(plan)

@@ -22,8 +22,7 @@ from ldpaudit.accountants.numerics.trinomial import descending
 from ldpaudit.enclosure import Enclosure
 
 BITS = 128
-LOST_BITS = 8
-"""Bits that a tail may lose of the working precision."""
+LOST_BITS = 8  # bits that a tail may lose of the working precision
 
 probabilities = st.fractions(0, 1, max_denominator=10**6)
 counts = st.integers(0, 40)

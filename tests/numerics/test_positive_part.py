@@ -36,8 +36,7 @@ from tests.oracles import shuffle as oracle
 F = Fraction
 ROUNDING = 1e-6
 """Nats: probabilities that are floats sum to 1 up to 1e-16, and ten thousand million of them are multiplied."""
-WIDE = 1e-4
-"""Relative: what the widths of the balls around a lattice's delta are in epsilon."""
+WIDE = 1e-4  # relative: what the widths of the balls around a lattice's delta are in epsilon
 LATTICE = 2e-3
 """Relative: what the contour leaves open where the sum's values lie on a lattice, the worst that can happen to it."""
 

@@ -16,7 +16,6 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.compose import LatticeProfile, compose
 from ldpaudit.accountants.laplace import OneCoordinate
-from ldpaudit.accountants.pld import curve as curve_of
 from ldpaudit.accountants.pld import tilt as points_of
 from ldpaudit.accountants.pld import total as total_law
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
@@ -151,8 +150,7 @@ def test_a_step_is_found_where_all_ratios_are_powers(ratios: tuple[Fraction, ...
 
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer points of curves and lattices: a fraction of the time, and bounds that are a little wider."""
-    monkeypatch.setattr(curve_of, "POINTS", 64)
+    """Fewer points of lattices: a fraction of the time, and bounds that are a little wider."""
     monkeypatch.setattr(total_law, "LATTICE_POINTS", 1 << 12)
     monkeypatch.setattr(total_law, "POWER_POINTS", 1 << 12)
 

@@ -40,12 +40,9 @@ from ldpaudit.profile import Number
 
 Law = Sequence[Fraction]
 ORDERS = st.fractions(Fraction(101, 100), 40, max_denominator=100)
-EXACT = 1e-9
-"""Relative width of what is called exact."""
-CURVE = 1e-3
-"""Relative width of what is read off 256 points of a curve."""
-FLOATS = 1e-12
-"""Relative error of a lower end that is computed in floats."""
+EXACT = 1e-9  # relative width of what is called exact
+CURVE = 1e-3  # relative width of what is read off 256 points of a curve
+FLOATS = 1e-12  # relative error of a lower end that is computed in floats
 
 
 @pytest.fixture(autouse=True)
@@ -203,26 +200,12 @@ def test_no_event_of_a_delta_tells_less_than_the_least(
     assert least(delta, epsilon, order) >= least(delta, epsilon, order, halvings) * (1 - EXACT)
 
 
-CLOSED_FORMS: dict[str, tuple[Callable[[], PrivacyProfile], Callable[[mpmath.mpf], mpmath.mpf]]] = {}
-
-
-def closed_form(make: Callable[[], PrivacyProfile]) -> Callable[[Callable[[mpmath.mpf], mpmath.mpf]], None]:
-    """A divergence by another route: a closed form, or the sum or the integral of the definition."""
-
-    def add(truth: Callable[[mpmath.mpf], mpmath.mpf]) -> None:
-        CLOSED_FORMS[truth.__name__] = (make, truth)
-
-    return add
-
-
-@closed_form(lambda: account(KaryRandomizedResponse(5, Fraction(3, 5))))
-def randomized_response(a: mpmath.mpf) -> mpmath.mpf:
+def _response(a: mpmath.mpf) -> mpmath.mpf:
     p, q = mpmath.mpf(3) / 5, mpmath.mpf(1) / 10
     return mpmath.log(p**a * q ** (1 - a) + q**a * p ** (1 - a) + 3 * q) / (a - 1)
 
 
-@closed_form(lambda: account(Gaussian(Fraction(3, 2), (1, -2))))
-def gaussian(a: mpmath.mpf) -> mpmath.mpf:
+def _gaussian(a: mpmath.mpf) -> mpmath.mpf:
     return a * 5 / (2 * mpmath.mpf(9) / 4)
 
 
@@ -233,47 +216,39 @@ def _laplace(a: mpmath.mpf, s: mpmath.mpf) -> mpmath.mpf:
     return mpmath.log(mpmath.quad(moment, [-mpmath.inf, 0, s / 2, s, mpmath.inf])) / (a - 1)
 
 
-@closed_form(lambda: account(Laplace(Fraction(1, 2), Fraction(0), Fraction(1))))
-def laplace(a: mpmath.mpf) -> mpmath.mpf:
-    return _laplace(a, mpmath.mpf(2))
-
-
-@closed_form(lambda: account(LaplaceHistogram(k=4, scale=Fraction(2))))
-def laplace_histogram(a: mpmath.mpf) -> mpmath.mpf:
-    return 2 * _laplace(a, mpmath.mpf(1) / 2)
-
-
 def _discrete(a: mpmath.mpf, k: int, law: Callable[[int], mpmath.mpf]) -> mpmath.mpf:
     """Of a law on the integers that falls fast, up to a factor, and its shift."""
     views, whole = range(-400, 401), mpmath.fsum(law(y) for y in range(-400, 401))
     return mpmath.log(mpmath.fsum(law(y) ** a * law(y - k) ** (1 - a) for y in views) / whole) / (a - 1)
 
 
-@closed_form(lambda: account(DiscreteGaussian(Fraction(3, 10), (1, -2))))
-def narrow_discrete_gaussian(a: mpmath.mpf) -> mpmath.mpf:
-    return sum(_discrete(a, k, lambda y: mpmath.exp(-mpmath.mpf(y * y) * 100 / 18)) for k in (1, -2))
+def _geometric(y: int) -> mpmath.mpf:
+    return mpmath.mpf(2) ** -abs(y)
 
 
-@closed_form(lambda: account(DiscreteGaussian(Fraction(2), (3,))))
-def discrete_gaussian(a: mpmath.mpf) -> mpmath.mpf:
-    return _discrete(a, 3, lambda y: mpmath.exp(-mpmath.mpf(y * y) / 8))
+def _bell(y: int) -> mpmath.mpf:
+    return mpmath.exp(-mpmath.mpf(y * y) / 8)
 
 
-@closed_form(lambda: account(DiscreteLaplace(Fraction(1, 2), (2, -1))))
-def discrete_laplace(a: mpmath.mpf) -> mpmath.mpf:
-    return sum(_discrete(a, k, lambda y: mpmath.mpf(2) ** -abs(y)) for k in (2, -1))
+def _narrow_bell(y: int) -> mpmath.mpf:
+    return mpmath.exp(-mpmath.mpf(y * y) * 100 / 18)
 
 
-@closed_form(lambda: ClosedForm(7, Fraction(1, 2), "a shift of seven"))
-def discrete_laplace_in_closed_form(a: mpmath.mpf) -> mpmath.mpf:
-    return _discrete(a, 7, lambda y: mpmath.mpf(2) ** -abs(y))
-
-
-@closed_form(
-    lambda: account(Compose([Repeat(KaryRandomizedResponse(5, Fraction(3, 5)), 3), Gaussian(Fraction(3, 2), (1, -2))]))
-)
-def composition(a: mpmath.mpf) -> mpmath.mpf:
-    return 3 * CLOSED_FORMS["randomized_response"][1](a) + CLOSED_FORMS["gaussian"][1](a)
+F, RESPONSE, GAUSSIAN = Fraction, KaryRandomizedResponse(5, Fraction(3, 5)), Gaussian(Fraction(3, 2), (1, -2))
+CLOSED_FORMS: dict[str, tuple[Callable[[], PrivacyProfile], Callable[[mpmath.mpf], mpmath.mpf]]] = {
+    "randomized response": (lambda: account(RESPONSE), _response),
+    "gaussian": (lambda: account(GAUSSIAN), _gaussian),
+    "composition": (lambda: account(Compose([Repeat(RESPONSE, 3), GAUSSIAN])), lambda a: 3 * _response(a) + _gaussian(a)),
+    "laplace": (lambda: account(Laplace(F(1, 2), F(0), F(1))), lambda a: _laplace(a, mpmath.mpf(2))),
+    "histogram": (lambda: account(LaplaceHistogram(k=4, scale=F(2))), lambda a: 2 * _laplace(a, mpmath.mpf(1) / 2)),
+    "narrow discrete gaussian": (lambda: account(DiscreteGaussian(F(3, 10), (1, -2))),
+                                 lambda a: sum(_discrete(a, k, _narrow_bell) for k in (1, -2))),
+    "discrete gaussian": (lambda: account(DiscreteGaussian(F(2), (3,))), lambda a: _discrete(a, 3, _bell)),
+    "discrete laplace": (lambda: account(DiscreteLaplace(F(1, 2), (2, -1))),
+                         lambda a: sum(_discrete(a, k, _geometric) for k in (2, -1))),
+    "discrete laplace in closed form": (lambda: ClosedForm(7, F(1, 2), "a shift of seven"), lambda a: _discrete(a, 7, _geometric)),
+}  # fmt: skip
+"""Divergences by another route: a closed form, or the sum or the integral of the definition."""
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)

@@ -16,7 +16,7 @@ import ldpaudit as ldp
 from ldpaudit.accountants import account
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior, true_positive_rate
+from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.laplace import Laplace
@@ -24,8 +24,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 
-SHARP = 1e-6
-"""Relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent."""
+SHARP = 1e-6  # relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent
 RATES = st.fractions(Fraction(1, 10_000), Fraction(1, 2), max_denominator=10_000)
 Law = Sequence[Fraction]
 
@@ -59,11 +58,11 @@ def test_the_best_test_of_randomized_response_is_its_closed_form(p: Fraction, k:
     q = (1 - p) / (k - 1)
     truth = rate * p / q if rate <= q else p + rate - q if rate <= 1 - p else 1 - (1 - rate) * q / p
     profile = account(KaryRandomizedResponse(k, p))
-    assert truth in true_positive_rate(profile, rate)
+    assert truth in TradeOff(profile).at(rate)
     assert p / (p + q) in posterior(profile, Fraction(1, 2))
     assert (1 + p - q) / 2 in guess_between_two(profile)
     if rate <= q:
-        assert true_positive_rate(profile, rate).relative_width < SHARP
+        assert TradeOff(profile).at(rate).relative_width < SHARP
 
 
 @given(
@@ -76,7 +75,7 @@ def test_the_best_test_of_randomized_response_is_its_closed_form(p: Fraction, k:
 def test_the_best_test_of_laplace_noise_is_its_closed_form(scale: Fraction, rate: Fraction) -> None:
     """P(x + b L > t) at two inputs at distance 1: e^(1/b) a, then 1 - e^(-1/b)/(4 a), then 1 - e^(-1/b) (1 - a)."""
     profile = account(Laplace(scale=scale, low=Fraction(0), high=Fraction(1)))
-    found = true_positive_rate(profile, rate)
+    found = TradeOff(profile).at(rate)
     with working_precision(200):
         ratio, a = flint.arb(flint.fmpq((1 / scale).numerator, (1 / scale).denominator)).exp(), flint.arb(
             flint.fmpq(rate.numerator, rate.denominator)
@@ -92,7 +91,7 @@ def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
     table: list[list[Fraction]], rate: Fraction, prior: Fraction
 ) -> None:
     profile, (a, b) = profile_of(table), table
-    assert max(best_test(a, b, rate), best_test(b, a, rate)) in true_positive_rate(profile, rate)
+    assert max(best_test(a, b, rate), best_test(b, a, rate)) in TradeOff(profile).at(rate)
     assert (1 + sum(abs(x - y) for x, y in zip(a, b, strict=True)) / 2) / 2 in guess_between_two(profile)
     most = max(max(x / y, y / x) for x, y in zip(a, b, strict=True))
     assert prior * most / (prior * most + 1 - prior) in posterior(profile, prior)
@@ -101,7 +100,7 @@ def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
 @given(table=laws(4, 3), rate=RATES)
 def test_with_many_pairs_the_best_test_over_all_of_them_is_enclosed(table: list[list[Fraction]], rate: Fraction) -> None:
     truth = max(best_test(a, b, rate) for a, b in permutations(table, 2))
-    assert truth in true_positive_rate(profile_of(table), rate)
+    assert truth in TradeOff(profile_of(table)).at(rate)
 
 
 class Widened(PrivacyProfile):
@@ -118,7 +117,7 @@ class Widened(PrivacyProfile):
 @pytest.mark.parametrize("by", [1e-9, 1e-4, 0.01, 0.3])
 def test_a_wider_profile_gives_a_wider_enclosure_of_the_same_truth(by: float) -> None:
     rate, p, q = Fraction(1, 100), Fraction(3, 4), Fraction(1, 4)
-    found = true_positive_rate(Widened(account(KaryRandomizedResponse(2, p)), by), rate)
+    found = TradeOff(Widened(account(KaryRandomizedResponse(2, p)), by)).at(rate)
     assert rate * p / q in found
     assert found.high <= float(rate * p / q) * (1 + 1e-12) + by
     assert found.low > 0.01
@@ -134,7 +133,7 @@ class Misled(Widened):
 @pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1, 4)])
 def test_a_wrong_estimate_costs_width_and_never_certainty(rate: Fraction) -> None:
     m = KaryRandomizedResponse.for_epsilon(2, 2)
-    truth, found = true_positive_rate(account(m), rate), true_positive_rate(Misled(account(m), 0.0), rate)
+    truth, found = TradeOff(account(m)).at(rate), TradeOff(Misled(account(m), 0.0)).at(rate)
     assert found.low <= truth.low
     assert truth.high <= found.high
 
@@ -159,8 +158,8 @@ def test_an_estimate_finds_the_best_test_among_shuffled_answers_in_fewer_looks()
 
 def test_nothing_is_promised_from_below_where_only_a_guarantee_is_known() -> None:
     profile = account(ldp.Guarantee(Fraction(1), Fraction(1, 1000)))
-    assert Fraction(1, 100) in true_positive_rate(profile, Fraction(1, 100))
-    assert true_positive_rate(profile, Fraction(1, 100)).high >= math.e / 100 + 1 / 1000
+    assert Fraction(1, 100) in TradeOff(profile).at(Fraction(1, 100))
+    assert TradeOff(profile).at(Fraction(1, 100)).high >= math.e / 100 + 1 / 1000
     assert guess_between_two(profile).low == 0.5
     assert posterior(profile, Fraction(1, 2)).high == 1.0
 
@@ -168,4 +167,4 @@ def test_nothing_is_promised_from_below_where_only_a_guarantee_is_known() -> Non
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(1), Fraction(-1)])
 def test_a_false_positive_rate_that_no_test_has_is_refused(rate: Fraction) -> None:
     with pytest.raises(ValueError, match="needs 0 < rate < 1"):
-        true_positive_rate(account(ldp.Guarantee(Fraction(1))), rate)
+        TradeOff(account(ldp.Guarantee(Fraction(1)))).at(rate)

@@ -1,4 +1,4 @@
-"""Many laws bounded by three moments each: above every assignment, and next to the transform's own bound."""
+"""The largest expected positive part among assignments of laws, by their transforms or three moments: above all, and close."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import pytest
 
+from ldpaudit.accountants.numerics import largest_positive_part as module
 from ldpaudit.accountants.numerics import quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
@@ -19,8 +20,7 @@ from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _integrals
 from ldpaudit.accountants.numerics.rare_values import PointMass
 from ldpaudit.core.working_precision import working_precision
 
-FINE = 1e-5
-"""Relative error of the rule in the test: steps of a thousandth of the main part's width."""
+FINE = 1e-5  # relative error of the rule in the test: steps of a thousandth of the main part's width
 
 Row = Sequence[Fraction]
 Triple = tuple[Row, Row, Row]
@@ -204,3 +204,57 @@ def test_numbers_that_floats_do_not_hold_are_refused() -> None:
     assert laws is not None
     with working_precision(200):
         assert laws.log_largest(flint.arb(0), 9) == math.inf
+
+
+def random_law(rng: np.random.Generator, mean: float) -> list[PointMass]:
+    """Some values of either sign, with this mean."""
+    size = int(rng.integers(2, 6))
+    masses = rng.dirichlet(np.ones(size))
+    values = rng.normal(size=size) * 10 ** rng.uniform(-2, 2)
+    values += mean - masses @ values
+    balls = [flint.arb(float(p)) for p in masses]
+    total = sum(balls, flint.arb(0))
+    return [(flint.arb(float(v)), p / total) for v, p in zip(values, balls, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_it_is_above_every_assignment_however_coarse_the_intervals(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    with working_precision(200):
+        laws = [random_law(rng, mean) for mean in -rng.uniform(0, 0.5, size=int(rng.integers(1, 4)))]
+        m = int(rng.integers(1, 6))
+        found = float(largest_positive_part(list(map(Law.of, laws)), m))
+        monkeypatch.setattr(module, "_FINE", 512)
+        coarse = float(largest_positive_part(list(map(Law.of, laws)), m))
+    worst = max(enumerated(each) for each in combinations_with_replacement(laws, m))
+    assert worst <= found * (1 + 1e-12)
+    assert worst <= coarse * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("m", [50, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("seed", range(6))
+def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(seed: int, m: int) -> None:
+    """All laws have one mean, as in a shuffle: that of the sum is five of its largest standard deviations below 0."""
+    rng = np.random.default_rng(seed)
+    with working_precision(300):
+        laws = [random_law(rng, 0.0) for _ in range(3)]
+        deviations = [float(sum((v * v * p for v, p in law), flint.arb(0)).sqrt()) for law in laws]
+        mean = -5 * max(deviations) / m**0.5
+        laws = [[(v + mean, p) for v, p in law] for law in laws]
+        found = largest_positive_part(list(map(Law.of, laws)), m)
+        alike = [positive_part(law, m, 1e-6) for law in laws]
+    assert all(each.lower() <= found for each in alike)
+    if m >= 10**6:
+        assert found <= max(float(each.upper()) for each in alike) * 1.01
+
+
+def test_without_positive_values_it_is_zero() -> None:
+    with working_precision(100):
+        assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
+
+
+@pytest.mark.parametrize("value", ["1e-400", "1e250", "1e400"])
+def test_where_floats_do_not_hold_the_values_nothing_is_said(value: str) -> None:
+    with working_precision(100):
+        law = Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
+        assert largest_positive_part([law], 5) == flint.arb("inf")
