@@ -1,11 +1,11 @@
 r"""What discrete Gaussian noise on counts costs.
 
-The loss is linear in :math:`T = \langle v, y \rangle`, v what one user changes. Divide v by the greatest common divisor
-g of its entries, and let N be the square of what is left. Then T/g takes every integer d, with probability proportional
-to :math:`e^{-d^2/(2 N \sigma^2)} \Theta_d`, :math:`\Theta_d` the sum of :math:`e^{-|x|^2/(2\sigma^2)}` over the
-projections x of the integer points with T/g = d. By Poisson's formula all :math:`\Theta_d` are the same but for a
-factor :math:`1 \pm \eta`, :math:`\eta = \sum_{w \ne 0} e^{-2 \pi^2 \sigma^2 |w|^2}` over the projections w of all
-integer points. """
+The loss is linear in :math:`T = \langle v, y \rangle`, v what one user changes. Divide v by the greatest common divisor g of its
+entries, and let N be the square of what is left. Then T/g takes every integer d, with probability proportional to
+:math:`e^{-d^2/(2 N \sigma^2)} \Theta_d`, :math:`\Theta_d` the sum of :math:`e^{-|x|^2/(2\sigma^2)}` over the projections x of the
+integer points with T/g = d. By Poisson's formula all :math:`\Theta_d` are the same but for a factor
+:math:`1 \pm \eta`, :math:`\eta = \sum_{w \ne 0} e^{-2 \pi^2 \sigma^2 |w|^2}` over the projections w of all integer points.
+"""
 
 from __future__ import annotations
 
@@ -88,15 +88,16 @@ def of_one(m: DiscreteGaussian) -> PrivacyProfile:
     .. math:: \delta(\varepsilon) = P\Bigl[T > \varepsilon \sigma^2 - \tfrac{|v|^2}2\Bigr]
               - e^\varepsilon P\Bigl[T > \varepsilon \sigma^2 + \tfrac{|v|^2}2\Bigr], \qquad T = \sum_j v_j X_j
 
-    Tight: attained where the product of v and the view is small; the mirror image of a law on the integers is itself,
-    so that both directions are alike. The law of T depends on v, and not on its norm alone. Source: Canonne, Kamath,
-    Steinke 2020, Theorem 7, for one count; for several, derived: see this file's docstring. Lemma:
-    proofs/discrete_laplace.py, that the loss is linear.
+    Tight: attained where the product of v and the view is small; the mirror image of a law on the integers is itself, so that
+    both directions are alike. The law of T depends on v, and not on its norm alone. Source: Canonne, Kamath, Steinke 2020,
+    Theorem 7, for one count; for several, derived: see this file's docstring. Lemma: proofs/discrete_laplace.py, that the loss
+    is linear.
 
-    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta =
-    0. EXACT where the variance is about six times the square of the change's norm, or one count changes; else, of few
-    noises, that of all of them (`aggregation.added_noise`): within 1e-8 for up to four counts and deltas above 1e-30.
-    Raises Unsupported where both the noise is so and its integers are millions. """
+    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT
+    where the variance is about six times the square of the change's norm, or one count changes; else, of few noises, that of
+    all of them (`aggregation.added_noise`): within 1e-8 for up to four counts and deltas above 1e-30. Raises
+    Unsupported where both the noise is so and its integers are millions.
+    """
     step = math.gcd(*m.shifts)
     norm, counts = m.squared // step**2, len(m.shifts)
     off = 0.0 if counts == 1 else _eta(norm, counts, m.sigma**2)
@@ -114,14 +115,14 @@ def of_shares(m: DiscreteGaussianShares) -> PrivacyProfile:
               \qquad P[X = k] \propto e^{-k^2/(2 h s^2)}\, \Theta_{k \bmod h}
 
     X is T of this file's docstring for v = (1, ..., 1). Where eta is small, X is a discrete Gaussian number of variance
-    :math:`h s^2` but for a factor :math:`(1+\eta)/(1-\eta)`; else its law is convolved. Tight: there are two inputs;
-    the law is even, so that both directions are alike. Source: Kairouz, Liu, Steinke 2021, for sums of discrete
-    Gaussians; the bound of eta: derived, see `_eta_of_shares`.
+    :math:`h s^2` but for a factor :math:`(1+\eta)/(1-\eta)`; else its law is convolved. Tight: there are two inputs; the law is
+    even, so that both directions are alike. Source: Kairouz, Liu, Steinke 2021, for sums of discrete Gaussians; the bound of eta:
+    derived, see `_eta_of_shares`.
 
-    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT, or
-    within 1e-8, for up to four counts and deltas above 1e-30, but within 1e-6 and for deltas above 1e-18 of 100,000
-    shares of variances below 2; for more counts, within about 1e-3. Raises Unsupported where the noise spreads over
-    millions. """
+    ``m``: as its constructor ensures; ``neighbours``: replace-one. Returns in nats; infinite at delta = 0. EXACT, or within
+    1e-8, for up to four counts and deltas above 1e-30, but within 1e-6 and for deltas above 1e-18 of 100,000 shares of variances
+    below 2; for more counts, within about 1e-3. Raises Unsupported where the noise spreads over millions.
+    """
     what = f"{m.shares} shares of discrete Gaussian noise of variance {float(m.share_variance):g} each"
     return noise_profile(masses(m), m.change, f"{what}: the best event")
 
@@ -144,10 +145,10 @@ def for_privacy(epsilon: Number, delta: Number, change: tuple[int, ...] = (1,)) 
 def _eta_of_shares(variance: Fraction, shares: int) -> float:
     r"""Upper bound of eta for v = (1, ..., 1), with :math:`a = 2 \pi^2 s^2`.
 
-    Each projection w other than 0 is that of an integer point n whose entries add up to at most h/2 in size, and to at
-    most :math:`m = |n|^2`: so :math:`|w|^2 = |n|^2 - (\sum n)^2/h` is at least m/2, and at least m(1 - K/h) for m < K
-    <= h/2. Over all n, :math:`e^{-x |n|^2}` adds up to :math:`(\sum_k e^{-x k^2})^h`; for m >= K, half of m/2 is at
-    least K/4 more. """
+    Each projection w other than 0 is that of an integer point n whose entries add up to at most h/2 in size, and to at most
+    :math:`m = |n|^2`: so :math:`|w|^2 = |n|^2 - (\sum n)^2/h` is at least m/2, and at least m(1 - K/h) for m < K <= h/2. Over all
+    n, :math:`e^{-x |n|^2}` adds up to :math:`(\sum_k e^{-x k^2})^h`; for m >= K, half of m/2 is at least K/4 more.
+    """
     with working_precision(128):
         a = 2 * flint.arb.pi() ** 2 * ball(variance)
 

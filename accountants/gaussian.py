@@ -18,12 +18,12 @@ def profile(m: Gaussian, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile
     .. math:: \delta(\varepsilon) = \Phi\Bigl(\frac m2 - \frac\varepsilon m\Bigr)
               - e^\varepsilon \Phi\Bigl(-\frac m2 - \frac\varepsilon m\Bigr), \qquad m = \frac{\|v\|_2}\sigma
 
-    The loss at y is linear in the product of v and y, which is normal. Tight for real numbers: attained where this
-    product is small. Source: Balle and Wang 2018, Theorem 8. Lemma: proofs/discrete_laplace.py, that the loss is
-    linear.
+    The loss at y is linear in the product of v and y, which is normal. Tight for real numbers: attained where this product is
+    small. Source: Balle and Wang 2018, Theorem 8. Lemma: proofs/discrete_laplace.py, that the loss is linear.
 
-    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at
-    every epsilon; infinite at delta = 0. """
+    ``m``: ``sigma > 0``, as its constructor ensures; ``neighbours``: replace-one. Returns in nats. Rigour EXACT at every
+    epsilon; infinite at delta = 0.
+    """
     return Quadratic(m.squared / m.sigma**2, f"Gaussian noise of deviation {float(m.sigma):g}, at the Euclidean distance")
 
 

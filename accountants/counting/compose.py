@@ -56,8 +56,8 @@ _CALMER, _ATTEMPTS = 16, 6
 _DEEPEST = 720.0
 """Nats used for delta = 0, beyond the 708 of the smallest normal float."""
 _CURVE = 64
-"""Points of the curve of several pairs, each of some lattices; with 256 five queries of boxes take four times as long,
-and are known to 1e-3 instead of 5e-3."""
+"""Points of the curve of several pairs, each of some lattices; with 256 five queries of boxes take four times as long, and are
+known to 1e-3 instead of 5e-3."""
 _THRESHOLDS = 2
 """Thresholds that are tried on either side of epsilon, where the best one is without rounding."""
 

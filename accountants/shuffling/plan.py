@@ -14,10 +14,10 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 
 A new theorem is a file like `clones` for the divergence, a `Bound` in `bounds`, and a line here.
 
-Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0,
-and the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio
-is largest and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism
-its stem says: `bounds`. """
+Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
+the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
+and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _LARGEST = 1e4
 _COARSE = 1e-3
 """Relative width at which the arithmetic aims where a curve is only looked at."""
 _COMPOSED, _POINTS = 1e-5, 128
-"""Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of
-ternary response take four times as long, and are known to 1.5e-4 instead of 5e-4."""
+"""Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
+response take four times as long, and are known to 1.5e-4 instead of 5e-4."""
 _USUAL = 1e-6
 """Delta at half of whose epsilon data sets are compared that are composed."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"

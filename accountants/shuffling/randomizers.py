@@ -4,9 +4,9 @@ From above, the *blanket*: the density :math:`b(y) = \min_x R(x)(y)` is part of 
 data sets: all others hold one value, x1, x2 or a third one, and then b is that value's law. `blanket` says the rest.
 The first neighbour's user 1 holds x1, the second one's x2. Few users are given more data sets: `few_users`.
 
-For several mechanisms all laws are :math:`R(x)(y) = \mathrm{base}(y)\, r(\text{how } y \text{ matches } x)`, so that
-what counts is only the law, under base, of how y matches x1, x2 and a third value; the domain may be huge:
-`MatchedLaws`. Any other finite law is tabulated: `of_law`.
+For several mechanisms all laws are :math:`R(x)(y) = \mathrm{base}(y)\, r(\text{how } y \text{ matches } x)`, so that what
+counts is only the law, under base, of how y matches x1, x2 and a third value; the domain may be huge: `MatchedLaws`. Any
+other finite law is tabulated: `of_law`.
 
 The blanket is never worse than the clones: :math:`e^{-\varepsilon_0} (R(x_1) + R(x_2))/2 \le b`, and of two
 blankets one of which is part of the other, the larger one gives the smaller bound.
