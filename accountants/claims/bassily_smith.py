@@ -13,7 +13,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, largest_error, remembered, zipf_data
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrowed
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
@@ -51,7 +51,8 @@ def own_variance(m: ProjectedBassilySmith) -> Enclosure:
     return Enclosure.of(second - first**2, source="both signs of a row, listed")
 
 
-def simultaneous_error(m: ProjectedBassilySmith, users: int, beta: Fraction) -> Enclosure:
+@narrowed("two of Hoeffding's bounds")
+def simultaneous_error(m: ProjectedBassilySmith, users: int, beta: Fraction) -> flint.arb:
     r"""Error that all words' estimates keep within, in shares of the users, except with probability beta.
 
     .. math:: c \sqrt{\frac{2 \ln(4d/\beta)}{n}} + \sqrt{\frac{2 \ln(4d/\beta)}{w}}
@@ -59,25 +60,18 @@ def simultaneous_error(m: ProjectedBassilySmith, users: int, beta: Fraction) -> 
     Two of Hoeffding's bounds, each with half of beta over d words: for the n users' rows and signs given the matrix, and for
     the matrix. Source: derived from Bassily, Smith 2015.
     """
-
-    def bound() -> flint.arb:
-        log = 2 * ball(4 * m.domain / beta).log()
-        return ball(m.scale) * (log / users).sqrt() + (log / m.rows).sqrt()
-
-    return narrow(bound, "two of Hoeffding's bounds")
+    log = 2 * ball(4 * m.domain / beta).log()
+    return ball(m.scale) * (log / users).sqrt() + (log / m.rows).sqrt()
 
 
-def size_of_2015(s: Setting, beta: Fraction) -> Enclosure:
+@narrowed("Bassily, Smith 2015, from memory")
+def size_of_2015(s: Setting, beta: Fraction) -> flint.arb:
     r"""Rows that Bassily and Smith 2015 take.
 
     .. math:: \ln(d+1) \ln(2/\beta) / \gamma^2, \qquad \gamma = \sqrt{\ln(2d/\beta) / \varepsilon^2 n}
     """
-
-    def rows() -> flint.arb:
-        gamma = ball(2 * s.domain / beta).log() / (ball(s.epsilon) ** 2 * s.users)
-        return flint.arb(s.domain + 1).log() * ball(2 / beta).log() / gamma
-
-    return narrow(rows, "Bassily, Smith 2015, from memory")
+    gamma = ball(2 * s.domain / beta).log() / (ball(s.epsilon) ** 2 * s.users)
+    return flint.arb(s.domain + 1).log() * ball(2 / beta).log() / gamma
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:

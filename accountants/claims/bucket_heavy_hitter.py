@@ -43,7 +43,7 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.composition.theorems import hkr12_growth
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -241,19 +241,16 @@ def _agree(s: Setting, rows: int) -> Fraction:
     return Fraction(half - 1, 2 * half - 1) ** rows * (s.domain - 1)
 
 
-def theorem_4_8_lead(s: Setting, squares: Fraction) -> Enclosure:
+@narrowed("Theorem 4.8")
+def theorem_4_8_lead(s: Setting, squares: Fraction) -> flint.arb:
     r"""The count that Theorem 4.8 asks of the heavy hitter.
 
     .. math:: 8 \sqrt{2 c \log_2(12N)} + \frac8\varepsilon \ln(24 \log_2(12N))
               \sqrt{6 n \log_2(12N) \ln\tfrac1\beta \ln\tfrac1\delta}
     """
-
-    def lead() -> flint.arb:
-        rows = flint.arb(12 * s.domain).log() / flint.arb(2).log()
-        noise = (6 * s.users * rows * ball(s.beta).log() * ball(s.delta).log()).sqrt() * (24 * rows).log()
-        return 8 * (2 * ball(squares) * rows).sqrt() + 8 * noise / ball(s.epsilon)
-
-    return narrow(lead, "Theorem 4.8")
+    rows = flint.arb(12 * s.domain).log() / flint.arb(2).log()
+    noise = (6 * s.users * rows * ball(s.beta).log() * ball(s.delta).log()).sqrt() * (24 * rows).log()
+    return 8 * (2 * ball(squares) * rows).sqrt() + 8 * noise / ball(s.epsilon)
 
 
 def theorem_4_8(s: Setting, squares: Fraction = Fraction(0), others: str = "") -> Printed:

@@ -17,7 +17,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.claim import Hypothesis
 from ldpaudit.core.number import brief, exact, whole
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -61,7 +61,8 @@ class Setting:
         return GenProt.of_response(self.epsilon, self.k, self.slots, self.leak, bottom)
 
 
-def box_of_any(epsilon: Number, slots: int) -> Enclosure:
+@narrowed("GenProt, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+def box_of_any(epsilon: Number, slots: int) -> flint.arb:
     r"""Epsilon of GenProt on any base: the largest ratio of a position's probabilities over all answers in the clip interval.
 
     .. math:: \log\frac{s + (1 - s) r}{l + (1 - l) / r}, \qquad r = e^{4\varepsilon}, \quad
@@ -70,28 +71,21 @@ def box_of_any(epsilon: Number, slots: int) -> Enclosure:
     Tight where both ends are answers to one draw. It rises with T to 8 epsilon. Proof: proofs/genprot.py.
     """
     e = Fraction(epsilon)
-
-    def value() -> flint.arb:
-        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
-        silent, loud = (1 - low) ** (slots - 1), (1 - high) ** (slots - 1)
-        ratio = (4 * ball(e)).exp()
-        return ((silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)).log()
-
-    return narrow(value, "GenProt, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+    low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
+    silent, loud = (1 - low) ** (slots - 1), (1 - high) ** (slots - 1)
+    ratio = (4 * ball(e)).exp()
+    return ((silent + (1 - silent) * ratio) / (loud + (1 - loud) / ratio)).log()
 
 
-def bit_of_any(epsilon: Number) -> Enclosure:
+@narrowed("GenProt, one bit, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+def bit_of_any(epsilon: Number) -> flint.arb:
     """Epsilon of the one-bit form on any base: of a refusal, ``(1 - low) / (1 - high)`` at the ends of the clip interval.
 
     Their sum is ``cosh(2 epsilon)``, above 1, so that an acceptance costs less.
     """
     e = Fraction(epsilon)
-
-    def value() -> flint.arb:
-        low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
-        return ((1 - low) / (1 - high)).log()
-
-    return narrow(value, "GenProt, one bit, any base: all probabilities in the clip interval", Rigour.INTERVAL)
+    low, high = ((sign * 2 * ball(e)).exp() / 2 for sign in (-1, 1))
+    return ((1 - low) / (1 - high)).log()
 
 
 def distance(m: GenProt) -> Enclosure:
@@ -113,15 +107,12 @@ def nothing_accepted(m: GenProt) -> Enclosure:
     return Enclosure.of(max((1 - m.acceptance(x)) ** m.slots for x in m.inputs), source="(1 - a)^T, in rationals")
 
 
-def printed_distance(epsilon: Number, delta: Number, slots: int) -> Enclosure:
+@narrowed("as remembered", Rigour.INTERVAL)
+def printed_distance(epsilon: Number, delta: Number, slots: int) -> flint.arb:
     """The distance of one user's report as remembered; see the module."""
     e, d = Fraction(epsilon), Fraction(delta)
-
-    def value() -> flint.arb:
-        none = (ball(e) + flint.arb(1) / 2) ** slots
-        return none + 6 * slots * ball(d) * ball(e).exp() / -(-ball(e)).expm1()
-
-    return narrow(value, "as remembered", Rigour.INTERVAL)
+    none = (ball(e) + flint.arb(1) / 2) ** slots
+    return none + 6 * slots * ball(d) * ball(e).exp() / -(-ball(e)).expm1()
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:

@@ -18,7 +18,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Accuracy, Printed, derived, remembered
 from ldpaudit.accountants.claims.thresh import assumption, moving, vacuous
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrowed
 from ldpaudit.claim import Claim, Hypothesis
 from ldpaudit.core.streams import Stream
 from ldpaudit.enclosure import Enclosure
@@ -60,7 +60,8 @@ def holds_with_small_noise(m: HeavyThresh) -> bool:
     return m.a > 0 and m.differing_votes * m.a <= m.epsilon / 2 and m.b <= m.epsilon / 4
 
 
-def derived_error(m: HeavyThresh) -> Enclosure:
+@narrowed("derived: votes, own noise, read-out, other words' columns")
+def derived_error(m: HeavyThresh) -> flint.arb:
     r"""Error that the pseudocode keeps, except with probability delta, while each change so far left users able to vote.
 
     .. math:: (2K+5)\,s' + c_b\,A + \sqrt{2\ln(16dT/\delta)/w}, \qquad K = \lfloor\log T\rfloor
@@ -69,26 +70,19 @@ def derived_error(m: HeavyThresh) -> Enclosure:
     moved by at most ``2 (K + 2)`` steps, and the reference was off by one; the read-out and the columns of other words add the
     rest. Source: derived, in place of Theorem 5.2.
     """
-
-    def bound() -> flint.arb:
-        top, c = m.epochs.bit_length() - 1, 1 / ball(2 * m.estimate_coin - 1)
-        return (2 * top + 5) * m.sizes.step() + c * m.sizes.read_out() + m.sizes.flatness()
-
-    return narrow(bound, "derived: votes, own noise, read-out, other words' columns")
+    top, c = m.epochs.bit_length() - 1, 1 / ball(2 * m.estimate_coin - 1)
+    return (2 * top + 5) * m.sizes.step() + c * m.sizes.read_out() + m.sizes.flatness()
 
 
-def printed_error(m: HeavyThresh) -> Enclosure:
+@narrowed("JRUW18, Theorem 5.2")
+def printed_error(m: HeavyThresh) -> flint.arb:
     r"""Theorem 5.2, its two illegible denominators restored.
 
     .. math:: 4 (\lfloor\log T\rfloor + 2) \sqrt{\frac{2\ln(320n^2T/\delta)}{\ell}} + \sqrt{\frac{\ln(16ndT/\delta)}{n}}
     """
-
-    def bound() -> flint.arb:
-        n, t = m.users, m.epochs
-        first = (2 * ball(320 * n * n * t / m.delta).log() / m.rounds).sqrt()
-        return 4 * (t.bit_length() + 1) * first + (ball(16 * n * m.domain * t / m.delta).log() / n).sqrt()
-
-    return narrow(bound, "JRUW18, Theorem 5.2")
+    n, t = m.users, m.epochs
+    first = (2 * ball(320 * n * n * t / m.delta).log() / m.rounds).sqrt()
+    return 4 * (t.bit_length() + 1) * first + (ball(16 * n * m.domain * t / m.delta).log() / n).sqrt()
 
 
 def derived_changes(m: HeavyThresh) -> int:

@@ -46,7 +46,7 @@ from ldpaudit.accountants.claims.sentence import (
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.cached import cached
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
@@ -169,23 +169,17 @@ def theorem_2_9(s: Setting) -> Printed:
     return derived("HKR12 Theorem 2.9", sentence, float(s.beta), bound, attained=False)
 
 
-def noise_error(s: Setting, rows: int) -> Enclosure:
+@narrowed("Chernoff", Rigour.INTERVAL)
+def noise_error(s: Setting, rows: int) -> flint.arb:
     """The t_z of the module docstring: what no noise of an estimated count exceeds, except with probability beta/2."""
-
-    def found() -> flint.arb:
-        reach = noise_reach(s.users * rows, ball(4 * s.domain / s.beta).log())
-        return reach * ball(s.scale) / flint.arb(rows).sqrt()
-
-    return narrow(found, "Chernoff", Rigour.INTERVAL)
+    reach = noise_reach(s.users * rows, ball(4 * s.domain / s.beta).log())
+    return reach * ball(s.scale) / flint.arb(rows).sqrt()
 
 
-def projection_error(s: Setting, rows: int) -> Enclosure:
+@narrowed("Hoeffding", Rigour.INTERVAL)
+def projection_error(s: Setting, rows: int) -> flint.arb:
     """The t_s of the module docstring: what the projection adds to no count, except with probability beta/2."""
-
-    def found() -> flint.arb:
-        return s.users * (2 * ball(4 * s.domain / s.beta).log() / rows).sqrt()
-
-    return narrow(found, "Hoeffding", Rigour.INTERVAL)
+    return s.users * (2 * ball(4 * s.domain / s.beta).log() / rows).sqrt()
 
 
 def theorem_3_2(s: Setting) -> tuple[Printed, ...]:

@@ -17,9 +17,9 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.claim import Hypothesis
-from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.enclosure import Rigour, round_up
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
@@ -169,17 +169,14 @@ def theorem_3_3(s: Setting) -> Printed:
     return Printed("HKR12 Theorem 3.3, proof", sentence, delta, found, (small,), reading=_LIKELIHOOD, failure=_AREA)
 
 
-def histogram_error(s: Setting) -> Enclosure:
+@narrowed("Chernoff", Rigour.INTERVAL)
+def histogram_error(s: Setting) -> flint.arb:
     r"""What no estimated count of the naive histogram is off by, except with probability beta; derived, by Chernoff.
 
     .. math:: \min_{0 < \theta < \varepsilon} \frac{\ln(2N/\beta) - n \ln(1 - \theta^2/\varepsilon^2)}\theta
               \approx \frac2\varepsilon \sqrt{n \ln(2N/\beta)}
     """
-
-    def reach() -> flint.arb:
-        return noise_reach(s.users, ball(2 * s.domain / s.beta).log()) * ball(s.histogram.scale)
-
-    return narrow(reach, "Chernoff", Rigour.INTERVAL)
+    return noise_reach(s.users, ball(2 * s.domain / s.beta).log()) * ball(s.histogram.scale)
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:

@@ -27,7 +27,7 @@ from ldpaudit.accountants.claims.sentence import (
 )
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import bernstein
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -121,7 +121,8 @@ def largest_column(g: Grid) -> int:
     return int(longest**g.dimensions)
 
 
-def node_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosure:
+@narrowed("Bernstein", Rigour.INTERVAL)
+def node_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> flint.arb:
     r"""The error that no node's estimate exceeds, except with probability beta: Bernstein's inequality, in users.
 
     .. math:: \alpha = \frac{l/3 + \sqrt{l^2/9 + 2 v l}}{1 - p}, \qquad v = (\rho + k)\, n\, p, \quad l = \ln\frac{2B}{\beta}
@@ -129,13 +130,9 @@ def node_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosur
     with one element for k where every width has its oracle. Source: Bernstein's inequality.
     """
     sent = m.rho + (m.k if isinstance(m, HadamardRangeQueries) else 1)
-
-    def error() -> flint.arb:
-        nats = ball(2 * m.grid.cells / Fraction(beta)).log()
-        hits = ball(sent * m.users * m.hit)
-        return (nats / 3 + (nats * nats / 9 + 2 * hits * nats).sqrt()) / (1 - ball(m.hit))
-
-    return narrow(error, "Bernstein", Rigour.INTERVAL)
+    nats = ball(2 * m.grid.cells / Fraction(beta)).log()
+    hits = ball(sent * m.users * m.hit)
+    return (nats / 3 + (nats * nats / 9 + 2 * hits * nats).sqrt()) / (1 - ball(m.hit))
 
 
 def box_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosure:
@@ -144,7 +141,8 @@ def box_error(m: RangeQueries | HadamardRangeQueries, beta: Number) -> Enclosure
     return narrow(lambda: ball(most * Fraction(node_error(m, beta).high)), "nodes of a box", Rigour.INTERVAL)
 
 
-def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
+@narrowed("Bernstein", Rigour.INTERVAL)
+def all_boxes_error(m: RangeQueries, beta: Number) -> flint.arb:
     r"""The error that no box at all exceeds, except with probability beta: Bernstein's inequality for whole boxes, in users.
 
     .. math:: \alpha = \frac{b l/3 + \sqrt{b^2 l^2/9 + 2 v l}}{1 - p}, \qquad v = (\rho + b)\, n\, p\, a, \quad
@@ -157,13 +155,9 @@ def all_boxes_error(m: RangeQueries, beta: Number) -> Enclosure:
     """
     g, most = m.grid, 1 << m.dimensions
     boxes = (m.side * (m.side + 1) // 2) ** m.dimensions
-
-    def error() -> flint.arb:
-        nats = ball(2 * boxes / Fraction(beta)).log()
-        variance = ball((m.rho + most) * m.users * m.hit * g.most_terms)
-        return most * bernstein(variance / most**2, nats) / (1 - ball(m.hit))
-
-    return narrow(error, "Bernstein", Rigour.INTERVAL)
+    nats = ball(2 * boxes / Fraction(beta)).log()
+    variance = ball((m.rho + most) * m.users * m.hit * g.most_terms)
+    return most * bernstein(variance / most**2, nats) / (1 - ball(m.hit))
 
 
 def _theorems(s: Setting) -> Iterator[Printed]:

@@ -32,7 +32,7 @@ from ldpaudit.accountants.claims.sentence import (
 from ldpaudit.accountants.claims.shuffled_count_min import NO_CONSTANT
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
@@ -155,17 +155,14 @@ def _outside(trials: int, p: Fraction, reach: Fraction) -> flint.arb:
     return binomial_upper(trials, p, above) + binomial_lower(trials, p, below)
 
 
-def reach(m: ShuffledHadamard, beta: Fraction, values: int = 1) -> Enclosure:
+@narrowed("Lemma 4.5")
+def reach(m: ShuffledHadamard, beta: Fraction, values: int = 1) -> flint.arb:
     r"""The error of Lemma 4.5 at beta, for `values` values together and any amount of noise; in users.
 
     .. math:: t = \sqrt{3 l \max(3 l,\, \rho + k)}, \qquad l = \ln\frac{2 \cdot values}{\beta}
     """
-
-    def error() -> flint.arb:
-        nats = 3 * ball(2 * values / beta).log()
-        return (nats * nats.max(flint.arb(m.rho + m.k))).sqrt()
-
-    return narrow(error, "Lemma 4.5")
+    nats = 3 * ball(2 * values / beta).log()
+    return (nats * nats.max(flint.arb(m.rho + m.k))).sqrt()
 
 
 def failure(m: ShuffledHadamard, error: float) -> Enclosure:

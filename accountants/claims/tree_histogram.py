@@ -13,7 +13,7 @@ from ldpaudit.accountants.claims import heavy_hitters
 from ldpaudit.accountants.claims.heavy_hitters import BETA
 from ldpaudit.accountants.claims.sentence import Accuracy, Printed
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shared.public_questions.deviation import deviation, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
@@ -45,7 +45,8 @@ def level_error(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclosure:
     return narrow(lambda: deviation(m.chances[0], users, m.children(users), m.beta / 2), "Bernstein, all children", Rigour.INTERVAL)
 
 
-def detection_level(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclosure:
+@narrowed("Bernstein, all levels and the last question", Rigour.INTERVAL)
+def detection_level(m: TreeHistogram | SplitTreeHistogram, users: int) -> flint.arb:
     r"""The count from which on values are named with probability at least :math:`1 - \beta`, all of them, for every data set.
 
     .. math:: \max(2 t + 1, \; 2 t')
@@ -58,13 +59,9 @@ def detection_level(m: TreeHistogram | SplitTreeHistogram, users: int) -> Enclos
 
     ``m``, ``users``: as for `level_error`. Returns in users; above n, nothing is promised. INTERVAL.
     """
-
-    def bound() -> flint.arb:
-        error = deviation(m.chances[0], users, m.children(users), m.beta / 2)
-        last = deviation(m.chances[1], users, users, m.beta / 2)
-        return (ball(Fraction(m.threshold(users))) + error).max(ball(Fraction(m.least_count(users))) + last)
-
-    return narrow(bound, "Bernstein, all levels and the last question", Rigour.INTERVAL)
+    error = deviation(m.chances[0], users, m.children(users), m.beta / 2)
+    last = deviation(m.chances[1], users, users, m.beta / 2)
+    return (ball(Fraction(m.threshold(users))) + error).max(ball(Fraction(m.least_count(users))) + last)
 
 
 def hashed_detection_level(m: HashedTreeHistogram, users: int) -> int:

@@ -20,7 +20,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Provenance, derived, restored, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
-from ldpaudit.accountants.numerics.precision import narrow
+from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.accountants.sampling.theorems import (
     corollary_1_delta,
     corollary_1_epsilon,
@@ -207,14 +207,11 @@ def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
     return Enclosure.of(low, high, rigour=Rigour.INTERVAL, source=f"{others} other prefixes in equal parts")
 
 
-def lemma_1_alone(m: TrieHeavyHitter, holders: int) -> Enclosure:
+@narrowed("hypergeometric tails")
+def lemma_1_alone(m: TrieHeavyHitter, holders: int) -> flint.arb:
     """The same for the event that the prefix is released, whatever else is."""
-
-    def ratio() -> flint.arb:
-        n, batch, t = m.users, m.batch, m.threshold
-        return hypergeometric_upper(n + 1, holders + 1, batch, t) / hypergeometric_upper(n, holders, batch, t)
-
-    return narrow(ratio, "hypergeometric tails")
+    n, batch, t = m.users, m.batch, m.threshold
+    return hypergeometric_upper(n + 1, holders + 1, batch, t) / hypergeometric_upper(n, holders, batch, t)
 
 
 def missed(m: TrieHeavyHitter, holders: int) -> Fraction:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import partial, wraps
+from typing import ParamSpec
 
 import flint
 
@@ -17,6 +18,8 @@ MOST_BITS = 1 << 11  # of the last attempt by default: a value whose arithmetic 
 _FIRST_DECIDING, _LAST_DECIDING = 64, 1 << 12
 """Bits of the first and of the last attempt to decide a comparison. A tie is never decided, so the last attempt bounds
 the time that it takes."""
+P = ParamSpec("P")
+"""A formula's parameters."""
 
 
 def precisions(first: int, last: int) -> Iterator[int]:
@@ -56,6 +59,19 @@ def narrow(
                 if above >= result.high or result.relative_width <= width:
                     break
     return result
+
+
+def narrowed(source: str, rigour: Rigour = Rigour.EXACT) -> Callable[[Callable[P, flint.arb]], Callable[P, Enclosure]]:
+    """Turn a formula in balls, at the current precision, into a function that returns its `narrow` enclosure."""
+
+    def decorate(formula: Callable[P, flint.arb]) -> Callable[P, Enclosure]:
+        @wraps(formula)
+        def enclosed(*args: P.args, **kwargs: P.kwargs) -> Enclosure:
+            return narrow(lambda: formula(*args, **kwargs), source, rigour)
+
+        return enclosed
+
+    return decorate
 
 
 narrow_enough = partial(narrow, bits=72, most=1 << 12, floats=1, width=2.0**-34)
