@@ -112,8 +112,9 @@ def sufficient_rho(s: Setting) -> Enclosure:
 
         return first(enough, start, 1, most + 1)
 
-    needed = least(lambda low, _: low.delta(s.epsilon).low <= s.delta, printed.rho // 16)
-    enough = least(lambda _, high: high.delta(s.epsilon).high <= s.delta, needed)
+    # The lower bound takes longer, and is next to the upper one.
+    enough = least(lambda _, high: high.delta(s.epsilon).high <= s.delta, printed.rho // 16)
+    needed = least(lambda low, _: low.delta(s.epsilon).low <= s.delta, enough)
     low, high = (float(rho) if rho <= most else math.inf for rho in (needed, enough))
     return Enclosure(low, high, Rigour.INTERVAL, "bisection of the profile")
 

@@ -20,12 +20,11 @@ from ldpaudit.accountants.claims import (
     glps_heavy_hitter,
     jl_heavy_hitter,
     thresh,
-    trie_heavy_hitter,
 )
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from tests.claims.test_literature import PAGE
+from tests.claims.test_literature import PAGE, printed_at
 from tests.claims.test_witnesses import WITNESSES, claims_at, constant, empty_trie
 
 F = Fraction
@@ -227,7 +226,7 @@ def test_votes_alone_refute_theorem_4_1_between_the_epsilons_that_are_named() ->
 def test_theorem_1_of_triehh_holds_is_open_and_fails_where_it_is_said() -> None:
     standings = {}
     for theta in range(10, 16):
-        rows = trie_heavy_hitter.printed(TrieHeavyHitter(10**4, 100, theta, 1))
+        rows = printed_at("trie_heavy_hitter", TrieHeavyHitter(10**4, 100, theta, 1))
         (standings[theta],) = (
             row.standing.value for row in rows if row.where == "TRIEHH Theorem 1" and "more or less" in row.sentence
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from ldpaudit.accountants.claims.shuffled_hadamard import (
     accuracy,
     claims,
     failure,
-    printed,
     sufficient_rho,
 )
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.verdict import Outcome, judge
+from tests.claims.test_literature import printed_at
 
+printed = partial(printed_at, "shuffled_hadamard")
 LEVEL = 1e-6
 """Of tests on samples with fixed seeds."""
 
@@ -48,10 +50,6 @@ def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int)
     m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << 13, domain=64, k=k)
     assert m.rho == math.ceil(36 * k * k * math.log(math.e * k / (epsilon * delta)) / epsilon**2)
     assert m.tau == 13
-
-
-def by_name(s: Setting) -> dict[str, Any]:
-    return {f"{p.where}: {p.sentence.split(',')[-1]}": p for p in printed(s)}
 
 
 @pytest.mark.parametrize("s", EXAMPLES[:3], ids=str)

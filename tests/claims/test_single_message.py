@@ -13,7 +13,7 @@ from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 from ldpaudit.studies import literature
-from tests.claims.test_literature import claims_of
+from tests.claims.test_literature import claims_of, printed_at
 
 F = Fraction
 
@@ -36,7 +36,7 @@ def test_the_printed_draws_are_4_to_6_times_and_the_flips_3_to_4_times_what_is_n
 
 def test_the_least_noise_lies_between_one_that_data_refute_and_one_that_is_certified() -> None:
     s = randomized_response.EXAMPLES[1]
-    (needed,) = (each.found for each in randomized_response.printed(s) if "draws" in each.sentence)
+    (needed,) = (each.found for each in printed_at("randomized_response", s) if "draws" in each.sentence)
     for gamma, end in ((needed.low, "low"), (needed.high, "high")):
         delta = account(Shuffle(KaryRandomizedResponse.with_uniform_draw(F(gamma), s.values), s.users)).delta(s.epsilon)
         assert (getattr(delta, end) > s.delta) is (end == "low")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,12 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     claimed_epsilon,
     lemma_1,
     missed,
-    printed,
     room,
 )
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.studies import tables
+from tests.claims.test_literature import printed_at
 
 
 def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:
@@ -51,7 +51,7 @@ def test_the_batch_may_be_larger_at_the_guarantee_of_table_1(n: int, theta: int,
     assert least < largest / printed_batch < least + 0.1
 
 
-all_printed = cache(printed)
+all_printed = partial(printed_at, "trie_heavy_hitter")
 
 
 def claims_of(m: TrieHeavyHitter, where: str) -> list[Printed]:
