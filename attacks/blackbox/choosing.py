@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, product
 from typing import TypeAlias
 
@@ -23,15 +24,7 @@ from ldpaudit.attacks.blackbox.features import NumberScore, Score
 from ldpaudit.attacks.blackbox.rarer import NONE, Rarer, better, promised, spend
 from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, posteriors, ramps, ratios, sightings, thresholds
 from ldpaudit.attacks.bounds.counts import Counts
-from ldpaudit.attacks.games.two_inputs import (
-    CANDIDATES,
-    NEVER,
-    Aim,
-    Prospect,
-    ThresholdRule,
-    choose_thresholds,
-    most_promising,
-)
+from ldpaudit.attacks.games.two_inputs import CANDIDATES, NEVER, Aim, Pairs, Prospect, ThresholdRule
 from ldpaudit.evidence import Mode
 
 FOLDS = 5
@@ -52,7 +45,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Maker: TypeAlias = Callable[[FeatureCounts, int, int], Iterator[Score]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A score, and its values, or those of scores of the same kind, on reports that it was not fitted to."""
 
@@ -64,10 +57,25 @@ class Candidate:
     refitted: bool = False  # whether the score itself is fitted to all reports; then its likes are judged
 
     def merit(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
-        """What its best rule promises, to compare by, and the rule; see `most_promising`."""
-        found = most_promising(self.first, self.second, prospect)
-        sure = _believed(self.first, self.second, prospect) if isinstance(self.score, Score) else None
+        """What its best rule promises, to compare by, and the rule; see `Pairs.most_promising`."""
+        found = self.pairs.most_promising(prospect)
+        sure = self._believed(prospect) if isinstance(self.score, Score) else None
         return max(found, sure or found, key=lambda f: f[0])
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All rules on its values."""
+        return Pairs(self.first, self.second)
+
+    def _believed(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule] | None:
+        """The same where the reports fit the score: the thresholds that are best if it is right."""
+        choice = self.pairs.declared(Aim(prospect.delta, prospect.alpha, prospect.horizon))
+        if choice is None:
+            return None
+        right, wrong = choice.rule.count(self.first, self.second)
+        # One rule, and not the luckiest of all.
+        bound = replace(prospect, luck=prospect.luck * CANDIDATES**2).of(choice.rule, self.first, self.second)
+        return (bound, right - wrong), choice.rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,14 +290,3 @@ def _nearest(guessed: NDArray[np.bool_], scores: Floats) -> float:
         return np.inf
     best = len(levels) - 1 - int(np.argmax(gained))
     return float(levels[best - 1] + levels[best]) / 2
-
-
-def _believed(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule] | None:
-    """As `most_promising`, where the reports fit the scores: the thresholds that are best if the scores are right."""
-    choice = choose_thresholds(first, second, Aim(prospect.delta, prospect.alpha, prospect.horizon), calibrated=True)
-    if not choice.believed:
-        return None
-    right, wrong = choice.rule.count(first, second)
-    # One rule, and not the luckiest of all.
-    bound = replace(prospect, luck=prospect.luck * CANDIDATES**2).of(choice.rule, first, second)
-    return (bound, right - wrong), choice.rule

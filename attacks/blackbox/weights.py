@@ -182,9 +182,9 @@ def _law(likelihood: Floats, often: Floats, luck: float) -> Floats:
 def _one_more(before: Floats, either: Floats, often: Floats) -> tuple[Floats, Floats]:
     """The likeliest weight of each magnitude if it alone is added, and the log-likelihood that it gains per cell."""
     more = either / before[:, None] - 1
-    weights = np.full(either.shape[1], 0.5)
+    weights, whole = np.full(either.shape[1], 0.5), 1 + more
     for _ in range(_STEPS):
-        weights = weights * (often @ ((1 + more) / (1 + weights * more)))
+        weights = weights * (often @ (whole / (1 + weights * more)))
     return weights, often @ np.log1p(weights * more)
 
 

@@ -162,33 +162,55 @@ class Prospect:
         return float(self.bound(np.array(float(right)), np.array(right + wrong), len(first) + len(second), share))
 
 
-class _Pairs:
-    """All pairs of candidate thresholds, one on either side, and what is guessed beyond them."""
+class Pairs:
+    """All pairs of candidate thresholds on scores, one on either side, and what is guessed beyond them."""
 
-    def __init__(self, first: Floats, second: Floats, delta: float) -> None:
+    def __init__(self, first: Floats, second: Floats) -> None:
         up, low = _tails(first, second), _tails(-second, -first)
         self.up, self.low, self.views = up, low, len(first) + len(second)
         self.guesses = (up.right + up.wrong)[:, None] + (low.right + low.wrong)[None, :]
         self.right = (up.right[:, None] + low.right[None, :]).astype(np.float64)
-        self.share = _share(up.thresholds, low.thresholds, delta)
 
-    def rule(self, best: tuple[Any, ...]) -> ThresholdRule:
-        """The rule of one pair."""
+    def most_promising(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
+        """The thresholds that promise the best bound from fresh views; nothing declared is believed.
+
+        Returns what to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
+        promised the rule guesses as often as it can.
+        """
+        bounds = prospect.bound(self.right, self.guesses, self.views, self._share(prospect.delta))
+        best = _best(bounds, self.guesses, self.guesses)
+        return (float(bounds[best]), int(2 * self.right[best] - self.guesses[best])), self._rule(best)
+
+    def declared(self, aim: Aim) -> Choice | None:
+        """The best thresholds if the scores are log-likelihood ratios; None where the views do not fit that."""
+        if not (self.up.fits and self.low.fits):
+            return None
+        right = np.minimum(self.up.expected[:, None] + self.low.expected[None, :], self.guesses)
+        share, scale = self._share(aim.delta), aim.horizon / max(self.views, 1)
+        bounds = epsilon_lower(right * scale, (self.guesses - right) * scale, aim.horizon, share, aim.alpha)
+        # With too few views for any bound: the rule that is expected to deviate most, in standard errors.
+        best = _best(bounds, (2 * right - self.guesses) / np.sqrt(np.maximum(self.guesses, 1)), self.guesses)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            declared = np.log((right[best] - share[best] * self.views) / (self.guesses[best] - right[best]))
+        return self._choice(right, best, bounds, aim.claimed is None or bool(declared > aim.claimed * BEYOND))
+
+    def observed(self, aim: Aim) -> Choice:
+        """The thresholds with the best bound on these views alone."""
+        share = self._share(aim.delta)
+        bounds = epsilon_lower(self.right, self.guesses - self.right, self.views, share, aim.alpha)
+        # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
+        deviates = (2 * self.right - self.guesses - share * self.views) / np.sqrt(np.maximum(self.guesses, 1))
+        return self._choice(self.right, _best(bounds, deviates if aim.delta else self.guesses, self.guesses), bounds, False)
+
+    def _choice(self, right: Floats, best: tuple[Any, ...], bounds: Floats, believed: bool) -> Choice:
+        hits, views = float(right[best]), max(self.views, 1)
+        return Choice(self._rule(best), float(bounds[best]), hits / views, (float(self.guesses[best]) - hits) / views, believed)
+
+    def _rule(self, best: tuple[Any, ...]) -> ThresholdRule:
         return ThresholdRule(float(self.up.thresholds[best[0]]), float(-self.low.thresholds[best[1]]))
 
-
-def most_promising(first: Floats, second: Floats, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
-    """The thresholds that promise the best bound from fresh views; nothing declared is believed.
-
-    ``first``, ``second``: scores of views on the first and on the second input; ``prospect``: of the bound. Returns
-    what to compare by, the promised bound and then right guesses less wrong ones; and the rule. Where nothing is
-    promised the rule guesses as often as it can.
-    """
-    pairs = _Pairs(first, second, prospect.delta)
-    right, guesses = pairs.right, pairs.guesses
-    bounds = prospect.bound(right, guesses, pairs.views, pairs.share)
-    best = _best(bounds, guesses, guesses)
-    return (float(bounds[best]), int(2 * right[best] - guesses[best])), pairs.rule(best)
+    def _share(self, delta: float) -> Floats:
+        return _share(self.up.thresholds, self.low.thresholds, delta)
 
 
 def _share(up: Floats, low: Floats, delta: float) -> Floats:
@@ -207,35 +229,16 @@ def choose_thresholds(first: Floats, second: Floats, aim: Aim, calibrated: bool 
     ``calibrated``: whether scores are log-likelihood ratios under what is declared; ``either_way``: whether a
     mirrored rule may be chosen, where no other promises anything.
     """
-    pairs = _Pairs(first, second, aim.delta)
-    guesses, views, share = pairs.guesses, pairs.views, pairs.share
-
-    def choice(right: Floats, best: tuple[Any, ...], promise: float, believed: bool) -> Choice:
-        hits = float(right[best])
-        return Choice(pairs.rule(best), promise, hits / max(views, 1), (float(guesses[best]) - hits) / max(views, 1), believed)
-
-    promise = None
-    if calibrated and pairs.up.fits and pairs.low.fits:
-        right = np.minimum(pairs.up.expected[:, None] + pairs.low.expected[None, :], guesses)
-        scale = aim.horizon / max(views, 1)
-        bounds = epsilon_lower(right * scale, (guesses - right) * scale, aim.horizon, share, aim.alpha)
-        # With too few views for any bound: the rule that is expected to deviate most, in standard errors.
-        best = _best(bounds, (2 * right - guesses) / np.sqrt(np.maximum(guesses, 1)), guesses)
-        promise = float(bounds[best])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            declared = np.log((right[best] - share[best] * views) / (guesses[best] - right[best]))
-        if aim.claimed is None or declared > aim.claimed * BEYOND:
-            return choice(right, best, promise, True)
-    right = pairs.right
-    bounds = epsilon_lower(right, guesses - right, views, share, aim.alpha)
-    # Where no rule beats a fair coin: all guesses; but at delta > 0 each direction costs its share of delta.
-    deviates = (2 * right - guesses - share * views) / np.sqrt(np.maximum(guesses, 1))
-    best = _best(bounds, deviates if aim.delta else guesses, guesses)
-    found = choice(right, best, float(bounds[best]) if promise is None else promise, False)
-    if bounds.max() > 0 or not either_way:
-        return found
-    other = choose_thresholds(second, first, aim)
-    return replace(other, rule=replace(other.rule, mirrored=True)) if other.promise > 0 else found
+    pairs = Pairs(first, second)
+    declared = pairs.declared(aim) if calibrated else None
+    if declared is not None and declared.believed:
+        return declared
+    observed = pairs.observed(aim)
+    if observed.promise <= 0 and either_way:
+        other = Pairs(second, first).observed(aim)
+        if other.promise > 0:
+            return replace(other, rule=replace(other.rule, mirrored=True))
+    return observed if declared is None else replace(observed, promise=declared.promise)
 
 
 @dataclass(frozen=True, slots=True)
