@@ -118,7 +118,10 @@ def audit(
         target, neighbours = _of_one_user(target, neighbours)
         m = target.mechanism if isinstance(target, Run) else target
         if isinstance(m, Mechanism) and is_stranger(m) and witness is None:  # run once, and nothing is known but its samples
-            several = _inputs_of(m, inputs, neighbours)
+            if (relation := neighbours or m.relations[0]) != REPLACE_ONE:
+                why = f"without a law, any two inputs of a mechanism are compared, but {relation} relates only some of them"
+                raise Unsupported(m, why)
+            several = list(islice(m.inputs, _MOST_INPUTS)) if inputs is None else list(inputs)
             return _of_callable(implementation or m.sample, several, asked, reading, execution)
         if inputs:
             raise ValueError(f"an audit of a mechanism or plan chooses its inputs itself, got {list(inputs)!r:.60}")
@@ -188,13 +191,6 @@ def _of_one_user(target: Plan | Mechanism, neighbours: Neighbours | None) -> tup
         return target, neighbours
     plan, relation = of_one_user(as_plan(target), neighbours)
     return in_rounds(plan), relation
-
-
-def _inputs_of(m: Mechanism, inputs: Sequence[Any] | None, neighbours: Neighbours | None) -> list[Any]:
-    """Inputs any two of which are neighbours, the first few of those that a mechanism names."""
-    if (relation := neighbours or m.relations[0]) != REPLACE_ONE:
-        raise Unsupported(m, f"without a law, any two inputs of a mechanism are compared, but {relation} relates only some of them")
-    return list(islice(m.inputs, _MOST_INPUTS)) if inputs is None else list(inputs)
 
 
 def _of_callable(

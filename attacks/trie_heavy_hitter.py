@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,14 +38,17 @@ _HELP = (0.5, 1.0, 1.5, 2.0, 3.0)
 """Expected votes of the prefixes that lead to a rare one, as multiples of the threshold."""
 
 
-@singledispatch
 def attack(m: TrieRounds, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
     """The pair of data sets, among those tried, that some form of TrieHH tells apart best."""
+    match m:
+        case NoisyTrieHeavyHitter():
+            return _noisy(m, neighbours, delta)
+        case TrieHeavyHitter():
+            return _as_published(m, neighbours, delta)
     raise Unsupported(m, "it is not one of the forms of TrieHH")
 
 
-@attack.register
-def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
+def _noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours, delta: float) -> Attack:
     """All others hold one word, but for some who hold the user's; as many of these as show most at delta in one round.
 
     The score is the log-likelihood ratio by the law of the noisy votes, added over rounds. Baits are data sets in which the
@@ -62,16 +64,12 @@ def noisy(m: NoisyTrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: f
     return replace(pairs[best].attack(), baits=tuple(baits))
 
 
-@attack.register
-def as_published(m: TrieHeavyHitter, neighbours: Neighbours = ADD_REMOVE, delta: float = 0.0) -> Attack:
+def _as_published(m: TrieHeavyHitter, neighbours: Neighbours, delta: float) -> Attack:
     """The pair of data sets, among those tried, whose laws are farthest apart at delta.
 
     The score is the log-likelihood ratio by the law that follows from the pseudocode. Baits are the pairs in which one
     or two users are missing at the threshold: they show a mechanism that releases with fewer votes. With counts, everybody
     else holds one word and the user another: a missing vote then shows the user in every round.
-
-    ``m``: what is declared; ``neighbours``: add-remove or replace-one; ``delta``: of the bound; it only guides the
-    choice.
     """
     if m.counts:
         return _missing_vote(m, neighbours)

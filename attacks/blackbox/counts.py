@@ -51,7 +51,11 @@ class FeatureCounts:
         shapes = {skeleton: i for i, (skeleton, _) in enumerate(often.most_common(SKELETONS))}
         few = [s for i, s in enumerate(shapes) if not in_short(s) and (i < ALWAYS or often[s] >= OFTEN)]
         looked = frozenset(_detailed({s: [part.get(s) for part in parts] for s in few}))
-        made = {s: _features(s, _of(s, parts, looked), _of(s, fitting, looked)) for s in (*looked, *_rest(parts, looked))}
+        made: dict[Skeleton, list[Feature]] = {}
+        for s in (*looked, *_rest(parts, looked)):
+            groups, chosen_by = _of(s, parts, looked), _of(s, fitting, looked)
+            found = features(groups), with_coins(groups), with_bits(groups, chosen_by), with_tokens(s, groups, chosen_by)
+            made[s] = [each for several in found for each in several]
         return cls(shapes, _often(shapes, parts), made, looked)
 
     def counted(self, parts: Sequence[Encoded]) -> FeatureCounts:
@@ -90,12 +94,6 @@ class FeatureCounts:
             own = [f for f in self.features.get(skeleton, ()) if f.family == family]
             self._ranks[skeleton, family, a, b] = sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
         return self._ranks[skeleton, family, a, b]
-
-
-def _features(skeleton: Skeleton, groups: Sequence[Group | None], fitting: Sequence[Group | None]) -> list[Feature]:
-    """All features of one form."""
-    seen = [*features(groups), *with_coins(groups), *with_bits(groups, fitting)]
-    return [*seen, *with_tokens(skeleton, groups, fitting)]
 
 
 def _of(skeleton: Skeleton, parts: Sequence[Encoded], looked: frozenset[Skeleton]) -> list[Group | None]:

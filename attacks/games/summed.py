@@ -85,7 +85,8 @@ def games(
         theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
         return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
     tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
-    return tuple(game for each in tried for game in _targets(m, each, implementation, rounds))
+    found = (game for each in tried for game in _in_one_round(m, each, implementation, rounds))
+    return tuple(game if rounds == 1 else plans.repeated(game, rounds) for game in found)
 
 
 def _shuffled(plan: Aggregate) -> Shuffle:
@@ -250,13 +251,8 @@ def _grouped(scores: Floats, first: Floats, second: Floats) -> ScoreLaw:
     return ScoreLaw(scores[order][ends], *(np.add.reduceat(masses[order], starts) for masses in (first, second)))
 
 
-def _targets(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
-    """The game on two data sets; and for code whose reports are drawn, another one on the same data sets."""
-    for game in _in_one_round(m, witness, implementation, rounds):
-        yield game if rounds == 1 else plans.repeated(game, rounds)
-
-
 def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
+    """The game on two data sets; and for code whose reports are drawn, another one on the same data sets."""
     declared, exact = _coordinates(m, witness), m.summed != "one-hot"
     if not declared:
         raise Unsupported(m, f"a sum tells nothing of {witness.values[0]} and {witness.values[1]}: their reports have one law")

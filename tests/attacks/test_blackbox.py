@@ -123,25 +123,21 @@ def test_a_set_in_a_list_shows_its_epsilon_though_no_place_in_it_does(size: int,
     assert share <= evidence.epsilon_lower <= 1  # by places alone 0.3
 
 
-def _leaks() -> dict[str, Callable[[int], Any]]:
-    rng, fair = np.random.default_rng(5), coin(6, 0.5)
-    return {
-        "type": lambda x: float(fair(0)) if x else fair(0),
-        "length": lambda x: [fair(0)] * (2 + x),
-        "length of text": lambda x: "7" * (2 + x),
-        "order": lambda x: [x, 1 - x],
-        "a key": lambda x: {"ab"[x]: fair(0)},
-        "an absent part": lambda x: (fair(0), None if x else 0),
-        "type inside an array": lambda x: np.array([fair(0)], dtype=(np.int32, np.int64)[x]),
-        "a number that is none": lambda x: (math.nan, fair(0)) if x else (0.5, fair(0)),
-        "what is beside numbers that are none": lambda x: math.nan if rng.random() < 0.3 else 20 * x + rng.normal(),
-        "one view in fifty": lambda x: fair(0) if x == 0 or rng.random() < 0.98 else float(fair(0)),
-        "a noise that all share": lambda x: (np.eye(3)[x] + rng.uniform(0, 100)).tolist(),
-        "the sum": lambda x: (v := rng.normal(), x + 1e-3 * rng.normal() - v),
-    }
-
-
-LEAKS = _leaks()
+RNG, FAIR = np.random.default_rng(5), coin(6, 0.5)
+LEAKS: dict[str, Callable[[int], Any]] = {
+    "type": lambda x: float(FAIR(0)) if x else FAIR(0),
+    "length": lambda x: [FAIR(0)] * (2 + x),
+    "length of text": lambda x: "7" * (2 + x),
+    "order": lambda x: [x, 1 - x],
+    "a key": lambda x: {"ab"[x]: FAIR(0)},
+    "an absent part": lambda x: (FAIR(0), None if x else 0),
+    "type inside an array": lambda x: np.array([FAIR(0)], dtype=(np.int32, np.int64)[x]),
+    "a number that is none": lambda x: (math.nan, FAIR(0)) if x else (0.5, FAIR(0)),
+    "what is beside numbers that are none": lambda x: math.nan if RNG.random() < 0.3 else 20 * x + RNG.normal(),
+    "one view in fifty": lambda x: FAIR(0) if x == 0 or RNG.random() < 0.98 else float(FAIR(0)),
+    "a noise that all share": lambda x: (np.eye(3)[x] + RNG.uniform(0, 100)).tolist(),
+    "the sum": lambda x: (v := RNG.normal(), x + 1e-3 * RNG.normal() - v),
+}
 
 
 @pytest.mark.parametrize("leak", LEAKS)

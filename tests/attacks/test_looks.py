@@ -50,21 +50,17 @@ def test_the_lowest_bit_is_the_grid_that_a_float_lies_on() -> None:
     assert _lowest_bit(0, group).tolist() == [0, 0, -2, 1, -1074, 1000, -52, _NO_BIT, _NO_BIT]
 
 
-def _only_raw() -> dict[str, Callable[[int], Any]]:
-    rng = np.random.default_rng(5)
-    return {
-        "the order of a set": lambda x: {8, 0} if x else {0, 8},  # both fall into one place of the table
-        "the order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
-        "the type": lambda x: np.int64(1) if x else 1,
-        "the truth value": lambda x: True if x else 1,
-        "the kind of container": lambda x: (1, 1) if x else [1, 1],
-        "the sign of zero": lambda x: -0.0 if x else 0.0,
-        "a float's last bit": lambda x: math.nextafter(0.5, x),
-        "a small residue": lambda x: [rng.integers(1, 5) + x * 1e-9],
-    }
-
-
-ONLY_RAW = _only_raw()
+RNG = np.random.default_rng(5)
+ONLY_RAW: dict[str, Callable[[int], Any]] = {
+    "the order of a set": lambda x: {8, 0} if x else {0, 8},  # both fall into one place of the table
+    "the order of keys": lambda x: {"a": 1, "b": 2} if x else {"b": 2, "a": 1},
+    "the type": lambda x: np.int64(1) if x else 1,
+    "the truth value": lambda x: True if x else 1,
+    "the kind of container": lambda x: (1, 1) if x else [1, 1],
+    "the sign of zero": lambda x: -0.0 if x else 0.0,
+    "a float's last bit": lambda x: math.nextafter(0.5, x),
+    "a small residue": lambda x: [RNG.integers(1, 5) + x * 1e-9],
+}
 
 
 @pytest.mark.parametrize("leak", ONLY_RAW)
@@ -74,20 +70,16 @@ def test_what_is_in_order_types_or_low_bits_alone_is_refuted_raw_and_not_canonic
     assert canonical_.epsilon_lower == 0
 
 
-def _in_lists() -> dict[str, Callable[..., Any]]:
-    rng = np.random.default_rng(11)
-    return {
-        "one bit of two": lambda x: [x, 1 - x],
-        "a ballot": lambda x: ["yes", "no"][:: 1 - 2 * x],
-        "a permutation in a list": lambda x: [[int(i) for i in rng.permutation(3)], [x + 1, 2 - x]],
-        "an array": lambda x: np.eye(3)[x],
-        "rows of an array": lambda x: np.eye(2)[[x, 1 - x]],
-        "many arrays": lambda x, size, rng: np.tile(np.eye(3)[x], (size, 1)),
-        "many arrays of rows": lambda x, size, rng: np.tile(np.eye(2)[[x, 1 - x]], (size, 1, 1)),
-    }
-
-
-IN_LISTS = _in_lists()
+PERMUTING = np.random.default_rng(11)
+IN_LISTS: dict[str, Callable[..., Any]] = {
+    "one bit of two": lambda x: [x, 1 - x],
+    "a ballot": lambda x: ["yes", "no"][:: 1 - 2 * x],
+    "a permutation in a list": lambda x: [[int(i) for i in PERMUTING.permutation(3)], [x + 1, 2 - x]],
+    "an array": lambda x: np.eye(3)[x],
+    "rows of an array": lambda x: np.eye(2)[[x, 1 - x]],
+    "many arrays": lambda x, size, rng: np.tile(np.eye(3)[x], (size, 1)),
+    "many arrays of rows": lambda x, size, rng: np.tile(np.eye(2)[[x, 1 - x]], (size, 1, 1)),
+}
 
 
 @pytest.mark.parametrize("leak", IN_LISTS)
