@@ -19,8 +19,6 @@ from ldpaudit.mechanism import Mechanism, Rows, Views, is_ours, look_alike, plai
 
 LISTED, COMPARED = 1 << 20, 64
 """Views of a law that are listed at most, where it does not say their columns; and those that are compared all at once."""
-EXACT = 1 << 53
-"""Whole numbers up to it are floats."""
 _ALLOWED = {"b": ("bool", "int"), "i": ("int", "bool"), "u": ("int", "bool"), "f": ("float", "int")}
 """For each kind of the mechanism's own views, what the code may return throughout."""
 _DTYPES = {"bool": np.bool_, "int": np.int64, "float": np.float64}

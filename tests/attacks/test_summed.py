@@ -276,7 +276,7 @@ NOISES: tuple[tuple[Any, ...], ...] = (
 
 @pytest.mark.parametrize(
     ("noise", "rounds", "given"),
-    [*((noise, 1 + given, given) for noise in NOISES for given in (False, True)), (NOISES[0], 1, True), (NOISES[0], 2, False)],
+    [*((noise, 1 + given, given) for noise in NOISES for given in (False, True)), (NOISES[4], 1, True), (NOISES[0], 2, False)],
 )
 def test_audits_of_sums_with_noise_come_close_to_what_is_certified_and_never_above(noise: Any, rounds: int, given: bool) -> None:
     """Also where rounds are repeated as wholes: each is summed by itself, and has noise of its own."""
