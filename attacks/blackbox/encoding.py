@@ -47,7 +47,7 @@ class Group:
     # their numbers, as they were returned: tables with a row for each report. A number is made of them only when it is
     # asked for, so that a long report costs what is looked at
     blocks: tuple[NDArray[Any], ...]
-    items: Any = None  # of reports in short: what they hold, as `items.Items`
+    items: Any = None  # of reports in short: what they hold, as `folding.Items`
     told: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what was computed before
 
     @property

@@ -1,17 +1,21 @@
-"""Candidate scores for a black-box randomizer, made of the counts of its features."""
+"""Candidate scores for a black-box randomizer: made of the counts of its features, or learned by a classifier.
+
+scikit-learn (extra `ml`) is imported only when a classifier is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.classifier import ClassifierScore
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
-from ldpaudit.attacks.blackbox.encoding import Skeleton
-from ldpaudit.attacks.blackbox.features import Feature, NumberScore, Score
+from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
+from ldpaudit.attacks.blackbox.features import LEAVES, Feature, NumberScore, Score
 from ldpaudit.attacks.blackbox.weights import (
     clear_ratio,
     log_ratio,
@@ -20,10 +24,35 @@ from ldpaudit.attacks.blackbox.weights import (
     ramp_ratio,
     shared_ratios,
 )
+from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import NOTHING_LEARNED
 
 THRESHOLDS = 4
 """Numbers of a report on which thresholds are tried, per family."""
+_CLIPPED = 1e6
+"""Numbers are clipped here: a classifier needs finite ones."""
+_TRAINED = 50
+"""Reports on each input that a classifier is trained on, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierScore:
+    """The log-odds that a classifier gives the first input; 0 for a report of another skeleton."""
+
+    skeleton: Skeleton
+    model: Any
+    name: str = "the log-odds of a classifier"
+
+    def __call__(self, encoded: Encoded, size: int) -> NDArray[np.float64]:
+        """Scores of the reports, in their order."""
+        scores = np.zeros(size)
+        if group := encoded.get(self.skeleton):
+            with _alone():
+                told = self.model.predict_proba(_table(group))[:, 1]
+            chance = np.clip(told, 1e-9, 1 - 1e-9)
+            scores[group.rows] = np.log(chance) - np.log1p(-chance)
+        return scores
+
 
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
@@ -138,3 +167,37 @@ def _scored(
     terms = {s: left for s, found in told.items() if (left := [(f, weights) for f, weights in found if weights.any()])}
     if any(len(found) >= most for found in terms.values()):
         yield Score(name, constants, terms, book.looked)
+
+
+def learned(parts: Sequence[Encoded], skeleton: Skeleton, a: int, b: int, seed: int) -> ClassifierScore | None:
+    """Train on the reports of one skeleton; None where there are too few, or where they hold no numbers.
+
+    ``parts``: each input's reports, none of which the bound sees; ``skeleton``: of the reports that are used; ``a``,
+    ``b``: positions of the two inputs; ``seed``: of the classifier. Raises Unsupported where scikit-learn is not
+    installed.
+    """
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError:
+        raise Unsupported("a learned score", "it needs scikit-learn: install ldpaudit[ml]") from None
+    first, second = (parts[x].get(skeleton) for x in (a, b))
+    if first is None or second is None or min(len(first.rows), len(second.rows)) < _TRAINED or not first.width:
+        return None
+    table = np.concatenate([_table(first), _table(second)])
+    label = np.concatenate([np.ones(len(first.rows)), np.zeros(len(second.rows))])
+    model = HistGradientBoostingClassifier(random_state=seed % (1 << 32), early_stopping=True)
+    with _alone():
+        return ClassifierScore(skeleton, model.fit(table, label))
+
+
+def _alone() -> AbstractContextManager[object]:
+    """One thread: audits already run side by side, and threads that compete for a core wait long."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "openmp")
+    return limits
+
+
+def _table(group: Group) -> NDArray[np.float64]:
+    looked = range(min(group.width, LEAVES))
+    return np.clip(np.stack([group.leaves[j].astype(np.float64) for j in looked], axis=1), -_CLIPPED, _CLIPPED)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.bits import PLACES
+from ldpaudit.attacks.blackbox.choosing import Rarer
 from ldpaudit.attacks.blackbox.counts import ALWAYS
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.features import LEAVES, SPLIT, Score
 from ldpaudit.attacks.blackbox.folding import LONG, Kept, fold, in_short
 from ldpaudit.attacks.blackbox.learning import AGAIN, GROWTH, GROWTH_LONG, GUESSED, Learned, Learning
-from ldpaudit.attacks.blackbox.rarer import Rarer
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.attacks.games.game import Target, Wager

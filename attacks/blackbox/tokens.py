@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.blackbox.bits import least_surprise, surprise
 from ldpaudit.attacks.blackbox.encoding import Group, Skeleton, mixed, numbers
 from ldpaudit.attacks.blackbox.features import BAG, VALUES, Feature, feature
-from ldpaudit.attacks.blackbox.items import Items, layout
+from ldpaudit.attacks.blackbox.folding import Items, layout
 
 TOKENS, FIELDS, SUMS, PAIRS = 24, 32, 2, 6
 """Tokens, numbers after a key or at a place, sums modulo small numbers, and pairs of numbers that become features, at most."""

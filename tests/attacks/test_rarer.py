@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from ldpaudit import audit
 from ldpaudit.attacks import Execution
-from ldpaudit.attacks.blackbox.choosing import Candidate, Reports, _rarer
+from ldpaudit.attacks.blackbox.choosing import NONE, SPENT, Candidate, Reports, _rarer, better, spend
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.features import Score
-from ldpaudit.attacks.blackbox.rarer import NONE, SPENT, better, spend
 from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.blackbox.weights import clear_ratio
 from ldpaudit.attacks.engine import play

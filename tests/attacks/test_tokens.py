@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.attacks.blackbox import items, tokens
+from ldpaudit.attacks.blackbox import tokens
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import encode
-from ldpaudit.attacks.blackbox.folding import beyond, in_short
+from ldpaudit.attacks.blackbox.folding import Items, beyond, in_short
 from ldpaudit.attacks.blackbox.scores import ratios
 
 Many = Callable[[int, int, np.random.Generator], Any]
@@ -137,7 +137,7 @@ def test_reports_in_short_have_the_items_of_their_own_form() -> None:
     assert sorted(row for group in found.values() for row in group.rows.tolist()) == list(range(len(reports)))
     for group in found.values():
         assert group.items is not None
-        one_by_one = [items.Items.of([(s, g)]) for row in group.rows.tolist() for s, g in encoded.items() if row in g.rows]
+        one_by_one = [Items.of([(s, g)]) for row in group.rows.tolist() for s, g in encoded.items() if row in g.rows]
         assert group.items.bits.tolist() == [word for each in one_by_one for word in each.bits.tolist()]
         assert group.items.sizes.tolist() == [size for each in one_by_one for size in each.sizes.tolist()]
 
