@@ -31,6 +31,7 @@ from ldpaudit.gate.config import TABLE, TargetTable
 from ldpaudit.gate.config import Config as Config
 from ldpaudit.gate.config import find_config as find_config
 from ldpaudit.gate.findings import (
+    NOTHING,
     Baseline,
     CacheUse,
     ClaimRow,
@@ -101,7 +102,7 @@ def check(
             needs = f"must not name code with --no-import, got {target.callable!r}"
             raise DeploymentError(needs, str(path), _target_line(path, index), "targets")
         require_no_code([each for _, each in asked])
-    baseline = read_baseline(folder / config.baseline) if config.baseline else Baseline()
+    baseline = read_baseline(folder / config.baseline) if config.baseline else NOTHING
     # All of it before any code of the user's runs, which could write what is then read.
     known = [_known(cache, each, config) for _, each in asked]
     findings: list[Finding] = []

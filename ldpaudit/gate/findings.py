@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -157,21 +157,15 @@ class Gate:
 SCHEMA: Literal["ldpaudit.baseline/1"] = "ldpaudit.baseline/1"
 
 
-class _File(Row):
+class Baseline(Row):
+    """What a baseline's file may say."""
+
     schema_: Literal["ldpaudit.baseline/1"] = Field(alias="schema", description="What kind of file this is.")
     claims: dict[str, ClaimRow] = Field(description="Results by `deployment/claim`.")
     targets: dict[str, TargetRow] = Field({}, description="Results by the target's id.")
 
 
-MODEL = _File  # what a baseline may say
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """What a baseline's file says; nothing where a gate has none."""
-
-    claims: dict[str, ClaimRow] = field(default_factory=dict)
-    targets: dict[str, TargetRow] = field(default_factory=dict)
+NOTHING = Baseline(schema=SCHEMA, claims={}, targets={})  # where a gate has no baseline
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -180,13 +174,12 @@ def read_baseline(path: Path) -> Baseline:
         raise DeploymentError("needs the baseline's file, got none: `ldpaudit check --update-baseline` writes it", str(path))
     needs = "needs a baseline that `ldpaudit check --update-baseline` wrote"
     try:
-        file = _File.model_validate(strict_json.parse(read_text(path)))
+        return Baseline.model_validate(strict_json.parse(read_text(path)))
     except ValidationError as error:
-        sentence, key = refusal(error, _File)
+        sentence, key = refusal(error, Baseline)
         raise DeploymentError(f"{needs}: {sentence}", str(path), None, ".".join(map(str, key))) from None
     except ValueError as error:
         raise DeploymentError(f"{needs}: {error}", str(path)) from None
-    return Baseline(file.claims, file.targets)
 
 
 def uncompared(baseline: Baseline | None) -> str:

@@ -48,7 +48,7 @@ def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
         case "gate":
             return _of(checking.Config, "Configuration of a gate: ldpaudit.toml, or [tool.ldpaudit] of pyproject.toml")
         case "baseline":
-            return _of(findings.MODEL, "Baseline of a gate")
+            return _of(findings.Baseline, "Baseline of a gate")
         case "certificate":
             found = _infinite(_of(certificate.Certificate, "Certificate"))
             inner = found["properties"]
