@@ -262,9 +262,11 @@ class _AllUsers(_OfOne):
             )
         if isinstance(self, Aggregate):
             m.estimate_from_sum(np.zeros(1), 0)  # refused where a sum gives no estimate
-        counts = (
-            {x: _users(x, count, name) for x, count in data.items()} if isinstance(data, Mapping) else counted(data)
-        )
+        counts = dict(data) if isinstance(data, Mapping) else counted(data)
+        for x, given in counts.items():
+            if (users := whole(given)) is None or users < 0:
+                raise ValueError(f"{name}.run needs a number of users >= 0 for each input, got {brief(given)} for {brief(x)}")
+            counts[x] = users
         if (found := sum(counts.values())) != self.users:
             raise ValueError(f"{name}.run needs {self.users} users, got {found}")
         if found >= _DRAWN:
@@ -329,13 +331,6 @@ class Aggregate(_AllUsers):
     def __str__(self) -> str:
         added = f", noise=[{', '.join(map(str, self.noise))}]" if self.noise else ""
         return f"Aggregate({self.plan}, users={self.users}{added})"
-
-
-def _users(x: object, given: object, name: str) -> int:
-    """How many users hold an input."""
-    if (count := whole(given)) is None or count < 0:
-        raise ValueError(f"{name}.run needs a number of users >= 0 for each input, got {brief(given)} for {brief(x)}")
-    return count
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,19 +61,18 @@ def build(kind: str, variant: str, parameters: Mapping[str, Any], files: Opener 
 
 def constructors(owner: type[T]) -> dict[str, Callable[..., T]]:
     """The class itself and its public class methods that make one."""
-    named = inspect.getmembers(owner, inspect.ismethod)
-    made = {name: m for name, m in named if not name.startswith("_") and _makes(owner, m)}
-    return {owner.__name__: owner, **made}
+    made: dict[str, Callable[..., T]] = {owner.__name__: owner}
+    for name, method in inspect.getmembers(owner, inspect.ismethod):
+        if not name.startswith("_"):
+            returned = inspect.signature(method, eval_str=True).return_annotation
+            if returned is Self or (isinstance(returned, type) and issubclass(owner, returned)):
+                made[name] = method
+    return made
 
 
 def parameters_of(make: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Parameters of a constructor or function by name, their annotations as types."""
     return dict(inspect.signature(make, eval_str=True).parameters)
-
-
-def _makes(owner: type, method: Callable[..., Any]) -> bool:
-    returned = inspect.signature(method, eval_str=True).return_annotation
-    return returned is Self or (isinstance(returned, type) and issubclass(owner, returned))
 
 
 def construct(owner: type[T], parameters: Mapping[str, Any], files: Opener = File.read) -> T:

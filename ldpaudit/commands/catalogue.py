@@ -11,7 +11,6 @@ from ldpaudit.commands.options import Format, FormatOption, parameters_of
 from ldpaudit.commands.output import note, say, say_json
 
 if TYPE_CHECKING:
-    from ldpaudit.core.parameters import Parameter
     from ldpaudit.files.deployment import Deployment
 
 
@@ -58,9 +57,12 @@ def _explain(name: str, format: Format) -> None:
         ways = [(way, summary(makers[way]), parameters) for way, parameters in of(owner).items()]
         rows.append((f"{stem}:{variant}" if variant else stem, owner, [*map(str, owner.relations)], ways))
     if format is Format.json:
+        shown = ("name", "type", "unit", "range", "default")
         say_json([
             {"name": name, "title": owner.title, "model": owner.model, "neighbours": neighbours, "constructors": [
-                {"name": way, "summary": said, "parameters": [*map(_fields, parameters)]} for way, said, parameters in ways
+                {"name": way, "summary": said, "parameters": [
+                    {**{key: getattr(each, key) for key in shown}, "meaning": each.words} for each in parameters
+                ]} for way, said, parameters in ways
             ]}
             for name, owner, neighbours, ways in rows
         ])  # fmt: skip
@@ -76,11 +78,6 @@ def _explain(name: str, format: Format) -> None:
         say()
 
 
-def _fields(parameter: Parameter) -> dict[str, Any]:
-    shown = ("name", "type", "unit", "range", "default")
-    return {**{field: getattr(parameter, field) for field in shown}, "meaning": parameter.words}
-
-
 def deployments(
     sources: Annotated[bool, typer.Option("--sources", help="Each claim with the words and places that support it.")] = False,
     format: FormatOption = Format.text,
@@ -91,19 +88,18 @@ def deployments(
 
     found = [load(bundled.FOLDER / f"{each}.toml") for each in bundled.ids()]
     if format is Format.json:
-        say_json([_row(d, sources) for d in found])
+        rows: list[dict[str, Any]] = []
+        for d in found:
+            rows.append({"id": d.id, "title": d.title, "claims": [c.id for c in d.claims], "sources": [*d.sources]})
+            if sources:
+                cited = [each.model_dump(exclude_none=True) for each in d.cited]
+                rows[-1]["sources"] = cited or [{"title": each} for each in d.sources]
+                rows[-1]["status"] = d.status and d.status.model_dump(exclude_none=True)
+        say_json(rows)
         return
     widest = max(len(d.id) for d in found)
     for d in found:
         say("\n  ".join([d.id, *_sources(d)]) + "\n" if sources else f"{d.id:{widest}}  {d.title}")
-
-
-def _row(d: Deployment, sources: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": d.id, "title": d.title, "claims": [c.id for c in d.claims], "sources": [*d.sources]}
-    if sources:
-        row["sources"] = [each.model_dump(exclude_none=True) for each in d.cited] or [{"title": each} for each in d.sources]
-        row["status"] = d.status and d.status.model_dump(exclude_none=True)
-    return row
 
 
 def _sources(d: Deployment) -> list[str]:

@@ -34,7 +34,11 @@ class Leaderboard:
     @property
     def ranked(self) -> list[tuple[Contender, Score]]:
         """Oracles by error, then systems that name values by recall; of either kind those that are not calibrated last."""
-        return sorted(self.rows, key=lambda row: (row[0].names_values, not row[1].is_calibrated, *_rank(*row)))
+        def rank(row: tuple[Contender, Score]) -> tuple[float, ...]:
+            names, s = row[0].names_values, row[1]
+            return names, not s.is_calibrated, *((-s.recall, s.missed) if names else (s.error, s.largest_error))
+
+        return sorted(self.rows, key=rank)
 
     @property
     def places(self) -> list[int | None]:
@@ -62,10 +66,6 @@ class Leaderboard:
         said = {f"not calibrated, hence not ranked: no epsilon from {near} was certified": apart,
                 "made for fewer values, hence told the dictionary": told}  # fmt: skip
         return [f"{what}: {who}" for what, who in said.items() if who]
-
-
-def _rank(contender: Contender, score: Score) -> tuple[float, float]:
-    return (-score.recall, score.missed) if contender.names_values else (score.error, score.largest_error)
 
 
 def write(table: Leaderboard, form: TableFormat) -> str:

@@ -263,7 +263,12 @@ def _named(contender: Contender, contest: Contest, held: Held) -> Score:
     rng = np.random.default_rng(contest.seed)
     start = time.perf_counter()
     result = _run(m, data, rng)
-    named: dict[int, float] = result if isinstance(result, dict) else _single(m, result, held.users)
+    named: dict[int, float] = result if isinstance(result, dict) else {}
+    if not isinstance(result, dict):  # it names one value, without a count
+        naming: Any = m
+        takes_users = "users" in parameters_of(naming.heavy_hitter)
+        one = naming.heavy_hitter(result, held.users) if takes_users else naming.heavy_hitter(result)
+        named = {} if one is None else {int(one): math.nan}
     seconds = time.perf_counter() - start
     different, often = np.unique(data, return_counts=True)
     order = different[np.argsort(-often, kind="stable")].tolist()
@@ -285,13 +290,6 @@ def _found_from(stem: str, m: Any, users: int) -> float:
     except ModuleNotFoundError:
         return math.nan
     return float(claims.found_from(m, users)) if hasattr(claims, "found_from") else math.nan
-
-
-def _single(m: Any, result: Any, users: int) -> dict[int, float]:
-    """What a system names that names one value, without a count."""
-    takes = parameters_of(m.heavy_hitter)
-    found = m.heavy_hitter(result, users) if "users" in takes else m.heavy_hitter(result)
-    return {} if found is None else {int(found): math.nan}
 
 
 def _scored(
