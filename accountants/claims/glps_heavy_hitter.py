@@ -36,12 +36,10 @@ from ldpaudit.accountants.claims.sentence import (
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.claim import Claim
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Run
 from ldpaudit.profile import PrivacyProfile, bracket
 
 _NO_CONSTANTS = "the paper prints no constants; here they are 1, and an error of n users or more says nothing"
@@ -73,14 +71,6 @@ class Setting(LocalPromise):
     def sizes(self) -> tuple[Fraction, Fraction]:
         """The paper's s and m, not rounded to whole numbers."""
         return printed_sizes(self.epsilon, self.delta, self.beta, self.users, self.domain)
-
-
-def claims(s: Setting) -> tuple[Claim, ...]:
-    """Theorem 4.1 of our matrix, for replace-one and for add-remove neighbours."""
-    return tuple(
-        Claim(f"theorem-4.1-{relation}", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (s.inside,))
-        for relation in (REPLACE_ONE, ADD_REMOVE)
-    )
 
 
 def any_matrix(measurements: int, scale: Fraction, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:

@@ -36,12 +36,11 @@ from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.accountants.numerics.search import first
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
-from ldpaudit.claim import Claim, Hypothesis
+from ldpaudit.claim import Hypothesis
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.plan import Run
+from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import PrivacyProfile
 
 _CONSTANT = 12
@@ -74,14 +73,6 @@ class Setting(ShuffledPromise):
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """Of Lemma 4.4."""
         return self.power, self.small
-
-
-def claims(s: Setting) -> tuple[Claim, ...]:
-    """Lemma 4.4, for its own relation and for the other."""
-    return tuple(
-        Claim(f"lemma-4.4-{relation}", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "GGKPV Lemma 4.4", s.hypotheses)
-        for relation in (REPLACE_ONE, ADD_REMOVE)
-    )
 
 
 def _lemma_4_4(s: Setting) -> tuple[Printed, ...]:

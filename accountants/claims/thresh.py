@@ -44,15 +44,6 @@ def claims(m: Thresh) -> tuple[Claim, ...]:
     return (Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, hypotheses),)
 
 
-def repaired_claims(m: ThreshRepaired) -> tuple[Claim, ...]:
-    """What `Thresh` claims, without the hypotheses that it lacks; and what is proved."""
-    source = "proofs/thresh_repaired.py"
-    return tuple(
-        Claim(name, Run(m), share * m.epsilon, Fraction(0), USER_LEVEL, "lifetime", source, (assumption(m),))
-        for name, share in (("theorem-4.1", Fraction(1)), ("three-quarters", Fraction(3, 4)))
-    )
-
-
 def assumption(m: Thresh | HeavyThresh) -> Hypothesis:
     r"""Assumption 4.2, :math:`L > \bigl(3/\sqrt2 + \sqrt{32}/\varepsilon\bigr) \sqrt{n \ln(12mT/\delta)}`."""
     with working_precision(256):

@@ -17,12 +17,13 @@ from ldpaudit.accountants.claims.shuffled_hadamard import (
     EXAMPLES,
     Setting,
     accuracy,
-    claims,
     failure,
     sufficient_rho,
 )
+from ldpaudit.claim import Claim
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.plan import Run
 from ldpaudit.verdict import Outcome, judge
 from tests.claims.test_literature import printed_at
 
@@ -83,10 +84,10 @@ def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio:
 
 
 def test_the_judge_bounds_the_lemma_and_refutes_it_for_a_user_who_leaves() -> None:
-    replaced, left = claims(EXAMPLES[1])
-    assert (replaced.neighbours, left.neighbours) == (REPLACE_ONE, ADD_REMOVE)
-    outcomes = [judge(c, [account(c.plan, c.neighbours).epsilon(c.delta)], [], []).outcome for c in (replaced, left)]
-    assert outcomes == [Outcome.BOUNDED, Outcome.REFUTED]
+    s = EXAMPLES[1]
+    for relation, outcome in ((REPLACE_ONE, Outcome.BOUNDED), (ADD_REMOVE, Outcome.REFUTED)):
+        claim = Claim("lemma-4.4", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "GGKPV Lemma 4.4", s.hypotheses)
+        assert judge(claim, [account(s.mechanism, relation).epsilon(s.delta)], [], []).outcome == outcome
 
 
 def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:

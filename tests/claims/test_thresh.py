@@ -14,11 +14,14 @@ import pytest
 
 from ldpaudit import account, audit, derivation, judge
 from ldpaudit.accountants.claims import thresh as paper
+from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
+from ldpaudit.neighbours import USER_LEVEL
+from ldpaudit.plan import Run
 
 PROOFS_OF = cache(derivation.proofs_of)
 """The proofs of a stem; to check them is to run them, and once is enough."""
@@ -53,8 +56,8 @@ def test_assumption_4_2_says_that_a_is_below_epsilon(
         assert paper.assumption(made).holds == (a < made.epsilon) == (share > 1)
 
 
-def judged(m: Thresh, claim_of: Any = paper.claims) -> Any:
-    (claim, *_) = claim_of(m)
+def judged(m: Thresh) -> Any:
+    (claim,) = paper.claims(m)
     return judge(claim, [account(m).epsilon(0)], [], [])
 
 
@@ -121,7 +124,8 @@ def test_with_positive_noise_it_is_three_quarters_of_epsilon_and_one_overshoot_o
 def test_the_repaired_one_costs_three_quarters_of_its_claim(seed: int) -> None:
     m = printed(seed, ThreshRepaired)
     assert account(m).epsilon(0).high <= 3 * m.epsilon / 4
-    assert judged(m, paper.repaired_claims).outcome == "BOUNDED"
+    claim = Claim("theorem-4.1", Run(m), m.epsilon, Fraction(0), USER_LEVEL, "lifetime", "as THRESH", (paper.assumption(m),))
+    assert judge(claim, [account(m).epsilon(0)], [], []).outcome == "BOUNDED"
 
 
 def test_the_repaired_one_can_come_as_close_to_three_quarters_as_one_likes() -> None:

@@ -18,10 +18,12 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.plan import Run
 from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
 from tests.helpers import proved
@@ -297,7 +299,9 @@ def test_theorem_4_1_holds_for_a_usual_delta_with_room_and_fails_for_one_near_1(
 
 
 def test_the_judge_bounds_theorem_4_1_for_both_relations() -> None:
-    for claim in glps_heavy_hitter.claims(glps_heavy_hitter.EXAMPLES[0]):
+    s = glps_heavy_hitter.EXAMPLES[0]
+    for relation in (REPLACE_ONE, ADD_REMOVE):
+        claim = Claim("theorem-4.1", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (s.inside,))
         enclosure = account(claim.plan, claim.neighbours).epsilon(claim.delta)
         assert judge(claim, [enclosure], [], []).outcome is Outcome.BOUNDED
 

@@ -18,6 +18,7 @@ from ldpaudit.certificates.proof import prove
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import load
 from tests.helpers import ROOT
+from tests.proofs.test_verify_certificate import is_valid
 
 NODE = shutil.which("node")
 SECOND = Path(__file__).with_name("second_checker.mjs")
@@ -35,15 +36,6 @@ def second(records: list[Any], folder: Path) -> list[str]:
     said = [line.split(": ", 1)[1] for line in ran.stdout.splitlines()]
     assert ran.returncode == (0 if said and all(line == "VALID" for line in said) else 1)
     return said
-
-
-def is_valid(record: Any) -> bool:
-    """What the first program says."""
-    try:
-        first.check(record)  # type: ignore[no-untyped-call]
-    except first.Invalid:
-        return False
-    return True
 
 
 def text(rng: random.Random, low: int = 1, high: int = 99) -> str:
