@@ -211,7 +211,7 @@ def test_the_bound_of_eta_is_a_number_whatever_the_change() -> None:
         assert flint.arb(_eta(2, 2, F(10**9))) >= 0
 
 
-HALF, MILLIONTH = F(1, 2), F(1, 10**6)
+HALF = F(1, 2)
 
 
 @pytest.mark.parametrize(
