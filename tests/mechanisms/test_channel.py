@@ -9,6 +9,7 @@ import time
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -305,16 +306,6 @@ def test_a_large_matrix_that_another_program_wrote_is_read(tmp_path: Path) -> No
     assert Channel.from_file(tmp_path / "m.csv") == Channel(entries.tolist())
 
 
-class Digits:
-    """A generator whose integers are given beforehand."""
-
-    def __init__(self, *digits: int) -> None:
-        self.digits = iter(digits)
-
-    def integers(self, low: int, high: int) -> int:
-        return next(self.digits)
-
-
 THIRD = (1 << 62) // 3
 """The first 62 bits of a third; more of its bits are as many again."""
 
@@ -322,7 +313,7 @@ THIRD = (1 << 62) // 3
 @pytest.mark.parametrize(("digits", "view"), [((0,), 0), ((THIRD + 1,), 1), ((THIRD, 0), 0), ((THIRD, THIRD + 1), 1)])
 def test_a_number_whose_digits_are_those_of_an_end_is_told_from_it_by_more_digits(digits: tuple[int, ...], view: int) -> None:
     ends = [Fraction(0), Fraction(1, 3)]
-    assert _last_end(ends, THIRD, Digits(*digits)) == view  # type: ignore[arg-type]
+    assert _last_end(ends, THIRD, Mock(integers=Mock(side_effect=digits))) == view
 
 
 def test_counts_that_no_view_tells_apart_have_no_unbiased_estimate() -> None:

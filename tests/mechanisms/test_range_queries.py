@@ -27,6 +27,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, numbere
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
+from tests.oracles.shuffle import divergence, laws
 from tests.samples import around, meet, same_law
 
 TWO = math.log(2)
@@ -202,12 +203,7 @@ def test_a_sketch_with_injective_hashes_costs_what_enumeration_says(m: CountMinR
     found = account(m).delta(TWO)
     assert found.low <= exact <= found.high
     assert found.high - found.low < 1e-12
-    laws = [m.law(x) for x in m.inputs]
-    deltas = [
-        sum((max(laws[i].probability(y) - 2 * laws[1 - i].probability(y), F(0)) for y in laws[0].views()), F(0))
-        for i in (0, 1)
-    ]
-    assert max(deltas) == exact
+    assert max(divergence(a, b, F(2)) for a, b in permutations(laws(m), 2)) == exact
 
 
 def direct(messages: int, p: Fraction, shuffles: int, ratio: Fraction) -> Fraction:
@@ -269,11 +265,9 @@ def test_what_hides_the_others_is_less_than_what_is_known_of_them_and_exact_wher
 
 @pytest.mark.parametrize("m", [RangeQueries(2, 4, 1, 1), RangeQueries(2, 3, 2, 1)], ids=str)
 def test_several_oracles_of_two_users_cost_what_their_views_say_or_more_and_no_more_than_the_bound(m: RangeQueries) -> None:
-    laws = [m.law(x) for x in m.inputs]
     profile = account(m)
     for epsilon in (0.0, TWO, 1.5):
-        ratio = F(math.exp(epsilon))
-        seen = sum((max(laws[0].probability(y) - ratio * laws[1].probability(y), F(0)) for y in laws[0].views()), F(0))
+        seen = divergence(*laws(m), F(math.exp(epsilon)))
         assert profile.delta(epsilon).low <= seen * (1 + F(1, 10**12))
         assert seen <= profile.delta(epsilon).high * (1 + F(1, 10**12))
 
@@ -305,26 +299,16 @@ def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:
     assert any_two_values(crowded).delta(0.5).high > bound.delta(0.5).high
 
 
-@pytest.mark.parametrize("make", [lambda: RangeQueries(3, 5, 2, 2), lambda: HadamardRangeQueries(3, 5, 2, 2)])
-def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(make: Any) -> None:
-    m, rng, data = make(), np.random.default_rng(5), [0, 1, 1]
+@pytest.mark.parametrize("m", [RangeQueries(3, 5, 2, 2), HadamardRangeQueries(3, 5, 2, 2)], ids=str)
+def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) -> None:
+    rng, data, level = np.random.default_rng(5), [0, 1, 1], m.grid.levels[0]
     if isinstance(m, RangeQueries):
-        level = m.grid.levels[0]
-
-        def literal() -> Any:
-            return m.oracle(level).estimate(np.concatenate([m.randomize(x, level, rng) for x in data]))[:3]
-
-        def ours() -> Any:
-            return m.run(data, rng)[m.grid.nodes_of(level)]
+        oracle, asked, nodes = m.oracle(level), (level,), m.grid.nodes_of(level)
     else:
-
-        def literal() -> Any:
-            return m.oracle.estimate(np.concatenate([m.randomize(x, rng) for x in data]))[:5]
-
-        def ours() -> Any:
-            return m.run(data, rng)
-
-    assert same_law([ours() for _ in range(700)], [literal() for _ in range(700)])
+        oracle, asked, nodes = m.oracle, (), slice(None)
+    ours = [m.run(data, rng)[nodes] for _ in range(700)]
+    messages = (np.concatenate([m.randomize(x, *asked, rng) for x in data]) for _ in range(700))
+    assert same_law(ours, [oracle.estimate(sent)[: len(ours[0])] for sent in messages])
 
 
 @pytest.mark.parametrize(

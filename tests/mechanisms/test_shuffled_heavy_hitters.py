@@ -20,6 +20,7 @@ from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_memb
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
+from tests.oracles.shuffle import divergence
 from tests.samples import around, same_law
 
 TWO = math.log(2)
@@ -35,10 +36,7 @@ def test_four_values_cost_what_all_multisets_of_both_lengths_say(rho: int, exact
         return {(a, b): p * q for (a, p), (b, q) in product(*(part.items() for part in parts))}
 
     laws = [law(x) for x in range(4)]
-    deltas = {
-        (i, j): sum((max(p - 2 * laws[j].get(view, F(0)), F(0)) for view, p in laws[i].items()), F(0))
-        for i, j in permutations(range(4), 2)
-    }
+    deltas = {(i, j): divergence(laws[i], laws[j], F(2)) for i, j in permutations(range(4), 2)}
     assert max(deltas.values()) == deltas[m.inputs] == exact
     found = account(m).delta(TWO)
     assert around(found, exact)
