@@ -16,10 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.claims.shuffled_hadamard import (
-    Setting,
-    reach,
-)
+from ldpaudit.accountants.claims.shuffled_hadamard import Setting, reach
 from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
@@ -253,9 +250,7 @@ def test_below_the_chance_that_nothing_speaks_for_the_other_input_no_epsilon_is_
     assert float(alone) == pytest.approx(account(m).delta(math.inf).low, rel=1e-12)
 
 
-@given(
-    excess=st.floats(0.001, 3), k=st.integers(1, 6), messages=st.integers(0, 300), tau=st.integers(1, 6)
-)
+@given(excess=st.floats(0.001, 3), k=st.integers(1, 6), messages=st.integers(0, 300), tau=st.integers(1, 6))
 def test_the_chain_is_the_sum_of_its_steps(excess: float, k: int, messages: int, tau: int) -> None:
     single = HiddenTuple(messages, Fraction(1, 1 << tau), Seen.ALL, "")
     step = single.delta(Fraction(excess)).high
@@ -289,9 +284,7 @@ def test_the_audit_comes_near_the_exact_epsilon() -> None:
     assert 0.85 * exact.low <= found <= exact.high
 
 
-@given(
-    epsilon=st.floats(0.01, 1), delta=st.floats(1e-12, 0.999), k=st.integers(1, 8), log_users=st.integers(1, 40)
-)
+@given(epsilon=st.floats(0.01, 1), delta=st.floats(1e-12, 0.999), k=st.integers(1, 8), log_users=st.integers(1, 40))
 def test_the_steps_of_the_proof_of_lemma_4_4_hold_at_random_points(
     epsilon: float, delta: float, k: int, log_users: int
 ) -> None:

@@ -16,10 +16,7 @@ import pytest
 from scipy import stats
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.claims.trie_heavy_hitter import (
-    claimed_epsilon,
-    printed,
-)
+from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, printed
 from ldpaudit.accountants.sampling.discovery import discovery_rate
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Rigour

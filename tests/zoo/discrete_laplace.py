@@ -50,11 +50,7 @@ def mistakes(m: CountNoise, most: int) -> Iterator[Broken]:
 
 
 ZOO = Zoo(
-    small=(
-        DiscreteLaplace(F(1, 2)),
-        DiscreteLaplace(F(1, 2), (1, -1)),
-        DiscreteLaplace(F(1, 3), (2, 0, -1)),
-    ),
+    small=(DiscreteLaplace(F(1, 2)), DiscreteLaplace(F(1, 2), (1, -1)), DiscreteLaplace(F(1, 3), (2, 0, -1))),
     at_one=(REPLACED, LEFT_OUT, DiscreteLaplace.for_epsilon(1, (3, -2, 1))),
     broken=(*mistakes(REPLACED, 8), Broken("zero is drawn with either sign", LEFT_OUT, zero_is_drawn_with_either_sign)),
     refused=(
