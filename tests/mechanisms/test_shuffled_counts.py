@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
@@ -29,6 +30,7 @@ from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Repeat, Shuffle
 from tests.oracles.shuffle import divergence, laws, worst
+from tests.oracles.sums import Outcomes, summed
 from tests.samples import around, fits, meet
 
 BETA, ERROR = Fraction(1, 3), Fraction(1, 10)
@@ -98,17 +100,18 @@ TEN_THOUSANDTH = Fraction(1, 10**4)
 SELECT = ShuffledSelection(users=2, questions=2, coins=2)
 
 
-def coins_and_answers(m: ShuffledSelection, data: tuple[Answers, ...]) -> dict[tuple[int, ...], Fraction]:
-    """Law of the multiset of all messages, user by user and coin by coin."""
-    found = {(0,) * m.questions: Fraction(1)}
-    for x in data:
-        sent = [tuple(int(j in x) + h for j, h in enumerate(heads)) for heads in product(range(m.coins + 1), repeat=m.questions)]
-        weights = [math.prod(math.comb(m.coins, s - (j in x)) for j, s in enumerate(each)) for each in sent]
-        grown: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-        for (counts, p), (own, ways) in product(found.items(), zip(sent, weights, strict=True)):
-            grown[tuple(map(sum, zip(counts, own, strict=True)))] += p * Fraction(ways, 1 << m.coins * m.questions)
-        found = grown
-    return found
+def messages(random: Sequence[Fraction], data: Sequence[Sequence[int]]) -> Outcomes:
+    """Law of the multiset of all messages, user by user: of each label its own ones, and random ones by the law of their number."""
+    heads = list(product(range(len(random)), repeat=len(data[0])))
+    chances = [math.prod((random[h] for h in each), start=Fraction(1)) for each in heads]
+    return summed(
+        {tuple(map(sum, zip(own, each, strict=True))): p for each, p in zip(heads, chances, strict=True)} for own in data
+    )
+
+
+def coins_and_answers(m: ShuffledSelection, data: tuple[Answers, ...]) -> Outcomes:
+    coins = [Fraction(math.comb(m.coins, h), 1 << m.coins) for h in range(m.coins + 1)]
+    return messages(coins, [[int(j in x) for j in range(m.questions)] for x in data])
 
 
 @pytest.mark.parametrize("m", [SELECT, ShuffledSelection(3, 2, 1), ShuffledSelection(1, 3, 2)], ids=str)
@@ -177,18 +180,8 @@ SETTINGS = [
 """users, values, epsilon, delta; the mean of a blanket, messages per user, expected error: as a coarser accountant found them."""
 
 
-def messages(m: ShuffledBinarySums, data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
-    """Law of the multiset of all messages, user by user and label by label."""
-    found = {(0,) * m.values: F(1)}
-    for x in data:
-        for label in range(m.values):
-            grown: dict[tuple[int, ...], Fraction] = {}
-            for counts, weight in found.items():
-                for coin, p in ((1, m.gamma), (0, 1 - m.gamma)):
-                    seen = tuple(c + (coin + (x == label)) * (i == label) for i, c in enumerate(counts))
-                    grown[seen] = grown.get(seen, F(0)) + weight * p
-            found = grown
-    return found
+def labels_and_blankets(m: ShuffledBinarySums, data: tuple[int, ...]) -> Outcomes:
+    return messages((1 - m.gamma, m.gamma), [[int(x == label) for label in range(m.values)] for x in data])
 
 
 @pytest.mark.parametrize("m", [SMALL, ShuffledBinarySums(2, 2, F(1, 4)), ShuffledBinarySums(1, 3, F(1, 2))], ids=str)
@@ -196,7 +189,7 @@ def test_whatever_the_others_hold_the_shuffled_messages_cost_what_the_accountant
     profile = account(m)
     for ratio in (F(1), F(3, 2), F(2), F(5)):
         found = {
-            divergence(messages(m, (0, *others)), messages(m, (1, *others)), ratio)
+            divergence(labels_and_blankets(m, (0, *others)), labels_and_blankets(m, (1, *others)), ratio)
             for others in product(range(m.values), repeat=m.users - 1)
         }
         assert len(found) == 1
@@ -252,7 +245,7 @@ def test_a_view_of_many_labels_shows_two_and_the_total_of_the_others() -> None:
 
 def test_a_run_has_the_law_of_the_counts_of_all_messages() -> None:
     data, rng = (0, 0, 2), np.random.default_rng(5)
-    law = messages(SMALL, data)
+    law = labels_and_blankets(SMALL, data)
     runs = np.array([SMALL.run(data, rng) for _ in range(20_000)]) + float(SMALL.expected_noise)
     assert fits(Counter(map(tuple, np.rint(runs).astype(int).tolist())), law)
 
