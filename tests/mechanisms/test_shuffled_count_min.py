@@ -257,16 +257,6 @@ def test_the_printed_gamma_is_the_formula() -> None:
     assert printed_epsilon(m, F(1e-9)).high == pytest.approx(0.5, rel=1e-12)
 
 
-def test_lemma_4_10_holds_for_replaced_sets_and_fails_where_a_user_leaves() -> None:
-    claims = printed(EXAMPLES[0])
-    assert of(claims, "a set replaced") == [True]
-    assert of(claims, "added or removed") == [False]
-    assert of(claims, "Lemma 4.10, proof") == [False], "its sensitivity is that of a user's absence"
-    assert of(claims, "Lemma 4.11") == [True, True]
-    assert of(claims, "Lemma 4.12") == [True]
-    assert all(of(claims, "Lemma 4.8"))
-
-
 def test_claims_are_judged_at_the_delta_that_is_given() -> None:
     claims = {delta: printed(Setting.as_printed(F(1), delta, 10**6, 2**10)) for delta in (F(1, 10**6), F(1, 10**3))}
     for delta, found in claims.items():
