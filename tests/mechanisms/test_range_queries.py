@@ -265,9 +265,9 @@ def test_what_hides_the_others_is_less_than_what_is_known_of_them_and_exact_wher
 
 @pytest.mark.parametrize("m", [RangeQueries(2, 4, 1, 1), RangeQueries(2, 3, 2, 1)], ids=str)
 def test_several_oracles_of_two_users_cost_what_their_views_say_or_more_and_no_more_than_the_bound(m: RangeQueries) -> None:
-    profile = account(m)
+    profile, (first, second) = account(m), laws(m)
     for epsilon in (0.0, TWO, 1.5):
-        seen = divergence(*laws(m), F(math.exp(epsilon)))
+        seen = divergence(first, second, F(math.exp(epsilon)))
         assert profile.delta(epsilon).low <= seen * (1 + F(1, 10**12))
         assert seen <= profile.delta(epsilon).high * (1 + F(1, 10**12))
 
@@ -302,11 +302,9 @@ def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:
 @pytest.mark.parametrize("m", [RangeQueries(3, 5, 2, 2), HadamardRangeQueries(3, 5, 2, 2)], ids=str)
 def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) -> None:
     rng, data, level = np.random.default_rng(5), [0, 1, 1], m.grid.levels[0]
-    if isinstance(m, RangeQueries):
-        oracle, asked, nodes = m.oracle(level), (level,), m.grid.nodes_of(level)
-    else:
-        oracle, asked, nodes = m.oracle, (), slice(None)
-    ours = [m.run(data, rng)[nodes] for _ in range(700)]
+    each_width = isinstance(m, RangeQueries)
+    oracle, asked = (m.oracle(level), [level]) if each_width else (m.oracle, [])
+    ours = [m.run(data, rng)[m.grid.nodes_of(level) if each_width else slice(None)] for _ in range(700)]
     messages = (np.concatenate([m.randomize(x, *asked, rng) for x in data]) for _ in range(700))
     assert same_law(ours, [oracle.estimate(sent)[: len(ours[0])] for sent in messages])
 
