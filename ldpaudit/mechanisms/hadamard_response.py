@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
+from ldpaudit.mechanisms.shared.parameters import half_open, integer, odds
 from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.profile import Number
 
@@ -46,9 +46,7 @@ class HadamardResponse(OfK):
 
     def __post_init__(self) -> None:
         integer(self, "k", 2, (1 << 62) - 1)  # columns are 64-bit integers
-        object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(1, 2) <= self.p < 1:
-            raise ValueError(f"HadamardResponse needs 1/2 <= p < 1, got p={self.p}")
+        half_open(self, "p", Fraction(1, 2), "1/2 <= p < 1")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int) -> Self:

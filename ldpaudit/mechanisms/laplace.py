@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_down, round_up
-from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
 from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
-from ldpaudit.mechanisms.shared.values import OfK
+from ldpaudit.mechanisms.shared.values import OfK, Summed
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(Mechanism):
+class Laplace(Summed):
     """A number in ``[low, high]`` plus Laplace noise. A view is a float.
 
     What accountants and proofs say is about real numbers. This sampler, as any that adds floats, leaks more: which
@@ -42,7 +41,6 @@ class Laplace(Mechanism):
     """
 
     title = "Laplace noise on one number"
-    summed = "vector"
 
     scale: Fraction
     low: Fraction = Fraction(0)
@@ -80,12 +78,8 @@ class Laplace(Mechanism):
         self.require_input(x)
         return rng.laplace(float(x), round_up(self.scale), size)
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
-        return np.asarray(np.sum(views, keepdims=True), dtype=np.float64)
-
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased sum of the inputs, shape ``(1,)``."""
         return total
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, positive
+from ldpaudit.mechanisms.shared.parameters import half_open, integer, integers, odds, positive
 from ldpaudit.mechanisms.shared.values import OfDomain
 from ldpaudit.profile import Number
 
@@ -66,9 +66,7 @@ class LocalHashing(OfDomain):
         if not flint.fmpz(self.prime).is_prime():
             raise ValueError(f"LocalHashing needs a prime number prime, got prime={self.prime}")
         integers(self, g=(2, self.prime), domain=(2, self.prime))
-        object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(1, self.g) <= self.p < 1:
-            raise ValueError(f"LocalHashing needs 1/g <= p < 1, got p={self.p} with g={self.g}")
+        half_open(self, "p", Fraction(1, self.g), "1/g <= p < 1", g=self.g)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, g: int, domain: int) -> Self:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
+from ldpaudit.mechanisms.shared.parameters import half_open, integer, probability
 from ldpaudit.neighbours import USER_LEVEL
 
 EPOCHS = 1 << 20
@@ -95,9 +95,7 @@ class MemoizedBit(OfStreams):
 
     def __post_init__(self) -> None:
         integer(self, "epochs", 1, EPOCHS)
-        object.__setattr__(self, "f", exact(self.f))
-        if not 0 <= self.f < 1:
-            raise ValueError(f"MemoizedBit needs 0 <= f < 1, got f={self.f}")
+        half_open(self, "f", 0, "0 <= f < 1")
         probability(self, "p", high=probability(self, "q"))
 
     @property

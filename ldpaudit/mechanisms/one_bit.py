@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds, probability
-from ldpaudit.mechanisms.shared.values import BitVector
+from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, odds, probability
+from ldpaudit.mechanisms.shared.values import BitVector, Summed
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class OneBitMean(Mechanism):
+class OneBitMean(Summed):
     """A number in [0, 1], rounded at random to one bit that is kept for ever and reported with fresh flips.
 
     The kept bit is 1 with probability ``low + x (high - low)``; each of the `reports` collections shows it flipped with
@@ -46,7 +46,6 @@ class OneBitMean(Mechanism):
     """
 
     title = "1BitMean"
-    summed = "vector"
 
     low: Fraction
     high: Fraction
@@ -55,9 +54,7 @@ class OneBitMean(Mechanism):
 
     def __post_init__(self) -> None:
         probability(self, "low", high=probability(self, "high"))
-        object.__setattr__(self, "gamma", exact(self.gamma))
-        if not 0 <= self.gamma < Fraction(1, 2):
-            raise ValueError(f"OneBitMean needs 0 <= gamma < 1/2, got gamma={self.gamma}")
+        half_open(self, "gamma", 0, "0 <= gamma < 1/2", below=Fraction(1, 2))
         integer(self, "reports", 1)
 
     @classmethod
@@ -98,12 +95,8 @@ class OneBitMean(Mechanism):
             self.reports + 1,
         )
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
-        return self.estimate_from_sum(np.array([np.sum(views, dtype=np.float64)]), len(views))
-
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased sum of the inputs, shape ``(1,)``."""
         ones = (total / self.reports - users * float(self.gamma)) / float(1 - 2 * self.gamma)
         return (ones - users * float(self.low)) / float(self.high - self.low)
 

@@ -14,12 +14,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, promise
+from ldpaudit.mechanisms.shared.parameters import ball, exact, half_open, integer, odds, promise
 from ldpaudit.mechanisms.shared.values import OfK
 from ldpaudit.profile import Number
 
@@ -50,9 +49,7 @@ class KaryRandomizedResponse(OfK):
 
     def __post_init__(self) -> None:
         integer(self, "k", 2)
-        object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(1, self.k) <= self.p < 1:
-            raise ValueError(f"KaryRandomizedResponse needs 1/k <= p < 1, got p={brief(self.p)} with k={self.k}")
+        half_open(self, "p", Fraction(1, self.k), "1/k <= p < 1", k=self.k)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int) -> Self:

@@ -15,12 +15,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, product_law, reported
-from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
-from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, integers, odds, probability
+from ldpaudit.mechanisms.shared.values import OfDomain, Summed
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 16
@@ -34,7 +34,7 @@ Difference = tuple[int, int]
 """How many bits are set only in the first of two signatures, and only in the second."""
 
 
-class _BloomFilter(OfDomain):
+class _BloomFilter(Summed, OfDomain):
     """What the two mechanisms share: values, and the bits that these set.
 
     Parameters
@@ -47,8 +47,6 @@ class _BloomFilter(OfDomain):
         Number of values; inputs are ``range(domain)``.
     """
 
-    summed = "vector"
-
     bits: int
     hashes: int
     f: Fraction
@@ -56,9 +54,7 @@ class _BloomFilter(OfDomain):
 
     def __post_init__(self) -> None:
         integers(self, bits=(2, PRIME - 1), hashes=(1, MOST_HASHES), domain=(2, PRIME))
-        object.__setattr__(self, "f", exact(self.f))
-        if not 0 <= self.f < 1:
-            raise ValueError(f"{type(self).__name__} needs 0 <= f < 1, got f={self.f}")
+        half_open(self, "f", 0, "0 <= f < 1")
 
     @property
     def view_length(self) -> int:
@@ -91,10 +87,6 @@ class _BloomFilter(OfDomain):
         self.require_input(x)
         tables = self.bit_law(0), self.bit_law(1)
         return product_law([tables[bit] for bit in self.signature(x).tolist()])
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        return self.estimate_from_sum(np.asarray(views).sum(axis=0, dtype=np.float64), len(views))
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users' signatures set each bit, shape ``(bits,)``."""
@@ -165,7 +157,7 @@ class Rappor(_BloomFilter):
         return reported(self.permanent(x, size, rng), self.reports, self.q, self.p, rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
         one, zero = (m * self.q + (1 - m) * self.p for m in (1 - self.f / 2, self.f / 2))
         return (total / self.reports - users * float(zero)) / float(one - zero)
 
@@ -214,7 +206,7 @@ class PermanentRappor(_BloomFilter):
         return self.permanent(x, size, rng).view(np.uint8)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
         return (total - users * float(self.f / 2)) / float(1 - self.f)
 
 

@@ -14,15 +14,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Rows, Views
+from ldpaudit.mechanism import Law, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
-from ldpaudit.mechanisms.shared.parameters import exact, integer, odds
-from ldpaudit.mechanisms.shared.values import BitVector
+from ldpaudit.mechanisms.shared.parameters import half_open, integer, odds
+from ldpaudit.mechanisms.shared.values import BitVector, Summed
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection(BitVector):
+class SubsetSelection(Summed, BitVector):
     """A `d`-subset: with probability `p` a uniform one that contains the value, else a uniform one that does not.
 
     A view is a row of `k` bits, `d` of them set.
@@ -42,7 +42,6 @@ class SubsetSelection(BitVector):
     """
 
     title = "subset selection"
-    summed = "vector"
     calibrated = ("for_epsilon", "optimal")
 
     k: int
@@ -52,9 +51,7 @@ class SubsetSelection(BitVector):
     def __post_init__(self) -> None:
         integer(self, "k", 2)
         integer(self, "d", 1, self.k - 1)
-        object.__setattr__(self, "p", exact(self.p))
-        if not Fraction(self.d, self.k) <= self.p < 1:
-            raise ValueError(f"SubsetSelection needs d/k <= p < 1, got p={self.p} with d={self.d} and k={self.k}")
+        half_open(self, "p", Fraction(self.d, self.k), "d/k <= p < 1", d=self.d, k=self.k)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, k: int, d: int) -> Self:
@@ -103,10 +100,6 @@ class SubsetSelection(BitVector):
         every = Rows((range(2),) * self.k, lambda rows: rows.sum(axis=1) == self.d, views)
         return Law(lambda row: inside if row[x] else outside, lambda: every, comb(self.k, self.d))
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
-        return self.estimate_from_sum(np.count_nonzero(views, axis=0).astype(np.float64), len(views))
-
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased count of each value, shape ``(k,)``."""
         return (total - users * float(self.other)) / float(self.p - self.other)

@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Views, counted
+from ldpaudit.mechanism import Law, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.independent_bits import product_law
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability, promise
-from ldpaudit.mechanisms.shared.values import BitVector
+from ldpaudit.mechanisms.shared.values import BitVector, Summed
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding(BitVector):
+class UnaryEncoding(Summed, BitVector):
     """Bit x is reported as 1 with probability `p`, each of the ``k - 1`` others with probability `q`.
 
     A view is a row of `k` bits. An absent user, the input None, is the all-zero vector: one bit differs from a value's
@@ -47,7 +47,6 @@ class UnaryEncoding(BitVector):
     """
 
     title = "unary encoding"
-    summed = "vector"
     calibrated = ("symmetric", "optimized")
     relations = (REPLACE_ONE, ADD_REMOVE)
 
@@ -119,11 +118,6 @@ class UnaryEncoding(BitVector):
         one, zero = (1 - self.p, self.p), (1 - self.q, self.q)
         return product_law([one if bit == x else zero for bit in range(self.k)])
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
-        ones: NDArray[np.float64] = np.asarray(views).sum(axis=0, dtype=np.float64)
-        return self.estimate_from_sum(ones, len(views))
-
     def run_on_counts(self, counts: Mapping[int | None, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`: how often each bit is set is drawn at once, by two binomial laws, whose probabilities are floats."""
         present, users = held(self, counts, self.k), sum(counts.values())
@@ -135,5 +129,5 @@ class UnaryEncoding(BitVector):
         return self.run_on_counts(counted(data), rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
+        """Unbiased count of each value, shape ``(k,)``."""
         return (total - users * float(self.q)) / float(self.p - self.q)

@@ -31,6 +31,15 @@ def probability(owner: object, name: str, low: Fraction | int = 0, high: Fractio
     return value
 
 
+def half_open(owner: object, name: str, least: Fraction | int, range_: str, below: Fraction | int = 1, **beside: int) -> None:
+    """Make the field an exact number from the least on and below another; an error writes the range so, and what it depends on."""
+    value = exact(getattr(owner, name))
+    object.__setattr__(owner, name, value)
+    if not least <= value < below:
+        given = " and ".join(f"{each}={number}" for each, number in beside.items())
+        raise ValueError(f"{type(owner).__name__} needs {range_}, got {name}={brief(value)}{given and f' with {given}'}")
+
+
 def integer(owner: object, name: str, least: int, most: int | None = None) -> int:
     """Make the field an int from `least` to `most`, and return it."""
     value, largest = whole(getattr(owner, name)), LARGEST_INTEGER if most is None else most

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ldpaudit.mechanism import Mechanism
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Mechanism, Views
 
 
 class OfK(Mechanism):
@@ -49,3 +52,13 @@ class OfBits(OfDomain):
     def bits(self) -> int:
         """Length of a value's binary expansion."""
         return (self.domain - 1).bit_length()
+
+
+class Summed(Mechanism):
+    """Whose estimate is linear in the sum of the views."""
+
+    summed = "vector"
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased estimate, from the sum of the views; see `estimate_from_sum`."""
+        return self.estimate_from_sum(np.atleast_1d(np.asarray(views).sum(axis=0, dtype=np.float64)), len(views))
