@@ -23,7 +23,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
-from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
@@ -189,7 +189,7 @@ class BassilySmith(RowSign):
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectedBassilySmith(OfDomain, RowSign):
+class ProjectedBassilySmith(DomainValues, RowSign):
     """The basic randomizer of a word's column in a public matrix of signs, and the frequency oracle that it makes.
 
     Parameters

@@ -20,7 +20,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients, hashed, most_different
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.mechanisms.shared.parameters import integers, odds, probability
-from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 12
@@ -42,7 +42,7 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketch(OfDomain):
+class _Sketch(DomainValues):
     """What the two mechanisms share: values, their buckets, and what is estimated.
 
     Parameters

@@ -17,7 +17,7 @@ from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli
 from ldpaudit.mechanisms.shared.parameters import ball, integer, positive, probability, spendable
-from ldpaudit.mechanisms.shared.values import Summed
+from ldpaudit.mechanisms.shared.values import LinearEstimate
 from ldpaudit.profile import Number
 
 _POWER_BITS = 256
@@ -90,7 +90,7 @@ def _geometric(alpha: Fraction, size: int, rng: np.random.Generator) -> NDArray[
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric(Summed, _TwoSided):
+class Geometric(LinearEstimate, _TwoSided):
     """An integer from 0 to `bound`, plus noise that is z with probability ``(1-alpha)/(1+alpha) alpha**|z|``.
 
     A view is an integer. The noise is that of a discrete Laplace distribution of scale ``1/log(1/alpha)``.

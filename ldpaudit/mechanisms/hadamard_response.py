@@ -16,12 +16,12 @@ from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.mechanisms.shared.parameters import half_open, integer, odds
-from ldpaudit.mechanisms.shared.values import OfK
+from ldpaudit.mechanisms.shared.values import KValues
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardResponse(OfK):
+class HadamardResponse(KValues):
     """A column of the K x K Hadamard matrix: where row ``x + 1`` is +1 with probability `p`, else where it is -1.
 
     K is the smallest power of two above `k`, because row 0 is constant and serves nobody. Within its half of the

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
 from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
-from ldpaudit.mechanisms.shared.values import OfK, Summed
+from ldpaudit.mechanisms.shared.values import KValues, LinearEstimate
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(Summed):
+class Laplace(LinearEstimate):
     """A number in ``[low, high]`` plus Laplace noise. A view is a float.
 
     What accountants and proofs say is about real numbers. This sampler, as any that adds floats, leaks more: which
@@ -88,7 +88,7 @@ class Laplace(Summed):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceHistogram(OfK, NoisyColumn):
+class LaplaceHistogram(KValues, NoisyColumn):
     """The indicator of a value, or for an absent user zeros, plus Laplace noise on each of its `k` coordinates.
 
     A view is a row of `k` floats; as for `Laplace`, what is said of privacy is about real numbers.

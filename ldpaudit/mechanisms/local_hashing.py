@@ -18,7 +18,7 @@ from ldpaudit.core.number import brief
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.parameters import half_open, integer, integers, odds, positive
-from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
 
 MERSENNE = (1 << 31) - 1
@@ -28,7 +28,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class LocalHashing(OfDomain):
+class LocalHashing(DomainValues):
     """A fresh hash function, and g-ary randomized response on what it makes of the value.
 
     The hash of x is ``((a x + b) mod prime) mod g`` with a and b uniform on ``range(prime)``, 0 included: for two

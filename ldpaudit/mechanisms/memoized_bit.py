@@ -28,7 +28,7 @@ Stream = tuple[int, ...]
 """One value an epoch."""
 
 
-class OfStreams(Mechanism):
+class StreamMechanism(Mechanism):
     """An input is a user's stream, a value for each of some epochs."""
 
     epochs: int
@@ -61,7 +61,7 @@ class OfStreams(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoizedBit(OfStreams):
+class MemoizedBit(StreamMechanism):
     """`epochs` reports of one bit, memoized value by value.
 
     An input is a whole stream: a value for each epoch, a number below ``2 * epochs``, whose last binary digit is the bit that is
@@ -151,7 +151,7 @@ class MemoizedBit(OfStreams):
         low, high = self.shown(0, 1, 0), self.shown(1, 1, 0)
         return (ones - len(views) * float(low)) / float(high - low)
 
-    run_on_counts = OfStreams.run_on_counts
+    run_on_counts = StreamMechanism.run_on_counts
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system, from users' streams, shape ``(users, epochs)``."""

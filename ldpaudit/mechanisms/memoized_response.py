@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.memoized_bit import EPOCHS, MemoizedBit, OfStreams, Stream
+from ldpaudit.mechanisms.memoized_bit import EPOCHS, MemoizedBit, Stream, StreamMechanism
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import uniform_subset
@@ -31,7 +31,7 @@ _LISTED = 32
 """Streams up to which all are listed as inputs; of more, those that matter for privacy."""
 
 
-class Memoizing(OfStreams):
+class Memoizing(StreamMechanism):
     """One report for each of at most `values` different values of a stream, kept and shown again.
 
     A user who comes to one value more keeps showing the report of the value before, for ever: so whatever the user holds, at most
@@ -89,7 +89,7 @@ class Memoizing(OfStreams):
 
     @property
     def _values_held(self) -> int:
-        """All."""
+        """All `k`."""
         return self.k
 
     def shown(self, streams: ArrayLike) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ class Memoizing(OfStreams):
         reports = self.reports(views)
         return np.stack([self.report.estimate(reports[:, epoch]) for epoch in range(self.epochs)])
 
-    run_on_counts = OfStreams.run_on_counts
+    run_on_counts = StreamMechanism.run_on_counts
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system, from users' streams, shape ``(users, epochs)``; each client keeps a report of every value."""

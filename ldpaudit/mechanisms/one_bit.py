@@ -18,12 +18,12 @@ from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, odds, probability
-from ldpaudit.mechanisms.shared.values import BitVector, Summed
+from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class OneBitMean(Summed):
+class OneBitMean(LinearEstimate):
     """A number in [0, 1], rounded at random to one bit that is kept for ever and reported with fresh flips.
 
     The kept bit is 1 with probability ``low + x (high - low)``; each of the `reports` collections shows it flipped with

@@ -19,12 +19,12 @@ from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.parameters import ball, exact, half_open, integer, odds, promise
-from ldpaudit.mechanisms.shared.values import OfK
+from ldpaudit.mechanisms.shared.values import KValues
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse(OfK):
+class KaryRandomizedResponse(KValues):
     """The true value with probability `p`, and each of the ``k - 1`` others with probability ``(1 - p)/(k - 1)``.
 
     A view is an int in ``range(k)``.

@@ -207,14 +207,8 @@ class CountMinRangeQueries(CountMinBoxes):
 
     Parameters
     ----------
-    rows : int
-        Number tau of hash functions, from 1 to 4096.
-    buckets : int
-        Number s of cells of each, from 2 to 2**63.
-    gamma : Fraction
-        Probability of each cell in each user's blanket, in (0, 1).
-    seed : int
-        Seed of the public hash functions.
+    rows, buckets, gamma, seed
+        As for `ShuffledCountMin`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, product_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, integers, odds, probability
-from ldpaudit.mechanisms.shared.values import OfDomain, Summed
+from ldpaudit.mechanisms.shared.values import DomainValues, LinearEstimate
 from ldpaudit.profile import Number
 
 DOMAIN = 1 << 16
@@ -34,7 +34,7 @@ Difference = tuple[int, int]
 """How many bits are set only in the first of two signatures, and only in the second."""
 
 
-class _BloomFilter(Summed, OfDomain):
+class _BloomFilter(LinearEstimate, DomainValues):
     """What the two mechanisms share: values, and the bits that these set.
 
     Parameters

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanism import Law, Views, counted
 from ldpaudit.mechanisms.shared.coins import held
-from ldpaudit.mechanisms.shared.independent_bits import Blanketed, shifted_binomials
+from ldpaudit.mechanisms.shared.independent_bits import MessageCounts, shifted_binomials
 from ldpaudit.mechanisms.shared.parameters import integers, probability
 
 WATCHED = 16
@@ -24,7 +24,7 @@ WATCHED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledBinarySums(Blanketed):
+class ShuffledBinarySums(MessageCounts):
     r"""Every user sends the label of the value that they hold, and every label, their own included, with probability gamma.
 
     The shuffler hides who sent what, so that all that is seen is how often each label was sent. An input is what one user

@@ -23,7 +23,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.mechanisms.shared.hashing import most_different
-from ldpaudit.mechanisms.shared.independent_bits import Blanketed, shifted_binomials
+from ldpaudit.mechanisms.shared.independent_bits import MessageCounts, shifted_binomials
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive, probability
 from ldpaudit.profile import Number
@@ -49,7 +49,7 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledCountMin(Blanketed):
+class ShuffledCountMin(MessageCounts):
     r"""Every user sends the cell ``(t, h_t(x))`` of each of their values x in each row t, and every cell with probability gamma.
 
     The hash functions are public and come from the seed. The shuffler hides who sent what, so that all that is seen is
@@ -67,9 +67,9 @@ class ShuffledCountMin(Blanketed):
     domain : int
         B, from 2 to 2**62; values are ``range(domain)``.
     rows : int
-        tau, hash functions, at least 1.
+        Number tau of hash functions, from 1 to 4096.
     buckets : int
-        s, cells of a row, at least 2.
+        Number s of cells of each, from 2 to 2**63.
     gamma : Fraction
         Probability of each cell in each user's blanket, in (0, 1).
     held : int

@@ -27,7 +27,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import Shares, comp
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.mechanisms.shared.linear_codes.kernels import members, random_members, random_members_with
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive
-from ldpaudit.mechanisms.shared.values import OfDomain
+from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
@@ -40,7 +40,7 @@ Values: TypeAlias = int | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffledHadamard(OfDomain):
+class ShuffledHadamard(DomainValues):
     """For each of k elements a tuple of indices from its codeword, and `rho` tuples of any indices; shuffled.
 
     A user who holds fewer than k values fills up with elements that stand for no value. Value v has row v + 1 of the

@@ -32,14 +32,10 @@ class ShuffledQuantiles(Mechanism):
 
     Parameters
     ----------
-    users : int
-        Number n of users, from 1 to 2**50.
     cells : int
         B, from 2 to 2**32.
-    tau : int
-        Indices in a message, from 1 to 512.
-    rho : int
-        Blanket messages per user and width, from 1 to 2**40.
+    users, tau, rho
+        As for `RangeQueries`.
 
     Examples
     --------

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Law, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.parameters import half_open, integer, odds
-from ldpaudit.mechanisms.shared.values import BitVector, Summed
+from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection(Summed, BitVector):
+class SubsetSelection(LinearEstimate, BitVector):
     """A `d`-subset: with probability `p` a uniform one that contains the value, else a uniform one that does not.
 
     A view is a row of `k` bits, `d` of them set.

@@ -20,13 +20,13 @@ from ldpaudit.mechanism import Law, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.independent_bits import product_law
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability, promise
-from ldpaudit.mechanisms.shared.values import BitVector, Summed
+from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding(Summed, BitVector):
+class UnaryEncoding(LinearEstimate, BitVector):
     """Bit x is reported as 1 with probability `p`, each of the ``k - 1`` others with probability `q`.
 
     A view is a row of `k` bits. An absent user, the input None, is the all-zero vector: one bit differs from a value's

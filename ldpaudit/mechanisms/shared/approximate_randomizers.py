@@ -14,7 +14,7 @@ from ldpaudit.mechanism import Law, Mechanism, Views
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
-from ldpaudit.mechanisms.shared.values import OfK
+from ldpaudit.mechanisms.shared.values import KValues
 from ldpaudit.profile import Number
 
 _HALF = Fraction(1, 2)
@@ -65,7 +65,7 @@ class ShiftedBinomial(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class LeakyResponse(OfK):
+class LeakyResponse(KValues):
     """With probability `leak` the value in the clear, shown as ``k + x``; else k-ary randomized response.
 
     For k = 2 the worst (epsilon, delta)-LDP randomizer: all others are post-processings of it (Kairouz, Oh, Viswanath 2015).

@@ -50,7 +50,7 @@ def shifted_binomials(columns: Sequence[tuple[int, int]], p: Fraction, ranges: S
     return Law(probability, lambda: Rows(tuple(ranges)), math.prod(map(len, ranges)))
 
 
-class Blanketed(Mechanism):
+class MessageCounts(Mechanism):
     """A shuffled system of which a view is a row of counts of messages: the users' random blanket, and user 1's own."""
 
     model = "shuffled"

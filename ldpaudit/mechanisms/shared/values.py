@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Mechanism, Views
 
 
-class OfK(Mechanism):
-    """On one of `k` values.
+class KValues(Mechanism):
+    """An input is one of `k` values.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class OfK(Mechanism):
         return range(self.k)
 
 
-class BitVector(OfK):
-    """Of which a view is a row of `k` bits."""
+class BitVector(KValues):
+    """A view has a number for each of the `k` values."""
 
     @property
     def view_length(self) -> int:
@@ -34,8 +34,8 @@ class BitVector(OfK):
         return self.k
 
 
-class OfDomain(Mechanism):
-    """On one of `domain` values."""
+class DomainValues(Mechanism):
+    """An input is one of `domain` values."""
 
     domain: int
 
@@ -45,17 +45,22 @@ class OfDomain(Mechanism):
         return range(self.domain)
 
 
-class OfBits(OfDomain):
-    """Of whose values the bits matter."""
+class BinaryValues(DomainValues):
+    """An input is one of `domain` values, and its bits matter."""
 
     @property
     def bits(self) -> int:
         """Length of a value's binary expansion."""
         return (self.domain - 1).bit_length()
 
+    def two_values(self, difference: int) -> tuple[int, int]:
+        """Two values with this exclusive or; every number of `bits` bits has such a pair."""
+        second = 0 if difference < self.domain else 1 << (self.bits - 1)
+        return difference ^ second, second
 
-class Summed(Mechanism):
-    """Whose estimate is linear in the sum of the views."""
+
+class LinearEstimate(Mechanism):
+    """Views are added up, and the estimate is linear in their sum."""
 
     summed = "vector"
 

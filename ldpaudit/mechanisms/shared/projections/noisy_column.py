@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.coins import chunks, laplace_sums
-from ldpaudit.mechanisms.shared.values import OfBits
+from ldpaudit.mechanisms.shared.values import BinaryValues
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 _CHUNK = 1 << 22
@@ -54,8 +54,8 @@ class NoisyColumn(Mechanism):
         return np.asarray(np.sum(views, axis=0), dtype=np.float64)
 
 
-class HashedColumn(OfBits, NoisyColumn):
-    """Whose columns are computed from the bits of a value."""
+class HashedColumn(BinaryValues, NoisyColumn):
+    """Columns are computed from the bits of a value."""
 
     def _noise(self, users: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """The sum of all users' noises, by its law: Laplace noises sum to a difference of two Gammas."""
@@ -66,8 +66,3 @@ class HashedColumn(OfBits, NoisyColumn):
         for part in chunks(users, _CHUNK // self.coordinates):
             total += rng.laplace(0.0, round_up(self.scale), (part.stop - part.start, self.coordinates)).sum(axis=0)
         return total
-
-    def two_values(self, difference: int) -> tuple[int, int]:
-        """Two values with this exclusive or. Every number of `bits` bits is that of two values."""
-        second = 0 if difference < self.domain else 1 << (self.bits - 1)
-        return difference ^ second, second

@@ -14,10 +14,10 @@ from ldpaudit.mechanism import Law, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import WIDE, vectors
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
-from ldpaudit.mechanisms.shared.values import OfBits
+from ldpaudit.mechanisms.shared.values import BinaryValues
 
 
-class PublicSign(OfBits):
+class PublicSign(BinaryValues):
     """User i has a public vector of bits that is not 0; the sign of a value x is ``(-1)**<vector, x>``. A view is ``(i, y)``.
 
     Parameters

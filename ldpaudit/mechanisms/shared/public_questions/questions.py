@@ -28,7 +28,7 @@ from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Terms
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign, views_of
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers, Ask, Cells, Counted, Decoding, Question
-from ldpaudit.mechanisms.shared.values import OfBits
+from ldpaudit.mechanisms.shared.values import BinaryValues
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 22
@@ -37,7 +37,7 @@ _UNIT = 1 << 32
 """Shares of the users are multiples of 1/_UNIT, up to rounding."""
 
 
-class Asked(InParts, OfBits):
+class Asked(InParts, BinaryValues):
     """Users who are asked public questions; `run` names the values that many hold, with estimated counts.
 
     Parameters
@@ -297,9 +297,8 @@ class SplitSigns(Asked):
         """
         one, other = (int(column) % (1 << WIDE) for column in self.columns(np.array([self.index]))[0])
         common = one & other
-        difference = common & -common if common else (one & -one) | (other & -other)
-        second = 0 if difference < self.domain else 1 << (self.bits - 1)
-        return second, difference ^ second
+        first, second = self.two_values(common & -common if common else (one & -one) | (other & -other))
+        return second, first
 
     @property
     def typical(self) -> tuple[int, ...]:

@@ -151,8 +151,8 @@ class Tables(Ask):
         return np.concatenate([one.counts_from(part) for one, part in zip(asked, each, strict=True)])
 
 
-class _OfOne(Ask):
-    """Of one question."""
+class _OneQuestion(Ask):
+    """Counts of one question's cells."""
 
     __slots__ = ()
 
@@ -165,7 +165,7 @@ class _OfOne(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells(_OfOne):
+class Cells(_OneQuestion):
     """Some cells of a question."""
 
     question: int
@@ -177,7 +177,7 @@ class Cells(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
-class Children(_OfOne):
+class Children(_OneQuestion):
     """The cells of a question whose upper bits are one of some prefixes, by the `step` others."""
 
     question: int

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations, cycle
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, extremes, sentinel_needs
 from ldpaudit.mechanisms.shared.voting.thresh import Evolving
-from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import BAIT, Play
+from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play, votable_from, voters_after
 
 _LISTED, _SIGNS = 1 << 10, 1 << 26
 """Most histograms that are listed all, and most signs that a candidate is judged by: some tenths of a second."""
@@ -202,7 +202,7 @@ def _before(m: HeavyUser) -> Iterator[_Before]:
 def _plans(m: HeavyUser, before: list[_Before], words: tuple[int, ...]) -> Iterator[_Plan]:
     """For each epoch of the first update: votes and estimates apart, or if there is a third word, together."""
     needs, reach = m._needs.tolist(), [_reach(m, word) for word in words[:2]]
-    votable = np.append(np.cumsum((m.changes <= 2 * m.rounds)[::-1])[::-1], 0).tolist()
+    votable = votable_from(m, 2 * m.rounds)
     a, b = abs(m.a), abs(m.b)
     most = m.differing_votes * a + m.estimates * b
     for first, past in enumerate(before):
@@ -222,17 +222,11 @@ def _plans(m: HeavyUser, before: list[_Before], words: tuple[int, ...]) -> Itera
 
 def _after(m: HeavyUser, plan: _Plan, words: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], int]]:
     """What the streams hold in each epoch after the first update, and whether it has an update."""
-    epochs = range(plan.first + 1, m.epochs)
-    spare = 0 if plan.together else max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
-    votable = [epoch for epoch in epochs if m.changes[epoch] <= 2 * m.rounds]
-    used = set(votable[: plan.voting + min(BAIT, spare)])
-    voters = chain([0] * plan.left[0], [1] * plan.left[1], cycle([0, 1]))
     references = (words[0], words[1])
-    for epoch in epochs:
-        if epoch not in used:
+    for side in voters_after(m, plan.first, plan.voting, plan.left, plan.together, 2 * m.rounds):
+        if side is None:
             yield references, 1
             continue
-        side = next(voters)
         moved = next(w for w in words if w not in references) if plan.together else references[1 - side]
         held = (moved, references[1]) if side == 0 else (references[0], moved)
         references = held if plan.together else references

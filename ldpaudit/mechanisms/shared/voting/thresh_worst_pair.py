@@ -68,7 +68,7 @@ def worst_pair(m: Evolving) -> tuple[Play, Play]:
     if starts[plan.first].voter is None:
         rows[-1] = (m.rounds, 0)
     references, updates = rows[-1], [0] * plan.first + [1]
-    for voter in _voters_after(m, plan, starts[plan.first].left):
+    for voter in voters_after(m, plan.first, plan.voting, starts[plan.first].left, plan.overlap, m.rounds):
         both = plan.overlap and voter == 1
         rows.append(tuple(m.rounds - c if both or voter == side else c for side, c in enumerate(references)))
         updates.append(int(both or voter is None))
@@ -91,7 +91,7 @@ def _starts(m: Evolving) -> Iterator[_Start]:
 
 def _plans(m: Evolving, starts: list[_Start]) -> Iterator[_Plan]:
     """For each epoch of the first update: votes before estimates, estimates before votes, or overlap."""
-    votable = np.append(np.cumsum((m.changes <= m.rounds)[::-1])[::-1], 0).tolist()
+    votable = votable_from(m, m.rounds)
     a, b, spent = abs(m.a), abs(m.b), 0
     most = m.differing_votes * a + m.estimates * b
     for first, start in enumerate(starts):
@@ -107,11 +107,22 @@ def _plans(m: Evolving, starts: list[_Start]) -> Iterator[_Plan]:
                 return
 
 
-def _voters_after(m: Evolving, plan: _Plan, left: tuple[int, int]) -> Iterator[int | None]:
-    """Who votes in each epoch after the first update, None where there is nothing but another update."""
-    epochs = range(plan.first + 1, m.epochs)
-    spare = 0 if plan.overlap else max(0, len(epochs) - plan.voting - max(0, m.estimates - 1))
-    votable = [epoch for epoch in epochs if m.changes[epoch] <= m.rounds]
-    used = set(votable[: plan.voting + min(BAIT, spare)])
+def votable_from(m: Evolving, reach: int) -> list[int]:
+    """In how many epochs from each one on a change of this size is a vote."""
+    found: list[int] = np.append(np.cumsum((m.changes <= reach)[::-1])[::-1], 0).tolist()
+    return found
+
+
+def voters_after(
+    m: Evolving, first: int, voting: int, left: tuple[int, int], overlap: bool, reach: int
+) -> Iterator[int | None]:
+    """Who votes, by a change of size `reach`, in each epoch after the first update; None where there is nothing but another update.
+
+    `left` are the streams' votes; `overlap` where votes come with estimates, so that no epoch is left for baits.
+    """
+    epochs = range(first + 1, m.epochs)
+    spare = 0 if overlap else max(0, len(epochs) - voting - max(0, m.estimates - 1))
+    votable = [epoch for epoch in epochs if m.changes[epoch] <= reach]
+    used = set(votable[: voting + min(BAIT, spare)])
     voters = chain([0] * left[0], [1] * left[1], cycle([0, 1]))
     return (next(voters) if epoch in used else None for epoch in epochs)
