@@ -30,14 +30,14 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS
 from ldpaudit.mechanisms.shared.parameters import integer, integers, positive, probability
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import (
+    FEWER_ROUNDS,
     Crowd,
     Histogram,
     Reference,
     Shown,
     Sizes,
+    doubled_artanh,
     histogram,
-    least_estimate_noise,
-    least_vote_noise,
     levels,
 )
 from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import HeavyUser, worst_pair
@@ -123,13 +123,17 @@ class HeavyThresh(HeavyUser):
 
     @property
     def least_a(self) -> Fraction:
-        """Smallest noise level of votes for which the accuracy proof goes through; derived, and used nowhere."""
-        return least_vote_noise(self.sizes)
+        r"""Smallest noise level of votes for which the accuracy proof goes through, :math:`2\,artanh(\sqrt{2n \ln(10T/\delta)}/L)`.
+
+        Used nowhere; two of Hoeffding's bounds at the printed margin, that no update is false, and that none is missed.
+        """
+        return doubled_artanh(self.sizes.vote_share, "the smallest group must be larger")
 
     @property
     def least_b(self) -> Fraction:
-        """Smallest noise level of estimates with the printed error bound; derived, and used nowhere."""
-        return least_estimate_noise(self.sizes)
+        r"""Smallest noise level of estimates with the printed error bound, :math:`2\,artanh(A/((2K+3)\,s'))`; used nowhere."""
+        steps = 2 * self.epochs.bit_length() + 1
+        return doubled_artanh(lambda: self.sizes.read_out() / (steps * self.sizes.step()), FEWER_ROUNDS)
 
     @property
     def highest_level(self) -> int:

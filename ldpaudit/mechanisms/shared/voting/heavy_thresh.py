@@ -36,7 +36,7 @@ Histogram: TypeAlias = tuple[tuple[int, int], ...]
 """Words and how many of an epoch's samples they are, by word; no count is 0."""
 
 
-_FEWER = "rounds must be fewer, or users more"
+FEWER_ROUNDS = "rounds must be fewer, or users more"
 _SUMS = 1 << 20
 """Row sums of users that are held at a time."""
 
@@ -76,22 +76,8 @@ def levels(sizes: Sizes) -> Levels:
     r"""The noise levels, thresholds and margin; that of the estimates is a reading: :math:`b = 2\,artanh(A/(\log(T)\,s'))`."""
     n, t, d = sizes.users, sizes.epochs, sizes.delta
     vote = vote_noise(n, t, d, sizes.smallest, sizes.subgroups)
-    estimate = _doubled_artanh(lambda: sizes.read_out() / (log2(t) * sizes.step()), _FEWER)
+    estimate = doubled_artanh(lambda: sizes.read_out() / (log2(t) * sizes.step()), FEWER_ROUNDS)
     return Levels(vote, estimate, dyadic(sizes.step), vote_margin(n, t, d))
-
-
-def least_vote_noise(sizes: Sizes) -> Fraction:
-    r"""Smallest noise of votes for which the proof goes through, :math:`2\,artanh(\sqrt{2n \ln(10T/\delta)}/L)`; derived.
-
-    Two of Hoeffding's bounds at the printed margin: that no update is false, and that none is missed.
-    """
-    return _doubled_artanh(sizes.vote_share, "the smallest group must be larger")
-
-
-def least_estimate_noise(sizes: Sizes) -> Fraction:
-    r"""Smallest noise of estimates with the printed error bound, :math:`2\,artanh(A/((2K+3)\,s'))`; derived."""
-    top = sizes.epochs.bit_length() - 1
-    return _doubled_artanh(lambda: sizes.read_out() / ((2 * top + 3) * sizes.step()), _FEWER)
 
 
 def least_rows(sizes: Sizes) -> float:
@@ -101,7 +87,7 @@ def least_rows(sizes: Sizes) -> float:
         return float(2 * sizes.users * log / printed)
 
 
-def _doubled_artanh(share: Callable[[], flint.arb], remedy: str) -> Fraction:
+def doubled_artanh(share: Callable[[], flint.arb], remedy: str) -> Fraction:
     """``2 artanh(share)``, rounded up; that of a share from 1 on is no noise level."""
     with working_precision(128):
         if not (found := share()) < 1:
