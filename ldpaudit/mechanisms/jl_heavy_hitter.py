@@ -49,6 +49,8 @@ class _Reading(Projected):
         b, of the noise on each entry, above 0.
     seed : int
         Seed of the public matrix.
+    kappa : Number
+        The projection's error as a share of the noise's, above 0.
     """
 
     unbiased = False  # for one matrix: the projection adds what it makes of the other values, and that has mean 0 over matrices
@@ -84,11 +86,6 @@ class _Reading(Projected):
 
         With these the bound of the projection's error, :math:`n \sqrt{2 \ln(4N/\beta)/m}`, is kappa times that of the noise's,
         :math:`2b \sqrt{n \ln(4N/\beta)}` to leading order: m of order n, not of order :math:`n^4`.
-
-        Parameters
-        ----------
-        kappa : Number
-            The projection's error as a share of the noise's, above 0.
         """
         scale = noise_for(epsilon, delta)
         return cls(domain, sufficient_rows(scale, users, kappa), scale, seed)

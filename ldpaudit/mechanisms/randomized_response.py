@@ -33,6 +33,8 @@ class KaryRandomizedResponse(KValues):
     ----------
     p : Fraction
         Probability of the truth, ``1/k <= p < 1``.
+    rho : Number
+        Probability of a uniform draw, ``0 < rho <= 1``.
 
     Examples
     --------
@@ -58,13 +60,7 @@ class KaryRandomizedResponse(KValues):
 
     @classmethod
     def with_uniform_draw(cls, rho: Number, k: int) -> Self:
-        """Replace the value, with probability `rho`, by a uniform draw from all `k`, itself included.
-
-        Parameters
-        ----------
-        rho : Number
-            Probability of the draw, ``0 < rho <= 1``.
-        """
+        """Replace the value, with probability `rho`, by a uniform draw from all `k`, itself included."""
         if k < 2:
             raise ValueError(f"KaryRandomizedResponse needs k >= 2, got k={k}")
         return cls(k, 1 - exact(rho) + exact(rho) / k)

@@ -43,6 +43,8 @@ class TrieHeavyHitter(TrieRounds):
         Different words that a user may hold, at least 1: Algorithm 1 with one, Algorithm 3 with more.
     counts : int
         1 where the votes of the prefixes are released too, else 0.
+    gamma : Number
+        The batch in units of the root of users, above 0.
 
     Examples
     --------
@@ -70,13 +72,7 @@ class TrieHeavyHitter(TrieRounds):
 
     @classmethod
     def as_printed(cls, users: int, gamma: Number, threshold: int, levels: int) -> Self:
-        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down.
-
-        Parameters
-        ----------
-        gamma : Number
-            The batch in units of the root of users, above 0.
-        """
+        """Algorithm 1 with a batch of ``gamma * sqrt(users)``, rounded down."""
         factor = positive("gamma", gamma)
         return cls(users, math.isqrt(math.floor(factor**2 * users)), threshold, levels)
 

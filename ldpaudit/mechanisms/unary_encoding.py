@@ -38,6 +38,8 @@ class UnaryEncoding(LinearEstimate, BitVector):
         P[report 1 | bit 1], ``q < p < 1``.
     q : Fraction
         P[report 1 | bit 0], ``0 < q < p < 1``.
+    rho : Number
+        Probability of a flip, ``0 < rho < 1/2``.
 
     Examples
     --------
@@ -71,13 +73,7 @@ class UnaryEncoding(LinearEstimate, BitVector):
 
     @classmethod
     def flips(cls, rho: Number, k: int) -> Self:
-        """Every bit is flipped with the same probability.
-
-        Parameters
-        ----------
-        rho : Number
-            Probability of a flip, ``0 < rho < 1/2``.
-        """
+        """Every bit is flipped with the same probability."""
         return cls(k, 1 - exact(rho), exact(rho))
 
     @classmethod
