@@ -7,7 +7,6 @@ project, with constants that are proved; public implementations divide users in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
@@ -21,7 +20,13 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import BETA, HALF, Support, largest_deviation
 from ldpaudit.mechanisms.shared.public_questions.public_sign import views_of
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns, by_group, divided
+from ldpaudit.mechanisms.shared.public_questions.questions import (
+    Asked,
+    Partitioned,
+    PartitionedSign,
+    SplitSigns,
+    divided,
+)
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 
@@ -182,7 +187,7 @@ class _Hashed(Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class HashedTreeHistogram(_Tree):
+class HashedTreeHistogram(Partitioned, _Tree):
     """One answer of local hashing per user: of a public prefix of their value, or of the whole value.
 
     As `TreeHistogram`, but over another frequency oracle, `LocalHashing`, which is more accurate where epsilon is large, and
@@ -249,14 +254,10 @@ class HashedTreeHistogram(_Tree):
         """Two values of which every prefix differs."""
         return 0, self.domain - 1
 
-    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each user's question is one of some."""
-        return np.isin(self._parted(self.share, index), numbers)
-
     def cells(self, x: ArrayLike, index: ArrayLike) -> NDArray[np.int64]:
         """What users with these values and indices are asked for."""
         lengths = np.array([len(question) for question in (*self.questions, self.whole)])
-        return np.asarray(vectors(x) >> (self.bits - lengths)[self._parted(self.share, index)])
+        return np.asarray(vectors(x) >> (self.bits - lengths)[self.groups(index)])
 
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size, 4)``."""
@@ -282,8 +283,6 @@ class HashedTreeHistogram(_Tree):
 
     def answers(self, views: Views) -> tuple[Counted, ...]:
         """What was told, question by question."""
-        rows, questions = np.asarray(views), (*self.questions, self.whole)
-        first, last = self.chances
-        shares = [first.share] * len(self.questions) + [last.share]
-        parts = zip(questions, shares, by_group(self._parted(self.share, rows[:, 0]), len(questions)), strict=True)
+        rows = np.asarray(views)
+        parts = self._answered(rows[:, 0])
         return tuple(_Hashed(self.oracle, rows[who, 1:], share, len(question)) for question, share, who in parts)

@@ -190,7 +190,7 @@ def test_over_local_hashing_a_report_costs_what_local_hashing_does_at_every_leve
 
 def test_a_user_s_cell_is_the_prefix_of_the_level_that_is_public() -> None:
     m, index = HashedTreeHistogram(1000, 1 << 20, 6, 3, Fraction(1, 2)), np.arange(1000)
-    groups = m._parted(m.share, index)
+    groups = m.groups(index)
     lengths = [6, 12, 18, 20, 20]
     assert set(groups.tolist()) == set(range(5))
     value = 0xABCDE

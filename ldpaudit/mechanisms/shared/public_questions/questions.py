@@ -9,7 +9,7 @@ is one of the sign oracle's.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -189,11 +189,6 @@ class Asked(InParts, BinaryValues):
         question = (drawn >> np.uint64(33)) * np.uint64(len(self.questions)) >> np.uint64(31)
         return (drawn % np.uint64(_UNIT)).astype(np.int64), question.astype(np.int64)
 
-    def _parted(self, share: Fraction, index: ArrayLike) -> NDArray[np.int64]:
-        """Users' questions, where they are asked the last one, whose number is how many others there are, but for a share."""
-        drawn, question = self._among(index)
-        return np.where(drawn < round(share * _UNIT), question, len(self.questions))
-
     def _vector(self, question: Question, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors r, for one question."""
         return nonzero(self._stream(1), index, len(question))
@@ -207,11 +202,31 @@ class Asked(InParts, BinaryValues):
         return found
 
 
-class PartitionedSign(PublicSign, Asked):
-    """A user answers one question, the last one with probability ``1 - share``. A view is ``(i, y)``."""
+class Partitioned(Asked):
+    """A user answers one question, the last one with probability ``1 - share``."""
+
+    share: Fraction
+
+    def groups(self, index: ArrayLike) -> NDArray[np.int64]:
+        """Users' questions; the last one's number is how many others there are."""
+        drawn, question = self._among(index)
+        return np.where(drawn < round(self.share * _UNIT), question, len(self.questions))
+
+    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user's question is one of some."""
+        return np.isin(self.groups(index), numbers)
+
+    def _answered(self, index: NDArray[np.int64]) -> Iterator[tuple[Question, Fraction, NDArray[np.int64]]]:
+        """Every question, the probability with which a user is asked it, and the places of the users who are."""
+        questions, (first, last) = (*self.questions, self.whole), self.chances
+        shares = [first.share] * len(self.questions) + [last.share]
+        return zip(questions, shares, by_group(self.groups(index), len(questions)), strict=True)
+
+
+class PartitionedSign(PublicSign, Partitioned):
+    """A user answers one question by a sign. A view is ``(i, y)``."""
 
     p: Fraction
-    share: Fraction
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,14 +238,6 @@ class PartitionedSign(PublicSign, Asked):
         """Of each question by which values are identified, and of the last one."""
         return Chance(self.p, self.share / len(self.questions)), Chance(self.p, 1 - self.share)
 
-    def groups(self, index: ArrayLike) -> NDArray[np.int64]:
-        """Users' questions; the last one's number is how many others there are."""
-        return self._parted(self.share, index)
-
-    def asked(self, numbers: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each user's question is one of some."""
-        return np.isin(self.groups(index), numbers)
-
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors s."""
         users = np.atleast_1d(np.asarray(index, dtype=np.int64))
@@ -240,13 +247,7 @@ class PartitionedSign(PublicSign, Asked):
     def answers(self, views: Views) -> tuple[Answers, ...]:
         """What was told, question by question."""
         index, signs = np.asarray(views).T
-        questions = (*self.questions, self.whole)
-        first, last = self.chances
-        chances = [first] * len(self.questions) + [last]
-        return tuple(
-            Answers(question, self._vector(question, index[who]), signs[who], *chance)
-            for question, chance, who in zip(questions, chances, by_group(self.groups(index), len(questions)), strict=True)
-        )
+        return tuple(Answers(q, self._vector(q, index[who]), signs[who], self.p, share) for q, share, who in self._answered(index))
 
 
 class SplitSigns(Asked):
