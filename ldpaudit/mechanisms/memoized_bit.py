@@ -49,8 +49,6 @@ class StreamMechanism(Mechanism):
         if not (isinstance(x, tuple) and len(x) == self.epochs and all(type(v) is int and 0 <= v <= most for v in x)):
             raise ValueError(f"{type(self).__name__} needs {self.epochs} values from 0 to {most}, got {x!r:.80}")
 
-    run_on_counts = Mechanism.run_on_counts
-
     def _streams(self, data: ArrayLike) -> NDArray[np.int64]:
         streams, most = np.asarray(data), self._values_held - 1
         fits = streams.ndim == 2 and streams.shape[1] == self.epochs and streams.dtype.kind in "iu" and streams.size > 0
