@@ -52,6 +52,7 @@ class TrieHeavyHitter(TrieRounds):
     10000
     >>> m = TrieHeavyHitter(users=20, batch=12, threshold=2, levels=6)
     >>> data = ["star$"] * 3 + ["sun$"] * 4 + ["moon$"] * 4 + [f"{letter}$" for letter in "abcdefghi"]
+    >>> import numpy as np
     >>> sorted(m.run(data, np.random.default_rng(2)))
     ['m', 'mo', 'moo', 'moon', 'moon$', 's', 'st', 'su', 'sun', 'sun$']
     """
