@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from ldpaudit.attacks.attack import Attack, logs
 from ldpaudit.errors import Unsupported
@@ -68,7 +68,9 @@ def _weights(m: CountNoise, counts: Floats) -> Floats:
     far = np.abs(counts)
     match m:
         case BinomialNoise():
-            found = stats.binom.pmf(counts, m.coins, float(m.gamma))
+            from scipy.stats import binom  # here: it takes a while to import
+
+            found = binom.pmf(counts, m.coins, float(m.gamma))
         case Skellam():
             found = special.ive(far, float(m.mu))
         case RoundedGaussian():

@@ -68,39 +68,30 @@ def multi_freq_ldpy() -> Iterator[Case]:
     """Plain functions of (value, k, epsilon)."""
     from multi_freq_ldpy.pure_frequency_oracles import GRR, HE, LH, SS, UE
 
-    yield Case("multi-freq-ldpy", "GRR_Client", lambda x: GRR.GRR_Client(x, K, EPSILON))
-    yield Case("multi-freq-ldpy", "UE_Client, optimal", lambda x: UE.UE_Client(x, K, EPSILON, True))
-    yield Case("multi-freq-ldpy", "UE_Client, symmetric", lambda x: UE.UE_Client(x, K, EPSILON, False))
-    yield Case("multi-freq-ldpy", "LH_Client, optimal", lambda x: LH.LH_Client(x, K, EPSILON, True), support=xxh32(4))
-    yield Case("multi-freq-ldpy", "LH_Client, binary", lambda x: LH.LH_Client(x, K, EPSILON, False), support=xxh32(2))
-    yield Case("multi-freq-ldpy", "SS_Client", lambda x: SS.SS_Client(x, K, EPSILON))
-    yield Case("multi-freq-ldpy", "HE_Client", lambda x: HE.HE_Client(x, K, EPSILON))
+    made: dict[str, tuple[Callable[[Any], Any], Any]] = {
+        "GRR_Client": (lambda x: GRR.GRR_Client(x, K, EPSILON), None),
+        "UE_Client, optimal": (lambda x: UE.UE_Client(x, K, EPSILON, True), None),
+        "UE_Client, symmetric": (lambda x: UE.UE_Client(x, K, EPSILON, False), None),
+        "LH_Client, optimal": (lambda x: LH.LH_Client(x, K, EPSILON, True), xxh32(4)),
+        "LH_Client, binary": (lambda x: LH.LH_Client(x, K, EPSILON, False), xxh32(2)),
+        "SS_Client": (lambda x: SS.SS_Client(x, K, EPSILON), None),
+        "HE_Client": (lambda x: HE.HE_Client(x, K, EPSILON), None),
+    }
+    for name, (target, support) in made.items():
+        yield Case("multi-freq-ldpy", name, target, support=support)
 
 
 def diffprivlib() -> Iterator[Case]:
     """Objects with `randomise`."""
-    from diffprivlib import mechanisms as m
+    from diffprivlib import mechanisms
 
-    yield Case("diffprivlib", "Binary", m.Binary(epsilon=EPSILON, value0="0", value1="1"), inputs=("0", "1"))
-    yield Case("diffprivlib", "Geometric", m.Geometric(epsilon=EPSILON, sensitivity=1))
-    yield Case(
-        "diffprivlib", "GeometricTruncated", m.GeometricTruncated(epsilon=EPSILON, sensitivity=1, lower=0, upper=1)
-    )
-    yield Case("diffprivlib", "GeometricFolded", m.GeometricFolded(epsilon=EPSILON, sensitivity=1, lower=0, upper=1))
-    yield Case("diffprivlib", "Laplace", m.Laplace(epsilon=EPSILON, sensitivity=1), inputs=(0.0, 1.0))
-    yield Case(
-        "diffprivlib",
-        "LaplaceTruncated",
-        m.LaplaceTruncated(epsilon=EPSILON, sensitivity=1, lower=0, upper=1),
-        inputs=(0.0, 1.0),
-    )
-    yield Case(
-        "diffprivlib",
-        "LaplaceBoundedDomain",
-        m.LaplaceBoundedDomain(epsilon=EPSILON, sensitivity=1, lower=0, upper=1),
-        inputs=(0.0, 1.0),
-    )
-    yield Case("diffprivlib", "Staircase", m.Staircase(epsilon=EPSILON, sensitivity=1), inputs=(0.0, 1.0))
+    yield Case("diffprivlib", "Binary", mechanisms.Binary(epsilon=EPSILON, value0="0", value1="1"), inputs=("0", "1"))
+    whole, real, ends = (0, 1), (0.0, 1.0), {"lower": 0, "upper": 1}
+    for name, inputs, more in (
+        ("Geometric", whole, {}), ("GeometricTruncated", whole, ends), ("GeometricFolded", whole, ends), ("Laplace", real, {}),
+        ("LaplaceTruncated", real, ends), ("LaplaceBoundedDomain", real, ends), ("Staircase", real, {}),
+    ):  # fmt: skip
+        yield Case("diffprivlib", name, getattr(mechanisms, name)(epsilon=EPSILON, sensitivity=1, **more), inputs=inputs)
 
 
 def opendp() -> Iterator[Case]:

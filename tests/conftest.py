@@ -20,6 +20,21 @@ def _no_secret_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> No
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a crew's tasks in this process: faster than in processes of their own, where no test is of these."""
+    from ldpaudit.errors import LdpauditError
+    from ldpaudit.workers.worker_processes import Crew, Task
+
+    def do(_: Crew, task: Task) -> Any:
+        try:
+            return task.function(*task.arguments)
+        except ValueError as error:
+            raise LdpauditError(f"{task.name}: {error}") from error
+
+    monkeypatch.setattr(Crew, "do", do)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file's tests are run by one worker, and so are all claims: what they share is then computed once per run."""

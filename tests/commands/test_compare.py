@@ -205,6 +205,7 @@ def compare(tmp_path: Path, capsys: Any, stems: tuple[str, ...], *options: str) 
     return captured.out, captured.err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_table_has_a_line_for_each_and_says_who_was_left_out(tmp_path: Path, capsys: Any) -> None:
     stems = ("randomized_response", "tree_histogram", "shuffled_count_min")
     out, err = compare(tmp_path, capsys, stems, "--plot", str(tmp_path / "picture.svg"))
@@ -218,6 +219,7 @@ def test_the_table_has_a_line_for_each_and_says_who_was_left_out(tmp_path: Path,
     assert (tmp_path / "picture.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_same_seed_gives_the_same_scores_as_data(tmp_path: Path, capsys: Any) -> None:
     measured = ("seconds", "megabytes")
     stems = ("randomized_response", "sign_oracle")

@@ -15,6 +15,7 @@ from ldpaudit.report.gate import GateFormat
 from tests.helpers import within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
 
+pytestmark = pytest.mark.usefixtures("in_process")
 CLAIM: dict[str, object] = {
     "verdict": "PROVED", "high": "1.0", "epsilon": 1.0, "delta": 0.0, "unit": "report", "neighbours": "replace-one"
 }  # fmt: skip

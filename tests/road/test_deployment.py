@@ -18,7 +18,6 @@ from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
-from tests.helpers import ROOT
 
 GOOD = """\
 schema = "ldpaudit.deployment/1"
@@ -47,7 +46,6 @@ epsilon = "?"
 delta = "1e-6"
 unit = "user-day"
 """
-FOLDER = ROOT / "deployments"
 
 
 def test_a_claims_unit_and_view_say_which_plan_it_is_about() -> None:
@@ -60,10 +58,11 @@ def test_a_claims_unit_and_view_say_which_plan_it_is_about() -> None:
 
 
 def test_each_report_may_be_shuffled_in_a_round_of_its_own() -> None:
-    text = GOOD.replace("users = 1_000", 'users = 1_000\nper = "report"')
+    together = GOOD.replace("users = 1_000", "users = 10_000_000")
+    text = together.replace("users = 10_000_000", 'users = 10_000_000\nper = "report"')
     one, day = loads(text).claims
-    assert day.plan == Repeat(Shuffle(one.plan, 1000), 3)
-    bundled = account(loads(GOOD).claims[1].plan).epsilon(1e-6)
+    assert day.plan == Repeat(Shuffle(one.plan, 10**7), 3)
+    bundled = account(loads(together).claims[1].plan).epsilon(1e-6)
     assert account(day.plan).epsilon(1e-6).high < bundled.high
     kept = text.replace("reports = 3", "reports = 3\nmemoized = true")
     rappor = 'kind = "rappor"\nbits = 16\nhashes = 1\nf = 0.5\np = 0.25\nq = 0.75'
@@ -354,11 +353,6 @@ def test_an_unreadable_file_is_an_error_of_the_users(tmp_path: Path) -> None:
         loads("a = " + "[" * 10_000)
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda f: f.stem)
-def test_every_bundled_file_reads_and_is_named_as_its_id(file: Path) -> None:
-    assert load(file).id == file.stem
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -383,16 +377,12 @@ def test_a_transcendental_expression_is_the_nearest_rational_of_256_bits() -> No
     "text",
     ["", "x", "1 if 1 else 2", "(1).real", "__import__('os')", "exp", "exp(1, 2)", "1/0", "log(0)", "log(-1)", "2**0.5",
      "0x0", "0b1", "1e999999999", "1e-999999999",
-     "9**9**9", "10**10000", "True", "'1'", "[1]", "1;2", "1" * 300, "exp(exp(exp(exp(9))))", "(" * 150, "1j"],
+     "9**9**9", "10**10000", "True", "'1'", "[1]", "1;2", "1" * 300, "exp(exp(exp(exp(9))))", "(" * 150, "1j",
+     "1if 1 else 2", "0.172inf", "inf0.172inf", "x1.5y", "1e5.5e", "1inf", "0inf**-1", "1e40inf96", "(0.70inf9)**6", "2x", ".5e"],
 )  # fmt: skip
-def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="needs"):
-        parse(text)
-
-
-@pytest.mark.parametrize("text", ["1if 1 else 2", "0.172inf", "inf0.172inf", "x1.5y", "1e5.5e"])
-def test_what_is_refused_is_not_warned_of_too(text: str) -> None:
-    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(ValueError, match="needs"):
+def test_anything_else_is_refused_and_is_not_warned_of_too(text: str) -> None:
+    kinds = "needs an? (number|finite number|integer exponent|expression)"
+    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(ValueError, match=kinds):
         parse(text)
     assert not said
 

@@ -1,11 +1,14 @@
-"""The inverse questions: certified at the answer, refused next to it."""
+"""The inverse questions: certified at the answer, refused next to it; protocols and noise that keep a goal, by their errors."""
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ldpaudit.accountants import account
@@ -17,14 +20,19 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Repeat, Shuffle
+from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design
+from ldpaudit.studies.frequencies import Noisy, any_messages, least_noise, least_users, one_message
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
 ONE = Goal(Fraction(1), Fraction(1, 10**6))
+COUNTED, SUMMED = Goal(Fraction(1), Fraction(1, 10**9)), Goal(Fraction(1), Fraction(1, 1000))
+"""Of protocols that count values, and of noise on sums."""
+RUNS, SURE = 2000, 5
+"""A standard deviation of this many runs is within 5 of its standard errors but once in a million."""
 
 
 @pytest.mark.parametrize(
@@ -146,3 +154,100 @@ def test_the_largest_parameter_may_be_where_the_mechanism_ends() -> None:
 def test_what_leaves_no_single_question_is_refused(name: str, parameters: dict[str, Any], more: dict[str, Any], says: str) -> None:
     with pytest.raises((ParameterError, ValueError, Unsupported), match=says):
         design(name, parameters, GOAL, **more)
+
+
+def titles(users: int, values: int, goal: Goal = COUNTED) -> list[str]:
+    return [each.plan.plan.mechanism.title for each in one_message(goal, users, values)]  # type: ignore[attr-defined]
+
+
+def test_a_vector_of_bits_is_better_from_a_number_of_values_on_that_is_about_the_root_of_that_of_users() -> None:
+    users, needed = 10**6, 72.06
+    # sqrt(needed B) = sqrt(2 ln(2B)) (needed n)**(1/4), the normal readings of both errors, at about B = 1900.
+    border = 1900
+    assert border == pytest.approx(2 * math.log(2 * border) * (users / needed) ** 0.5, rel=0.03)
+    assert titles(users, round(border / 1.6))[0] == "k-ary randomized response"
+    assert titles(users, round(1.6 * border))[0] == "unary encoding"
+
+
+def test_every_protocol_keeps_the_goal_and_they_are_ordered_by_their_errors() -> None:
+    found = any_messages(COUNTED, 10**5, 256)
+    assert len(found) == 3
+    assert all(account(each.plan).delta(COUNTED.epsilon).high <= COUNTED.delta for each in found)
+    assert all(a.error.high <= b.error.high for a, b in pairwise(found))
+    assert [each.messages == 1 for each in found] == [isinstance(each.plan, Shuffle) for each in found] == [False, True, True]
+    assert {each.bits for each in found} == {8, 256}
+
+
+def test_protocols_that_no_noise_makes_private_are_left_out() -> None:
+    found = any_messages(Goal(Fraction(1, 100), Fraction(1, 10**9)), 100, 4)
+    assert len(found) == 2, "binary sums of a hundred users are never so private"
+    assert all(each.messages == 1 for each in found)
+
+
+@pytest.mark.parametrize(
+    ("goal", "users", "values"), [(Goal(Fraction(0), Fraction(1, 10)), 9, 4), (COUNTED, 9, 1), (COUNTED, 0, 4)]
+)
+def test_what_no_protocol_counts_is_refused(goal: Goal, users: int, values: int) -> None:
+    with pytest.raises(ValueError, match="protocols need"):
+        one_message(goal, users, values)
+
+
+@pytest.fixture(scope="module")
+def summed() -> tuple[Noisy, ...]:
+    return least_noise(SUMMED, 400, 3)
+
+
+def test_every_way_keeps_the_goal_with_hardly_any_room_and_the_least_error_comes_first(
+    summed: tuple[Noisy, ...],
+) -> None:
+    assert len(summed) == 4
+    for each in summed:
+        kept = account(each.plan)
+        assert kept.delta(SUMMED.epsilon).high <= SUMMED.delta
+        assert 0.99 < kept.epsilon(SUMMED.delta).high <= 1
+    assert all(a.error.high <= b.error.high for a, b in pairwise(summed))
+    assert [each.parties for each in summed if isinstance(each.plan, Run)] == [2, 2, 2]
+
+
+def test_the_error_is_that_of_estimates_that_are_drawn(summed: tuple[Noisy, ...]) -> None:
+    (clients,) = (each for each in summed if not each.parties)
+    (laplace,) = (each for each in summed if str(each.plan).startswith("DiscreteLaplace"))
+    assert isinstance(clients.plan, Aggregate)
+    assert isinstance(laplace.plan, Run)
+    rng, data = np.random.default_rng(4), {0: 400}
+    drawn = np.array([clients.plan.run(data, rng) for _ in range(RUNS)]).std(axis=0)
+    m = laplace.plan.mechanism
+    noise = np.std(m.noise(RUNS, rng) + m.noise(RUNS, rng))  # type: ignore[attr-defined]
+    assert np.all(np.abs(drawn / clients.error.high - 1) < SURE / math.sqrt(2 * RUNS))
+    assert abs(noise / laplace.error.high - 1) < SURE * math.sqrt(5 / (4 * RUNS)), "its kurtosis is 6 at most"
+
+
+def test_one_aggregator_alone_adds_the_root_of_half() -> None:
+    one, two = (least_noise(SUMMED, 400, 3, aggregators) for aggregators in (1, 2))
+    errors = [{str(each.plan): each.error.high for each in ways if each.parties} for ways in (one, two)]
+    assert errors[1] == pytest.approx({plan: math.sqrt(2) * error for plan, error in errors[0].items()})
+
+
+def test_about_the_fewest_users_have_the_error_that_is_asked_for() -> None:
+    share = Fraction(1, 20)
+    for each in least_users(SUMMED, share, 3):
+        assert each.error.high <= share * each.users
+        assert each.error.high > share * (each.users - 1) * Fraction(99, 100)
+        assert account(each.plan).delta(SUMMED.epsilon).high <= SUMMED.delta
+
+
+@pytest.mark.parametrize(
+    ("goal", "users", "values", "aggregators"),
+    [
+        (Goal(Fraction(0), Fraction(1, 9)), 9, 4, 2),
+        (Goal(Fraction(1)), 9, 4, 2),
+        (SUMMED, 1, 4, 2),
+        (SUMMED, 9, 1, 2),
+        (SUMMED, 9, 4, 0),
+    ],
+)
+def test_what_no_sum_answers_is_refused(goal: Goal, users: int, values: int, aggregators: int) -> None:
+    with pytest.raises(ValueError, match="sums need"):
+        least_noise(goal, users, values, aggregators)
+    with pytest.raises(ValueError, match="sums need an error"):
+        least_users(SUMMED, Fraction(1), 4)

@@ -76,13 +76,13 @@ def test_a_policy_may_ask_for_decisions(tmp_path: Path) -> None:
     assert result.findings[0].reproduce.endswith(" --require-decision")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_callable_is_a_target(tmp_path: Path) -> None:
-    target = '[[targets]]\nid = "fair"\ncallable = "tests.broken_callables:fair"\ninputs = [0, 1]\nepsilon = "{}"\n'
-    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target.format("log(3)"))
+    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target("fair", '"log(3)"'))
     result = run(tmp_path)
     assert result.exit_code == 0
     assert "on this event alone, an epsilon of" in result.findings[0].message
-    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target.format("0.5"))
+    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target("fair", 0.5))
     (finding,) = run(tmp_path).findings
     assert "on this event" not in finding.message
     assert finding.problem == "refuted"
@@ -207,15 +207,17 @@ def test_what_is_undecided_or_assumed_is_never_ok_in_any_format(tmp_path: Path, 
 TARGET = '[[targets]]\nid = "{id}"\ncallable = "tests.broken_callables:{code}"\ninputs = [0, 1]\nepsilon = {epsilon}\n'
 
 
-def target(code: str, epsilon: float = 2, name: str = "code") -> str:
+def target(code: str, epsilon: float | str = 2, name: str = "code") -> str:
     return TARGET.format(id=name, code=code, epsilon=epsilon)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
     (tmp_path / "ldpaudit.toml").write_text("trials = 2000\n" + target("fair"))
     assert GateFormat.text.write(run(tmp_path)).startswith("ok         code: not refuted\n")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path) -> None:
     targets = target("identity", epsilon=6) + target("identity", 2, "smaller") + target("constant", 3, "sound")
     (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + targets)
@@ -394,7 +396,11 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
-PYTEST = "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+def pytest_in(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    code = "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    return python(folder, code, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", *more)
+
+
 CHECK = "from ldpaudit.commands import main; main()"
 
 
@@ -403,7 +409,7 @@ def test_a_marker_without_the_fixture_is_no_test_that_passes(tmp_path: Path) -> 
     text = "import pytest\n@pytest.mark.ldp(epsilon=0.01)\ndef test_it(): pass\n"
     claimed = "def test_that(ldp_audit): ldp_audit(lambda x: x, epsilon=float('inf'))\n"
     (tmp_path / "test_it.py").write_text(text + claimed)
-    done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
+    done = pytest_in(tmp_path)
     assert done.returncode == 1
     assert "the marker ldp audits nothing by itself" in done.stdout
     assert "a claim needs a finite epsilon, got inf" in done.stdout
@@ -433,14 +439,13 @@ def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_ot
 def test_a_repositorys_life(tmp_path: Path) -> None:
     """A package passes; its randomizer is changed; pytest and the gate both say what is wrong."""
     lay_out(tmp_path, {name: text.replace("{epsilon}", "0.99") for name, text in LIFE.items()})
-    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
-    passed = python(tmp_path, PYTEST, *plain)
+    passed = pytest_in(tmp_path)
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert python(tmp_path, CHECK, "check").returncode == 0
 
     changed = LIFE["ours/randomizer.py"].replace("{epsilon}", "1.5")
     (tmp_path / "ours/randomizer.py").write_text(changed)
-    for done in (python(tmp_path, PYTEST, *plain), within(tmp_path, "check")):
+    for done in (pytest_in(tmp_path), within(tmp_path, "check")):
         assert done.returncode == 1
         assert "randomize" in done.stdout
         assert "measured epsilon >= 1." in done.stdout
@@ -453,7 +458,7 @@ def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
     for name, epsilon in (("open", "0.5"), ("assumed", "1")):
         (tmp_path / f"{name}.ldp.toml").write_text(UNDECIDED.replace("0.5", epsilon))
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
-    done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
+    done = pytest_in(tmp_path)
     assert done.returncode == 1, done.stderr
     assert "1 failed, 1 passed, 2 skipped" in done.stdout
     assert "false for these parameters" in done.stdout
@@ -465,7 +470,7 @@ def test_the_plugin_imports_nothing_heavy_until_it_is_used(tmp_path: Path) -> No
     (tmp_path / "test_nothing.py").write_text(
         "import sys\ndef test_nothing():\n    assert not {'numpy', 'scipy', 'sympy', 'flint'} & set(sys.modules)\n"
     )
-    done = python(tmp_path, PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", "-p", "no:hypothesispytest")
+    done = pytest_in(tmp_path, "-p", "no:hypothesispytest")
     assert done.returncode == 0, done.stdout
 
 
@@ -486,7 +491,7 @@ def test_of_a_function_beside_it(ldp_audit):
 
 def test_pytest_says_of_a_test_that_passes_how_far_the_audit_could_see(tmp_path: Path) -> None:
     lay_out(tmp_path, {name: text.replace("{epsilon}", "1") for name, text in LIFE.items()})
-    done = python(tmp_path, PYTEST, "-rP", "--junit-xml", "out.xml", "-p", "no:cacheprovider", "-p", "no:ldpaudit")
+    done = pytest_in(tmp_path, "-rP", "--junit-xml", "out.xml")
     assert done.returncode == 0, done.stdout
     sentence = "on this event alone, an epsilon of"
     assert sentence in done.stdout
@@ -506,24 +511,23 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
         "conftest.py": LIFE["conftest.py"],
     }
     lay_out(tmp_path, written)
-    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", "--continue-on-collection-errors")
-    done = python(tmp_path, PYTEST, *plain)
+    done = pytest_in(tmp_path, "--continue-on-collection-errors")
     assert "wrong.ldp.toml:5: mechanism.k: needs a number" in done.stdout
     assert "deployment.py" not in done.stdout
     commands = [shlex.split(line.split("reproduce: ")[1]) for line in done.stdout.splitlines() if "reproduce: " in line]
     assert {command[1] for command in commands} == {"certify", "audit", "tests/test_ours.py::test_of_a_function_beside_it"}
     monkeypatch.syspath_prepend(tmp_path)
     for program, *arguments in commands:
-        again = within(tmp_path, *arguments) if program == "ldpaudit" else python(tmp_path, PYTEST, *plain, *arguments)
+        again = within(tmp_path, *arguments) if program == "ldpaudit" else pytest_in(tmp_path, *arguments)
         assert again.returncode == 1, (program, arguments, again.stdout + again.stderr)
     for name in ("ours", "ours.randomizer"):
         monkeypatch.delitem(sys.modules, name)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_command_of_the_gate_is_pasted_where_the_gate_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = '[[targets]]\nid = "a"\ncallable = "tests.broken_callables:fair"\ninputs = [0, 1]\nepsilon = "1/3"\n'
     (tmp_path / "a team").mkdir()
-    project(tmp_path / "a team", true=2, config=target)
+    project(tmp_path / "a team", true=2, config=target("fair", '"1/3"'))
     monkeypatch.chdir(tmp_path)
     ours, code = run(Path("a team")).findings
     assert (ours.file, code.file, code.line) == ("a team/ours.toml", "a team/ldpaudit.toml", 4)

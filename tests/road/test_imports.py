@@ -6,7 +6,7 @@ import ast
 import graphlib
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -101,18 +101,6 @@ def test_a_room_sees_lower_rooms_only(room: str) -> None:
 def test_every_file_stands_in_a_room_or_is_a_noun_or_a_door() -> None:
     assert {p.stem for p in PACKAGE.glob("*.py")} == NOUNS | DOORS
     assert {p.parent.name for p in PACKAGE.glob("*/__init__.py")} == set(FLOORS)
-
-
-def test_no_import_of_a_higher_room_is_overlooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "ldpaudit")
-    file = tmp_path / "ldpaudit" / "studies" / "design.py"
-    file.parent.mkdir(parents=True)
-    file.write_text("from ldpaudit.workers.runs import run\nfrom ldpaudit.claim import Claim\n")
-    assert not above(file)
-    for line in ("from ldpaudit.gate import config", "def f():\n    from ldpaudit.commands import app", "import ldpaudit.frames"):
-        file.write_text(line)
-        assert above(file), line
 
 
 def test_the_display_knows_no_noun() -> None:
@@ -273,44 +261,38 @@ def test_the_theory_knows_no_mechanism_by_name(file: Path) -> None:
     assert not named_mechanisms(file)
 
 
-def test_no_import_of_a_mechanism_is_overlooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    file = tmp_path / "accountants" / "shuffling" / "plan.py"
-    file.parent.mkdir(parents=True)
-    for line in (
-        "from ldpaudit.mechanisms.rappor import Rappor",
-        "def f():\n    from ldpaudit.mechanisms import rappor",
-        'import_module("ldpaudit.mechanisms.rappor")',
-        'import_module(f"ldpaudit.mechanisms.{name}")',
-    ):
-        file.write_text(line)
-        assert named_mechanisms(file), line
-
-
 def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
     assert {p.parent.name for p in (ROOT / "accountants").glob("*/__init__.py")} == set(ROOMS)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from ldpaudit.accountants.shuffling import blanket",
-        "def f():\n    from ldpaudit.accountants.shuffling.blanket import Blanket",
-        "if TYPE_CHECKING:\n    import ldpaudit.accountants.shuffling.blanket",
-        'import_module("ldpaudit.accountants.shuffling.blanket")',
-        'importlib.import_module(f"ldpaudit.accountants.{room}")',
-        "import_module(name)",
-        "from ldpaudit.accountants import rappor",
-    ],
-)
-def test_no_import_of_a_sibling_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+OVERLOOKED: tuple[tuple[str, Callable[[Path], list[str]], tuple[str, ...]], ...] = (
+    ("ldpaudit/studies/design.py", above,
+     ("from ldpaudit.gate import config", "def f():\n    from ldpaudit.commands import app", "import ldpaudit.frames")),
+    ("accountants/shuffling/plan.py", named_mechanisms,
+     ("from ldpaudit.mechanisms.rappor import Rappor", "def f():\n    from ldpaudit.mechanisms import rappor",
+      'import_module("ldpaudit.mechanisms.rappor")', 'import_module(f"ldpaudit.mechanisms.{name}")')),
+    ("accountants/counting/balls.py", lambda file: misplaced(file, ROOMS, STEM, "account"),
+     ("from ldpaudit.accountants.shuffling import blanket",
+      "def f():\n    from ldpaudit.accountants.shuffling.blanket import Blanket",
+      "if TYPE_CHECKING:\n    import ldpaudit.accountants.shuffling.blanket",
+      'import_module("ldpaudit.accountants.shuffling.blanket")', 'importlib.import_module(f"ldpaudit.accountants.{room}")',
+      "import_module(name)", "from ldpaudit.accountants import rappor")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "found_by", "lines"), OVERLOOKED, ids=[name for name, *_ in OVERLOOKED])
+def test_no_import_of_what_stands_higher_is_overlooked(
+    name: str, found_by: Callable[[Path], list[str]], lines: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    file = tmp_path / "accountants" / "counting" / "balls.py"
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "ldpaudit")
+    file = tmp_path / name
     file.parent.mkdir(parents=True)
-    file.write_text("from ldpaudit.accountants import account\n")
-    assert not misplaced(file, ROOMS, STEM, "account")
-    file.write_text(line)
-    assert misplaced(file, ROOMS, STEM, "account")
+    file.write_text("from ldpaudit.accountants import account\nfrom ldpaudit.claim import Claim\n")
+    assert not found_by(file)
+    for line in lines:
+        file.write_text(line)
+        assert found_by(file), line
 
 
 @pytest.mark.parametrize(
