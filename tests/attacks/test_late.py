@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,10 +172,3 @@ def test_progress_is_told_from_the_first_reports_to_the_last_views_and_its_bound
     assert views[-1] == evidence.trials == TRIALS
     assert bounds[-1] > 0.8
     assert mode is Mode.SEQUENTIAL or bounds[-1] == evidence.epsilon_lower
-
-
-def test_an_audit_with_a_last_part_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": TRIALS, "seed": 4}
-    alone = audit(BINARY.sample, **options)
-    execution = Execution(checkpoint=tmp_path / "audit.json")
-    assert [audit(BINARY.sample, execution=execution, **options) for _ in range(2)] == [alone, alone]

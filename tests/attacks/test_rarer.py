@@ -123,8 +123,11 @@ def test_two_sightings_of_two_count_and_what_a_coin_would_show_does_not() -> Non
     assert ratios[[0, 3, 4]] == pytest.approx([math.log(5), math.log(900.5 / 600.5), -math.log(15)])
 
 
-def test_an_audit_of_rare_leaks_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": 50_000}
-    alone = audit(leaking(2e-3), **options)
+@pytest.mark.parametrize(("function", "trials"), [(leaking(2e-3), 50_000), (BINARY.sample, 20_000)])
+def test_an_audit_of_rare_leaks_or_with_a_last_part_goes_on_from_its_checkpoint(
+    function: Callable[..., Any], trials: int, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"inputs": [0, 1], "epsilon": 1.0, "trials": trials}
+    alone = audit(function, **options)
     execution = Execution(checkpoint=tmp_path / "audit.json")
-    assert [audit(leaking(2e-3), execution=execution, **options) for _ in range(2)] == [alone, alone]
+    assert [audit(function, execution=execution, **options) for _ in range(2)] == [alone, alone]
