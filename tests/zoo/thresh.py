@@ -13,7 +13,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
-from tests.zoo import Broken, Mutant, Zoo, mutant, no_data, no_inputs, refusals
+from tests.zoo import Broken, Mutant, Refusal, Zoo, mutant, no_data, no_inputs, refusals
 
 FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
 """Every user's first vote is yes."""
@@ -127,9 +127,13 @@ thresh_repaired = Zoo(
         Broken("the counter is checked before it grows", SIX, PRINTED.sample),
         Broken("only yes votes are randomized", SIX, only_yes_votes_are_randomized),
     ),
+    refused=(
+        Refusal("needs noise levels above 0, got a=-6.36699, b=-3.3861",
+                lambda: ThreshRepaired(10, 3, 100, Fraction(1), Fraction(1, 20), smallest=10)),
+    ),
     mutants=(
         mutant("epsilon is half again", SIX, epsilon=SIX.epsilon * Fraction(3, 2)),
         Mutant("the counter is checked before it grows", SIX, PRINTED),
     ),
     anywhere=anywhere(ThreshRepaired),
-)
+)  # fmt: skip
