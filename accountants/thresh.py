@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.composition.two_coins import TwoCoins
+from ldpaudit.accountants.composition.coins import TwoCoins
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.neighbours import USER_LEVEL, Neighbours

@@ -1,4 +1,4 @@
-r"""Exact composition of T equal mechanisms whose loss is e, 0 or -e.
+r"""Exact composition of T equal mechanisms whose loss is e, 0 or -e, and of two kinds of randomized bits.
 
 The loss of T runs is S e, where S is the number of losses e (pluses) minus the number of losses -e (minuses), and
 :math:`Q[S = s] = P[S = -s] = e^{-s e} P[S = s]`. So with :math:`P_s = P[S \ge s]` and :math:`Q_s = P[S \le -s]`
@@ -10,32 +10,42 @@ and the first maximum is attained at the smallest s with s e > epsilon. Without 
 them, each run has three outcomes, and the tail is summed from its far end.
 
 Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3 (binomial tails).
+
+*Two kinds*: M randomized bits with losses alpha, -alpha and N with losses beta, -beta. With i of the M bits and j of
+the N bits reported truthfully, the loss is :math:`(2i - M)\alpha + (2j - N)\beta`. With I and J binomial, and
+:math:`i_j` the least i at which the loss exceeds epsilon, {loss > epsilon} has the probabilities
+
+.. math:: P = \sum_{j=0}^{N} P[J = j]\,P[I \ge i_j], \qquad Q = \sum_{j=0}^{N} Q[J = j]\,Q[I \ge i_j], \qquad
+          \delta(\varepsilon) = P - e^\varepsilon Q
+
+and because this event is the best one at epsilon (Neyman, Pearson), :math:`\varepsilon(\delta)` is the largest
+:math:`\log\frac{P - \delta}{Q}` over all epsilon.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between, floor
-from ldpaudit.accountants.numerics.binomial import binomial_upper
+from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.numerics.search import first, halved
+from ldpaudit.accountants.numerics.search import crossing, first, halved, step_up
 from ldpaudit.accountants.numerics.trinomial import Masses, beyond, descending, reach
-from ldpaudit.accountants.pld.distribution import PrivacyLossDistribution, infinite_mass
-from ldpaudit.accountants.pld.profiles import limit_of_delta
+from ldpaudit.accountants.pld.distribution import Loss, PrivacyLossDistribution, infinite_mass
+from ldpaudit.accountants.pld.profiles import OnePairProfile, limit_of_delta
 from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.core.working_precision import working_bits, working_precision
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile
 
 _COARSE = 64  # bits of the first search for a breakpoint; with 128 an epsilon of 1e7 runs takes 2.4 times as long
 _CANDIDATES = 8  # breakpoints that this precision may leave open: all of them are evaluated at full precision
@@ -43,6 +53,11 @@ _MOST_STEPS = 1 << 22  # total losses of three outcomes that are summed one by o
 _EXACT_BITS = 1 << 16
 """Bits up to which a power of a rational is computed exactly, to decide whether delta equals the infinite-loss mass;
 beyond, balls of this many bits decide."""
+
+_BITS = 160  # of the search for epsilon: P - delta cancels, and a float result needs 53 of them
+
+_STEPS = 16  # Newton's steps after which a search takes over
+_FACTOR, _CLOSE = 1.5, 1e-3  # first factor, and relative width, of that search
 
 EventProbabilities: TypeAlias = tuple[flint.arb, flint.arb]  # (P, Q) of the event that the loss is at least some value
 
@@ -240,3 +255,97 @@ class TrinomialCoins(Coins):
             event_q += here / factor
             yield index, event_p, event_q, factor
             factor /= ratio
+
+
+@dataclass(frozen=True)
+class TwoCoins(OnePairProfile):
+    """Profile of M bits that are truthful with probability p and N bits that are truthful with probability q.
+
+    Tight for two inputs that differ in all bits: attained on the event {loss > epsilon}. Source: the module docstring.
+    """
+
+    p: Fraction  # in [1/2, 1)
+    m: int  # M, at least 0
+    q: Fraction  # in [1/2, 1)
+    n: int  # N, at least 0
+    source: str  # what the numbers rest on
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """EXACT; relative width below 1e-15, except where delta underflows."""
+        if math.isinf(epsilon):
+            return Enclosure(0.0, 0.0, Rigour.EXACT, self.source)
+        exact = Fraction(epsilon)
+        return narrow(lambda: self._gain(exact), self.source).clamp(0.0, 1.0)
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """EXACT; relative width below 1e-13."""
+        if delta == 0:
+            return narrow(self.pure, self.source)
+        low, reached, steps = 0.0, self._reached(0.0, Fraction(delta)), 1
+        # Newton's method on a convex function, from the left: every iterate is a lower bound.
+        while reached > low * (1 + RESOLUTION):
+            if steps == _STEPS:  # a small delta is hundreds of steps away: any event gives a lower bound
+                near = crossing(lambda e: self.delta(e).high, delta, reached, _FACTOR, _CLOSE)[0]
+                reached = max(reached, self._reached(near, Fraction(delta)))
+            low, reached, steps = reached, self._reached(reached, Fraction(delta)), steps + 1
+        high = step_up(lambda e: self.delta(e).high <= delta, low, max(low, RESOLUTION) * RESOLUTION)
+        return Enclosure(low, high, Rigour.EXACT, self.source)
+
+    def pure(self) -> flint.arb:
+        """The largest loss."""
+        alpha, beta = self._losses()
+        return self.m * alpha + self.n * beta
+
+    def _losses(self) -> tuple[flint.arb, flint.arb]:
+        return Loss(self.p / (1 - self.p)).ball(), Loss(self.q / (1 - self.q)).ball()
+
+    def _reached(self, epsilon: float, delta: Fraction) -> float:
+        """Lower bound of epsilon(delta) from the event {loss > `epsilon`}, rounded down."""
+        with working_precision(_BITS + (self.m + self.n).bit_length()):
+            p = q = flint.arb(0)
+            for j, least in enumerate(self._least(ball(Fraction(epsilon)))):
+                p += _mass(self.n, self.q, j) * _tail(self.m, self.p, least[0])
+                q += _mass(self.n, 1 - self.q, j) * _tail(self.m, 1 - self.p, least[0])
+            kept = p - ball(delta)
+            return max(0.0, round_down((kept / q).log())) if kept > 0 and q > 0 else 0.0
+
+    def _gain(self, epsilon: Fraction) -> flint.arb:
+        """delta, at the current precision."""
+        with working_precision(working_bits() + (self.m + self.n).bit_length() + 8):
+            factor, total = ball(epsilon).exp(), flint.arb(0)
+            for j, leasts in enumerate(self._least(ball(epsilon))):
+                p, q = _mass(self.n, self.q, j), factor * _mass(self.n, 1 - self.q, j)
+                best = flint.arb(0)
+                # Where the least i is undecided, all possible ones are tried: none beats the right one.
+                for i in leasts:
+                    best = best.max(p * _tail(self.m, self.p, i) - q * _tail(self.m, 1 - self.p, i))
+                total += best
+        return total
+
+    def _least(self, epsilon: flint.arb) -> list[range]:
+        """For every j, the possible values of the least i at which the loss exceeds epsilon; M + 1 where none does."""
+        alpha, beta = self._losses()
+        return [self._between(epsilon - (2 * j - self.n) * beta, alpha) for j in range(self.n + 1)]
+
+    def _between(self, needed: flint.arb, alpha: flint.arb) -> range:
+        if self.m == 0 or self.p == Fraction(1, 2):
+            return range(0 if not needed >= 0 else self.m + 1, 1 if needed < 0 else self.m + 2)
+        place = (self.m + needed / alpha) / 2
+        low, high = (min(max(math.floor(end) + 1, 0), self.m + 1) for end in (round_down(place), round_up(place)))
+        return range(low, high + 1)
+
+
+def _mass(coins: int, chance: Fraction, heads: int) -> flint.arb:
+    """`binomial_pmf` at the current precision, kept for the next query."""
+    return _kept(binomial_pmf, coins, chance, heads, working_bits())
+
+
+def _tail(coins: int, chance: Fraction, heads: int) -> flint.arb:
+    """`binomial_upper` at the current precision, kept for the next query."""
+    return _kept(binomial_upper, coins, chance, heads, working_bits())
+
+
+@lru_cache(maxsize=1 << 15)
+def _kept(law: Callable[[int, Fraction, int], flint.arb], coins: int, chance: Fraction, heads: int, bits: int) -> flint.arb:
+    with working_precision(bits):
+        return law(coins, chance, heads)

@@ -1,6 +1,8 @@
-r"""The profile of any number of coordinates with Laplace noise: a contour integral, at a cost that does not grow with them.
+r"""The profile of any number of coordinates with Laplace noise: a contour integral, at a cost that does not grow with
+them.
 
-Under P the loss of a coordinate shifted by s scales (`laplace_vector`) has, with :math:`w = z + \tfrac12`, the transform
+Under P the loss of a coordinate shifted by s scales (`laplace_vector`) has, with :math:`w = z + \tfrac12`, the
+transform
 
 .. math:: E_P\, e^{z \ell} = M_s(z) = C_s(z) + S_s(z), \qquad C_s(z) = e^{-s/2} \cosh(ws), \qquad
           S_s(z) = e^{-s/2}\, \frac{\sinh(ws)}{2w},
@@ -20,8 +22,27 @@ three errors, which are bounded and added:
   multiples of :math:`\pi/s`, the *echoes*, and :math:`|S(\sigma + it)| \le S(\sigma)`;
 - *echoes left out*: there :math:`|C| \le e^{-s/2} \cosh cs` and :math:`|S| \le e^{-s/2} \cosh(cs)/(2t)`.
 
-Close to the largest loss of coordinates that are shifted far there are too many echoes; there the formula of `laplace_far` is
-taken. All positions are floats, which are exact numbers; they decide the width of the result, never its validity.
+All positions are floats, which are exact numbers; they decide the width of the result, never its validity.
+
+*Shifted very far.* Close to the largest loss there are too many echoes, and delta does not depend on the steps. Under P
+the loss of a coordinate shifted by s scales is s with probability 1/2, and else 2e below s, or -s if that is less, with
+e an exponential variable of mean 1. Let the losses fall to any depth, 2e below s: of N coordinates whose steps sum to
+S,
+
+.. math:: \delta(\varepsilon) \ge E\Bigl[\bigl(1 - e^{-2y + 2G_B}\bigr)_+\Bigr] = P[K > B'] = D_N(y), \qquad
+          y = \frac{S - \varepsilon}2, \quad K \sim \mathrm{Poisson}(y),\ B \sim \mathrm{Bin}(N, \tfrac12),\
+          B' \sim \mathrm{Bin}(N-1, \tfrac12)
+
+with :math:`G_b` a sum of b exponential variables. The second equation: the Laplace transform of the first mean in x =
+2y is :math:`\frac1{z(z+1)} \bigl(\frac{z+1}{2z+1}\bigr)^N`, whose residues at 0 and -1/2 are 1 and :math:`-P[K \le
+B']`. One coordinate gives :math:`1 - e^{-y}` and two :math:`1 - (1 + y/2) e^{-y}`, as in `accountants.laplace`.
+
+The two sides differ only where some e exceeds its s, of probability :math:`e^{-s}/2`. The left one counts nothing then
+unless s < y, and is at most the delta :math:`\delta'` of the other coordinates at the sum of their steps less 2(y - s).
+So, with a sum over the coordinates of a step s < y,
+
+.. math:: \delta(\varepsilon) \le D_N(y) + \sum \tfrac12 e^{-s}\, \delta', \qquad
+          \delta' = D_{N-1}(y - s) \text{ where } y - s \text{ is at most the least step, and } \delta' \le 1.
 """
 
 from __future__ import annotations
@@ -34,12 +55,12 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.composition import laplace_far
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE
 from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
+from ldpaudit.core.working_precision import working_bits
 
 Groups: TypeAlias = tuple[tuple[int, Fraction], ...]  # (number of coordinates, step) of each group
 
@@ -54,6 +75,8 @@ _NOTHING = 2.0**-40  # distance from 1 that is not told apart: less than `_TOLER
 _SLACK = 1e-6  # relative allowance for the rounding of a window's ends
 _NEARLY_ALL = 1 - 1e-5
 """Squared sine from which on a window is half a period: more than rounding tells windows without gaps apart."""
+_MOST_FAR = 1 << 13  # most coordinates shifted far whose probabilities are summed, one by one: some 20 milliseconds
+_NOT_SEEN = 2.0**-40  # relative width that counts as none; less than the relative error of the integral, 2**-36
 _RANGE = (-12.0, 60.0)  # logarithms of sigma between which the saddle point is searched
 
 
@@ -63,7 +86,7 @@ def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
     From 0 where delta is below every positive float. The precision must exceed the bits of the numbers of coordinates
     by 64.
     """
-    if (far := laplace_far.delta(groups, epsilon)) is not None:
+    if (far := delta_of_far(groups, epsilon)) is not None:
         return far
     least = floor(groups, epsilon)
     if least > 1 - _NOTHING:
@@ -82,7 +105,7 @@ def delta(groups: Groups, epsilon: Fraction) -> flint.arb:
 
 def estimate(groups: Groups, epsilon: Fraction) -> flint.arb:
     """About delta(epsilon), without the echoes: for a search; 0 where it is below every float."""
-    if (far := laplace_far.delta(groups, epsilon)) is not None:
+    if (far := delta_of_far(groups, epsilon)) is not None:
         return far
     contour = _Contour(groups, epsilon)
     if (ceiling := contour.ceiling()) < INVISIBLE:
@@ -286,3 +309,50 @@ class _Contour:
         tail = {2: flint.arb(5), 3: flint.arb(9)}[power] if not echoes else flint.arb(echoes) ** (1 - power) / (power - 1)
         width = 2 * flint.arb(self._window) * (1 + _SLACK) + 2 * flint.arb(self._strip[0])
         return 2 * width * height * tail / period**2 * (1 + 4 * _SLACK)
+
+
+def delta_of_far(groups: Groups, epsilon: Fraction) -> flint.arb | None:
+    """Delta(epsilon) of groups of coordinates; None where it is not known to a relative 2**-40, or they are too many.
+
+    Epsilon is at most the sum of all steps.
+    """
+    count = sum(number for number, _ in groups)
+    if count > _MOST_FAR:
+        return None
+    y = (sum((number * step for number, step in groups), Fraction(0)) - epsilon) / 2
+    rest, least = flint.arb(0), min(step for _, step in groups)
+    for number, step in groups:  # what the losses that end at the opposite of a step add
+        if step < y:
+            others = poisson_exceeds_coins(ball(y - step), count - 2) if count > 1 and y - step <= least else flint.arb(1)
+            rest += number * (-ball(step)).exp() / 2 * others
+    if rest > _NOT_SEEN:
+        return None
+    found = poisson_exceeds_coins(ball(y), count - 1)
+    return between(found, (found + rest).min(flint.arb(1))) if rest <= found * _NOT_SEEN else None
+
+
+def poisson_exceeds_coins(mean: flint.arb, coins: int) -> flint.arb:
+    """P[K > B], K of a Poisson law and B heads of fair coins: a sum over B of positive terms."""
+    masses = [(-mean).exp()]
+    for k in range(1, coins + 1):
+        masses.append(masses[-1] * mean / k)
+    tail, chance, total = _beyond(masses, mean), flint.arb(2) ** -coins, flint.arb(0)
+    for heads in range(coins, -1, -1):
+        total += chance * tail
+        tail += masses[heads]
+        chance = chance * heads / (coins - heads + 1)
+    return total
+
+
+def _beyond(masses: list[flint.arb], mean: flint.arb) -> flint.arb:
+    """Probability of more events than the masses are given for."""
+    following = masses[-1] * mean / len(masses)
+    if not mean < len(masses):
+        return 1 - sum(masses, flint.arb(0))
+    total, k = flint.arb(0), len(masses)
+    while True:
+        total, k = total + following, k + 1
+        following *= mean / k
+        rest = following / (1 - mean / (k + 1))  # the ratios fall
+        if rest < total * flint.arb(2) ** -working_bits():
+            return total + between(0, rest)

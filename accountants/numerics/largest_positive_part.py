@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import i0e
 
-from ldpaudit.accountants.numerics.rare_values import PointMass
+from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.enclosure import round_up
 

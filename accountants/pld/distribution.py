@@ -102,10 +102,6 @@ class GuaranteePLD(PrivacyLossDistribution):
         """Epsilon and its opposite."""
         return Loss(nats=self.epsilon), Loss(nats=-self.epsilon)
 
-    def loss_balls(self) -> tuple[flint.arb, ...]:
-        """Epsilon and its opposite."""
-        return ball(self.epsilon), -ball(self.epsilon)
-
     def masses(self) -> tuple[flint.arb, ...]:
         """Probability of each finite loss."""
         odds, kept = (-ball(self.epsilon)).exp(), ball(1 - self.infinite)

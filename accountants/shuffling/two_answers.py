@@ -19,8 +19,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
-from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour
-from ldpaudit.accountants.numerics.rare_values import PointMass, rarely
+from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, rarely
 
 Answer = tuple[flint.arb, flint.arb]
 """(gain g, density b of the others)."""

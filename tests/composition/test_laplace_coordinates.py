@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from ldpaudit import account
-from ldpaudit.accountants.composition import laplace_contour, laplace_far, laplace_vector
+from ldpaudit.accountants.composition import laplace_contour, laplace_vector
 from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
 from ldpaudit.core.working_precision import working_precision
@@ -208,7 +208,7 @@ def test_close_to_the_largest_loss_delta_is_the_closed_form(count: int, doubled:
     profile = LaplaceCoordinates(count, step, "the sum", doubled=doubled)
     epsilon = profile.pure - below
     with working_precision(256):
-        found = laplace_far.delta(profile.groups, epsilon)
+        found = laplace_contour.delta_of_far(profile.groups, epsilon)
         truth = laplace_vector._delta(profile, epsilon)
         assert found is not None
         assert found.overlaps(truth)
@@ -217,8 +217,8 @@ def test_close_to_the_largest_loss_delta_is_the_closed_form(count: int, doubled:
 
 def test_where_losses_are_cut_off_before_epsilon_nothing_is_claimed() -> None:
     with working_precision(192):
-        assert laplace_far.delta(((20, F(3)),), F(20)) is None
-        assert laplace_far.delta(((1 << 20, F(10**9)),), F(10**15)) is None
+        assert laplace_contour.delta_of_far(((20, F(3)),), F(20)) is None
+        assert laplace_contour.delta_of_far(((1 << 20, F(10**9)),), F(10**15)) is None
 
 
 @pytest.mark.parametrize("epsilon", [F(0), F(1, 2), F(5)])
@@ -233,7 +233,7 @@ def test_an_enclosure_without_nodes_contains_the_closed_form(epsilon: Fraction, 
     profile = LaplaceCoordinates(40, F(50), "the sum")
     with working_precision(192):
         truth = laplace_vector._delta(profile, epsilon)
-        monkeypatch.setattr(laplace_far, "_MOST", 0)
+        monkeypatch.setattr(laplace_contour, "_MOST_FAR", 0)
         monkeypatch.setattr(laplace_contour, "_MOST_NODES", 0)
         found = laplace_contour.delta(profile.groups, epsilon)
         assert found.contains(truth)
@@ -267,4 +267,4 @@ def test_a_poisson_number_exceeds_coins_as_often_as_listed() -> None:
         masses = [mean**k * (-mean).exp() / math.factorial(k) for k in range(coins + 1)]
         tails = [1 - sum(masses[: heads + 1], flint.arb(0)) for heads in range(coins + 1)]
         listed = sum((math.comb(coins, heads) * tail / 2**coins for heads, tail in enumerate(tails)), flint.arb(0))
-        assert laplace_far.poisson_exceeds_coins(mean, coins).overlaps(listed)
+        assert laplace_contour.poisson_exceeds_coins(mean, coins).overlaps(listed)
