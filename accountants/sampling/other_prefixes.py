@@ -99,48 +99,15 @@ def verge_leak(sampling: FixedBatch, threshold: int, kappa: flint.arb) -> flint.
     e^{\lambda/\kappa - 1} e^{-\lambda\rho}` beyond. For a kappa of at least 1. At most 1; valid, not tight.
     """
     mean = mean_verge(sampling, threshold)
-    if threshold < 2 or sampling.batch < 2:
+    if (total := verge(sampling, threshold)) is None:
         return mean
-    total, k = _verge(sampling, threshold), float(kappa)
+    k = float(kappa)
     x = _best(total, lambda x: np.where(x <= k, 0.0, np.log(k / x) + x / k - 1) - x)
     with working_precision(_PRECISION):
         exact = flint.arb(x)
         log_factor = flint.arb(0) if exact <= kappa else (kappa / exact).log() + exact / kappa - 1
         bound = (_log_moment(total, x) - exact + log_factor.max(flint.arb(0))).exp()
     return mean.min(bound)
-
-
-@lru_cache(maxsize=256)
-def verge_tail(sampling: FixedBatch, threshold: int, rho: float) -> flint.arb:
-    r"""Upper bound of :math:`P[\rho(S) < \rho_0]` over all data sets, by the mean of :math:`e^{\lambda(\rho_0 - \rho)}`."""
-    if threshold < 2 or sampling.batch < 2:
-        return flint.arb(1)
-    return _chernoff(_verge(sampling, threshold), 1 - rho)
-
-
-@lru_cache(maxsize=256)
-def critical_tail(sampling: FixedBatch, threshold: int, part: float) -> flint.arb:
-    r"""Upper bound of the probability that more than a share of a sample votes for prefixes with exactly theta votes.
-
-    The sample is m of n users. Such a prefix is not released if the new user takes the place of one of its voters. As in
-    the module's docstring, with
-    :math:`\psi(w) = \ln(1 + P[\mathrm{Bin}(w, m/n) = \theta](e^{\lambda\theta/m} - 1))`.
-    """
-    if sampling.batch == sampling.users:
-        return flint.arb(1)
-    return _chernoff(_critical(sampling, threshold), part)
-
-
-def verge_tail_estimate(sampling: FixedBatch, threshold: int, rho: float) -> float:
-    """Float estimate of the logarithm of `verge_tail`; it guides choices only."""
-    if threshold < 2 or sampling.batch < 2:
-        return 0.0
-    return _estimate(_verge(sampling, threshold), 1 - rho)
-
-
-def critical_tail_estimate(sampling: FixedBatch, threshold: int, part: float) -> float:
-    """Float estimate of the logarithm of `critical_tail`; it guides choices only."""
-    return 0.0 if sampling.batch == sampling.users else _estimate(_critical(sampling, threshold), part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,24 +124,36 @@ class Sum:
     level: Fraction
 
 
-def _verge(sampling: FixedBatch, threshold: int) -> Sum:
+def verge(sampling: FixedBatch, threshold: int) -> Sum | None:
+    r"""Of weights whose sum is :math:`1 - \rho(S)`; None where that may always be 1."""
     n, m = sampling.users, sampling.batch
-    return Sum(n, m - 1, threshold - 1, Fraction(1, n - m + 1), Fraction(0))
+    return None if threshold < 2 or m < 2 else Sum(n, m - 1, threshold - 1, Fraction(1, n - m + 1), Fraction(0))
 
 
-def _critical(sampling: FixedBatch, threshold: int) -> Sum:
+def critical(sampling: FixedBatch, threshold: int) -> Sum | None:
+    r"""Of weights whose sum is the share of a sample that votes for prefixes with exactly theta votes; None where all are sampled.
+
+    Such a prefix is not released if the new user takes the place of one of its voters. As in the module's docstring, with
+    :math:`\psi(w) = \ln(1 + P[\mathrm{Bin}(w, m/n) = \theta](e^{\lambda\theta/m} - 1))`.
+    """
     n, m = sampling.users, sampling.batch
-    return Sum(n, m, threshold, Fraction(0), Fraction(threshold, m))
+    return None if m == n else Sum(n, m, threshold, Fraction(0), Fraction(threshold, m))
 
 
-def _chernoff(total: Sum, above: float) -> flint.arb:
-    """Upper bound of P[sum > above]."""
+@lru_cache(maxsize=256)
+def tail(total: Sum | None, above: float) -> flint.arb:
+    """Upper bound of P[sum > above] over all data sets, by Chernoff's bound; 1 of no sum."""
+    if total is None:
+        return flint.arb(1)
     x = _best(total, lambda x: -x * above)
     with working_precision(_PRECISION):
         return flint.arb(1).min((_log_moment(total, x) - flint.arb(x) * flint.arb(above)).exp())
 
 
-def _estimate(total: Sum, above: float) -> float:
+def tail_estimate(total: Sum | None, above: float) -> float:
+    """Float estimate of the logarithm of `tail`; it guides choices only."""
+    if total is None:
+        return 0.0
     lambdas, moments = _rough(total)
     return min(0.0, float(np.min(moments - lambdas * above)))
 
@@ -256,9 +235,9 @@ def removal_bound(sampling: Sampling, threshold: int, rounds: int, words: int, g
         return RemovalBound(rounds * once, 0.0)
     if not isinstance(sampling, FixedBatch):
         return RemovalBound(once, 0.0)
-    wanted = math.log(max(goal, 1e-300) * _NEGLIGIBLE / rounds)
-    share = next((a for a in _SHARES if critical_tail_estimate(sampling, threshold, a) < wanted), 1.0)
-    delta = round_up(rounds * critical_tail(sampling, threshold, share)) if share < 1 else 0.0
+    wanted, share_of_votes = math.log(max(goal, 1e-300) * _NEGLIGIBLE / rounds), critical(sampling, threshold)
+    share = next((a for a in _SHARES if tail_estimate(share_of_votes, a) < wanted), 1.0)
+    delta = round_up(rounds * tail(share_of_votes, share)) if share < 1 else 0.0
     if delta > goal:
         return RemovalBound(rounds * once, 0.0)
     return RemovalBound(once - (rounds - 1) * (1 - ball(sampling.rate) * flint.arb(share)).log(), delta)

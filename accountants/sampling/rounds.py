@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.sampling.other_prefixes import verge_tail, verge_tail_estimate
+from ldpaudit.accountants.sampling.other_prefixes import tail, tail_estimate, verge
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, Sampling, revealed, single_prefix, worst_holders
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
@@ -114,22 +114,14 @@ class Grid:
         return np.asarray(np.minimum(1.0, out))
 
 
-def rounds_low(
-    sampling: Sampling, threshold: int, rounds: int, c: flint.arb, neighbours: Neighbours
-) -> tuple[flint.arb, tuple[int, ...]]:
-    r"""The largest :math:`\prod_{i \le l} g'(w_i) - c \prod_{i \le l} g(w_i)` found among nested data sets, and its w.
-
-    A lower bound of delta, attained on the event that the new user's prefix of length l is released; all other users hold values
-    of their own.
-    """
-    reached, before, holders = rounds_event(sampling, threshold, rounds, c, neighbours)
-    return reached - c * before, holders
-
-
 def rounds_event(
     sampling: Sampling, threshold: int, rounds: int, c: flint.arb, neighbours: Neighbours
 ) -> tuple[flint.arb, flint.arb, tuple[int, ...]]:
-    """Probabilities of the event of `rounds_low`, with the new user and without, and the same w."""
+    r"""The largest :math:`\prod_{i \le l} g'(w_i) - c \prod_{i \le l} g(w_i)` found among nested data sets: the products, and w.
+
+    These are the probabilities, with the new user and without, that the user's prefix of length l is released; all other users hold
+    values of their own. So the difference is a lower bound of delta.
+    """
 
     def value(helpers: int, w: int) -> tuple[flint.arb, flint.arb, tuple[int, ...]]:
         more, fewer = sampling.release(w, threshold, neighbours) if helpers else (flint.arb(1), flint.arb(1))
@@ -233,7 +225,7 @@ def _noise(sampling: Sampling, threshold: int, rounds: int, c: flint.arb, low: f
     rho = flint.arb(_best_rho(sampling, threshold, rounds, c, low))
     q = ball(sampling.rate)
     # (1 - q)(1 - rho) + (1 - q + q / rho) rho = 1
-    return Noise(1 - q, 1 - q + q / rho, rho, round_up(q * verge_tail(sampling, threshold, float(rho))))
+    return Noise(1 - q, 1 - q + q / rho, rho, round_up(q * tail(verge(sampling, threshold), 1 - float(rho))))
 
 
 def _best_rho(sampling: FixedBatch, threshold: int, rounds: int, c: flint.arb, low: float) -> float:
@@ -245,7 +237,7 @@ def _best_rho(sampling: FixedBatch, threshold: int, rounds: int, c: flint.arb, l
     log_low = math.log(max(low, UNDERFLOW))
 
     def cost(rho: float) -> float:
-        total = rounds * q * math.exp(verge_tail_estimate(sampling, threshold, rho))
+        total = rounds * q * math.exp(tail_estimate(verge(sampling, threshold), 1 - rho))
         for k in range(times + 1):
             ratio = (1 - q + q / rho) ** k * (1 - q) ** (times - k)
             revealed_at = max(math.exp(min(0.0, log_low + slope * math.log(ratio))), 1 - at / ratio)

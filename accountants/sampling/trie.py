@@ -30,7 +30,7 @@ from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.numerics.search import crossing, near_crossing
 from ldpaudit.accountants.sampling.other_prefixes import removal_bound, verge_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import LARGEST_BATCH, OtherPrefixes, worst_other_prefixes
-from ldpaudit.accountants.sampling.rounds import Curve, rounds_event, rounds_high, rounds_low
+from ldpaudit.accountants.sampling.rounds import Curve, rounds_event, rounds_high
 from ldpaudit.accountants.sampling.thresholded import (
     FixedBatch,
     PoissonBatch,
@@ -157,7 +157,8 @@ class ThresholdProfile(PrivacyProfile):
         def cost() -> flint.arb:
             c = exp_ball(eps)
             if self.rounds > 1 or self._replace:
-                added = rounds_low(self.base, self.threshold, self.rounds, c, self.neighbours)[0]
+                reached, before, _ = rounds_event(self.base, self.threshold, self.rounds, c, self.neighbours)
+                added = reached - c * before
             else:
                 added = single_prefix(self.base, self.threshold, c)[0]
             return added.max(removed_prefix(self.base, self.threshold, c)) if self._may_remove(eps) else added
@@ -190,8 +191,8 @@ class ThresholdProfile(PrivacyProfile):
         eps = Fraction(require_epsilon(epsilon)) if math.isfinite(epsilon) else _HUGE
         with working_precision(_PRECISION):
             c = exp_ball(eps)
-            value, holders = rounds_low(self.base, self.threshold, self.rounds, c, self.neighbours)
-            known = [(value, WorstCase(holders, None, f"the user's prefix of length {len(holders)} is released"))]
+            reached, before, holders = rounds_event(self.base, self.threshold, self.rounds, c, self.neighbours)
+            known = [(reached - c * before, WorstCase(holders, None, f"the user's prefix of length {len(holders)} is released"))]
             if self._may_remove(eps):
                 w = worst_holders(self.base, self.threshold, 1 / c)[0]
                 case = WorstCase((w,), None, "the user's prefix of length 1 is not released", removed=True)

@@ -16,7 +16,7 @@ import pytest
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling import rounds
-from ldpaudit.accountants.sampling.other_prefixes import critical_tail, mean_verge, verge_leak, verge_tail
+from ldpaudit.accountants.sampling.other_prefixes import critical, mean_verge, tail, verge, verge_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes, other_prefixes_excess
 from ldpaudit.accountants.sampling.theorems import (
     sample_and_threshold,
@@ -177,16 +177,16 @@ def test_prefixes_are_on_the_verge_no_more_often_than_bounded(groups: tuple[int,
         leak = sum(p * max(Fraction(0), 1 - kappa * rho(v)) for v, p in drawn.items())
         assert leak <= Fraction(float(verge_leak(sampling, t, flint.arb(kappa)).upper()))
     for part in (0.2, 0.5, 0.8):
-        assert sum(p for v, p in drawn.items() if rho(v) < part) <= Fraction(float(verge_tail(sampling, t, part).upper()))
-        critical = sum(p for v, p in votes(groups, m).items() if Fraction(t * v.count(t), m) > part)
-        assert critical <= Fraction(float(critical_tail(sampling, t, part).upper()))
+        assert sum(p for v, p in drawn.items() if rho(v) < part) <= Fraction(float(tail(verge(sampling, t), 1 - part).upper()))
+        share = sum(p for v, p in votes(groups, m).items() if Fraction(t * v.count(t), m) > part)
+        assert share <= Fraction(float(tail(critical(sampling, t), part).upper()))
 
 
 def test_the_bounds_on_other_prefixes_are_not_trivial() -> None:
     sampling = FixedBatch(10**6, 10**4)
     with flint.ctx.workprec(64):
-        assert verge_tail(sampling, 10, 0.5) < 1e-100
-        assert critical_tail(sampling, 10, 0.5) < 1e-100
+        assert tail(verge(sampling, 10), 0.5) < 1e-100
+        assert tail(critical(sampling, 10), 0.5) < 1e-100
         assert verge_leak(sampling, 10, flint.arb(3)) < 1e-100
 
 
@@ -215,7 +215,7 @@ def test_more_levels_more_votes_for_all_and_several_values_never_cost_less() -> 
     assert high(1) <= high(2) <= high(5) <= high(5, words=2)
 
 
-def tail(sampling: Sampling, users: int, holders: int, votes_needed: int) -> mpmath.mpf:
+def release_chance(sampling: Sampling, users: int, holders: int, votes_needed: int) -> mpmath.mpf:
     """P[at least so many votes], term by term."""
 
     def pmf(j: int) -> mpmath.mpf:
@@ -242,7 +242,7 @@ def test_one_prefix_agrees_with_mpmath_at_large_n(sampling: Sampling, threshold:
     (w,) = worst_case(profile, epsilon).holders
     found = profile.delta(epsilon)
     with mpmath.workdps(60):
-        more, fewer = tail(sampling, sampling.users + 1, w + 1, threshold), tail(sampling, sampling.users, w, threshold)
+        more, fewer = (release_chance(sampling, sampling.users + i, w + i, threshold) for i in (1, 0))
         assert abs(found.low / (more - mpmath.exp(epsilon) * fewer) - 1) < 1e-9
     assert found.high / found.low - 1 < 1e-9
 
