@@ -10,8 +10,7 @@ from functools import cache
 from itertools import combinations
 
 from ldpaudit.accountants.counting.count_min import largest, replaced, worst_replaced
-from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
-from ldpaudit.accountants.counting.merged_hits import MergedHits
+from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits, MergedHits
 from ldpaudit.accountants.numerics.search import crossing, first
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffled_hadamard import hidden_element, known_element, replaced_elements

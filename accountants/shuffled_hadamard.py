@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
-from ldpaudit.accountants.counting.merged_hits import MergedHits
+from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits, MergedHits
 from ldpaudit.accountants.counting.one_shuffle import OneShuffle
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest
@@ -46,7 +45,7 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     blanket, which is less than k in rho of it; and a third pair holds d different values at once, with 2d independent rows
     (d of k, where the domain has that many). The numbers of messages that speak for these are independent, so that what
     they tell is what d independent shuffles tell (`counting.hits`). And where all others hold nothing, and user 1 k values or
-    nothing, all k elements are told together, next to the upper bound where rho is large (`counting.merged_hits`).
+    nothing, all k elements are told together, next to the upper bound where rho is large (`counting.hits`).
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.

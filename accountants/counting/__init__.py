@@ -8,10 +8,10 @@ one counter grows with the count, so the best event is a tail. On several counte
 Theorems: the best event at a given size is a set of largest likelihood ratios (Neyman, Pearson; `binomial_noise`);
 connect-the-dots discretization of a counter dominates (Doroshenko et al. 2022; `counter`); Bernstein's inequality
 bounds what a total of many counters leaves out (`counter`); smooth noise (Ghazi, Golowich, Kumar, Pagh, Velingker 2019,
-"GGKPV", Definition 4.2 and Lemmas 4.11 and 4.12; `smoothness`); the binomial mechanism (Agarwal, Suresh, Yu, Kumar, McMahan
-2018, Theorem 1; `cpsgd`).
+"GGKPV", Definition 4.2 and Lemmas 4.11 and 4.12; `theorems`); the binomial mechanism (Agarwal, Suresh, Yu, Kumar, McMahan
+2018, Theorem 1; `theorems`).
 
 Reading order: `binomial_noise` (one counter, exactly), `counter` (its cells, as a privacy loss distribution),
 `compose` (many counters), `count_min` (tables of counters and the worst hash functions), `hits` (replaced messages as
-counters, in several shuffles), `one_shuffle` (in one), `smoothness`, `cpsgd`.
+counters, in several shuffles), `one_shuffle` (in one), `theorems`.
 """

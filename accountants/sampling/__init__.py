@@ -8,7 +8,7 @@ Theorems: Balle, Barthe, Gaboardi 2018, Theorems 2 and 9 (subsampling without re
 2019, Theorem 1 and its corollaries (TrieHH), and sample-and-threshold, as printed, in `theorems`.
 
 Reading order: `subsample`; then, for thresholds, `thresholded` (one prefix, one round, and its epsilon in floats);
-`other_prefixes` with `largest_slope` (upper bound of what they reveal, and the remove direction) and `other_prefixes_low` (data
+`other_prefixes` (upper bound of what they reveal, and the remove direction) and `other_prefixes_low` (data
 sets); `rounds` (several rounds); `trie` (the profile: all together); `noisy_votes` (upper bound where votes are noisy) with
 `noisy_holders` (data sets); `discovery` (how often a value is found, and votes that get lost).
 """

@@ -365,7 +365,7 @@ def _binomial_noise(parameters: Mapping[str, Any], goal: Goal) -> Answer:
     if set(parameters) != {"n", "k"}:
         raise ParameterError(f"{NOISE} needs (n, k), got ({', '.join(parameters)})")
     from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-    from ldpaudit.accountants.counting.smoothness import smallest_gamma
+    from ldpaudit.accountants.counting.theorems import smallest_gamma
 
     n, k = (int(Fraction(parameters[key])) for key in ("n", "k"))
     guess = float(smallest_gamma(n, k, goal.epsilon, goal.delta))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ldpaudit.accountants.counting import count_min
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.smoothness import (
+from ldpaudit.accountants.counting.theorems import (
     smallest_gamma,
     smooth_delta,
     smooth_noise_guarantee,

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_as_printed, cpsgd_epsilon, cpsgd_hypotheses
+from ldpaudit.accountants.counting.theorems import Change, cpsgd_as_printed, cpsgd_epsilon, cpsgd_hypotheses
 
 HALF, MILLIONTH, ONE = Fraction(1, 2), Fraction(1, 10**6), Change.of_one_count(1)
 

@@ -20,8 +20,7 @@ from scipy import stats
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.counting.counter import HitCounter, cells
-from ldpaudit.accountants.counting.hits import ComposedHits
-from ldpaudit.accountants.counting.merged_hits import MergedHits
+from ldpaudit.accountants.counting.hits import ComposedHits, MergedHits
 from ldpaudit.accountants.counting.one_shuffle import (
     OneShuffle,
     _compound_poisson,

@@ -19,12 +19,10 @@ from ldpaudit.accountants.numerics.certified_search import certified_crossing, g
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
 from ldpaudit.accountants.numerics.trapezoid import Pairs, chosen_nodes, tail
 from ldpaudit.accountants.shuffling import theorems as formulas
-from ldpaudit.accountants.shuffling.binary import worst
+from ldpaudit.accountants.shuffling.binary import survivors, worst
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
-from ldpaudit.accountants.shuffling.binary_sieve import survivors
-from ldpaudit.accountants.shuffling.blanket import float_estimate, precision
+from ldpaudit.accountants.shuffling.blanket import _Walk, float_estimate, precision, two_answers
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
-from ldpaudit.accountants.shuffling.two_answers import _Walk, two_answers
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

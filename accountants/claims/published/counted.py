@@ -8,8 +8,12 @@ from fractions import Fraction
 from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.cpsgd import Change, cpsgd_as_printed
-from ldpaudit.accountants.counting.smoothness import smooth_noise_guarantee, smoothness_of_binomial
+from ldpaudit.accountants.counting.theorems import (
+    Change,
+    cpsgd_as_printed,
+    smooth_noise_guarantee,
+    smoothness_of_binomial,
+)
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
