@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.memoized_bit import same_pattern
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.mechanisms.shared.coins import bernoulli
-from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, tenth
+from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 LONGER = MemoizedBit(3, QUARTER, Fraction(107940829, 273870523), Fraction(165929694, 273870523))
@@ -67,6 +67,9 @@ ZOO = Zoo(
         broken("f is halved twice", SHORT, f=SHORT.f / 2),
     ),
     refused=(
+        *refusals("0 <= f < 1", SHORT, f=[Fraction(1), Fraction(-1)]),
+        *refusals("0 < p < 41391598/62826449", SHORT, p=[Fraction(0), Fraction(1)]),
+        *refusals("0 < q < 1", SHORT, q=[Fraction(1)]), *refusals("1 <= epochs <= 1048576", SHORT, epochs=[0]),
         *no_inputs("needs 2 values from 0 to 3", SHORT, (0,), (0, 4), (0, -1), [0, 1], (0, 1.0), (True, 1), None),
         *no_data("needs 2 values from 0 to 3 of each user", SHORT,
                  [[0, 4]], [[0]], [0, 1], [[0.5, 1]], np.zeros((0, 2), dtype=int)),

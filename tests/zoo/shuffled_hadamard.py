@@ -59,6 +59,7 @@ ZOO = Zoo(
         Broken("a blanket tuple has an index more", TWO, a_blanket_tuple_has_an_index_more),
     ),
     refused=(
+        *no_data("counts domains up to", ShuffledHadamard(3, 1 << 40, 3, 1), [0, 0, 1]),
         *refusals("needs", ShuffledHadamard(3, 8, 3, 1), users=[0], domain=[1, 6], tau=[0], rho=[0], k=[0, 8]),
         *no_data("needs", PAIRS, [(1, 1)], [8], [(1, 2, 3)], [], [-1], [0.5]),
         *no_inputs("needs a value below 8", PAIRS, 8, -1, (0, 0), (0, 1, 2), "a"),
