@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import round_down
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -25,9 +25,9 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses, bernstein_reach
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import round_up
 
 Move: TypeAlias = tuple[int, int]

@@ -19,8 +19,8 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
 from ldpaudit.accountants.aggregation.envelope import Others, coin
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 

@@ -25,13 +25,13 @@ from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Mov
 from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.composition.plan import ComposedProfile, Part
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, SmallestBound, SummedLosses
 from ldpaudit.accountants.pld.renyi import of_pairs
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism

@@ -45,9 +45,9 @@ from ldpaudit.accountants.claims.sentence import (
 )
 from ldpaudit.accountants.composition.laplace_vector import coordinates
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow, narrowed
 from ldpaudit.claim import Hypothesis
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import noise_for, printed_rows

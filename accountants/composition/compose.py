@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import log_of
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import last_before, step_down, step_up
@@ -24,6 +23,7 @@ from ldpaudit.accountants.pld.lattice import Point
 from ldpaudit.accountants.pld.profiles import OnlyInfinite, limit_of_delta
 from ldpaudit.accountants.pld.tilt import Tilted, summed
 from ldpaudit.accountants.pld.total import TotalLoss
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket

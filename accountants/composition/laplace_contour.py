@@ -57,9 +57,9 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_upper
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE
 from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_bits
 
 Groups: TypeAlias = tuple[tuple[int, Fraction], ...]  # (number of coordinates, step) of each group

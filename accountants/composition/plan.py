@@ -25,7 +25,6 @@ from ldpaudit.accountants.composition.divergences import stated
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, together
 from ldpaudit.accountants.composition.product import ProductProfile
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.all_pairs import AllPairs
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
@@ -41,6 +40,7 @@ from ldpaudit.accountants.pld.profiles import (
     SummedLosses,
 )
 from ldpaudit.accountants.pld.renyi import gdp
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Run, flat

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpaudit.accountants.composition.compose import compose
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD, LawPair, ProductPair, product
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import LargestProfile
 from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.profile import Number, PrivacyProfile
 

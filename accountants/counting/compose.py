@@ -22,7 +22,6 @@ import flint
 
 from ldpaudit.accountants.counting.counter import Remainder, ShownCells
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import crossing, last_before
 from ldpaudit.accountants.pld.curve import dominating_curve
@@ -32,6 +31,7 @@ from ldpaudit.accountants.pld.lattice import BITS, LatticePLD, UnknownError, as_
 from ldpaudit.accountants.pld.profiles import SummedLosses, UpperEnd
 from ldpaudit.accountants.pld.tilt import DEPTH, lattice_step
 from ldpaudit.accountants.pld.total import TotalLoss, product
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, require_delta, require_epsilon

@@ -23,8 +23,8 @@ from ldpaudit.accountants.counting.binomial_noise import Shifted
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import BallPLD
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_bits, working_precision
 
 _NATS = 720.0

@@ -23,13 +23,13 @@ from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, Lo
 from ldpaudit.accountants.counting.counter import HitCounter, dominating, shown
 from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.normal import about_epsilon
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.distribution import BallPLD, Groups
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair, few_products
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import SummedLosses
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon

@@ -21,8 +21,8 @@ from typing import TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.trapezoid import aliasing, widest_step
+from ldpaudit.core.cached import cached
 
 Noises: TypeAlias = tuple[tuple[int, Fraction], ...]  # (number of noises, scale) of each kind
 

@@ -33,9 +33,9 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import between
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import Pairs, aliasing, chosen_nodes
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_bits, working_precision
 
 PointMass: TypeAlias = tuple[flint.arb, flint.arb]  # (value, probability) of a discrete law

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import i0e
 
-from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.core.cached import cached
 
 Floats: TypeAlias = NDArray[np.float64]
 

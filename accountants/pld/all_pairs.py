@@ -16,10 +16,10 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, log_fraction
 from ldpaudit.accountants.pld.renyi import enclosed, from_above, of_pairs
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile
 

@@ -22,9 +22,9 @@ from typing import Self, TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.pld.distribution import GuaranteePLD, Loss, PrivacyLossDistribution
+from ldpaudit.core.cached import cached
 
 Atom: TypeAlias = tuple[Fraction, Fraction]  # (P(y), Q(y)) of a view y
 LawPair: TypeAlias = Sequence[Atom]  # two laws of one part of a view: (P(y), Q(y)) for every value y of that part

@@ -16,10 +16,10 @@ from itertools import permutations
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.exact import Atom, ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.renyi import by_events, enclosed, gdp_of_pair, of_pairs
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported

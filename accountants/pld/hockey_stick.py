@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, floor
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.lattice import LatticePLD, as_mass
+from ldpaudit.core.cached import cached
 
 _WIDTH = 4.5
 """W, in units of the square root of V; with 2.25 an epsilon of 250 runs is known to 1.0e-5 instead of 6.5e-6."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_window
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.search import bisect, halved
 from ldpaudit.accountants.numerics.trinomial import beyond, descending, reach
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution
 from ldpaudit.accountants.pld.lattice import Point
+from ldpaudit.core.cached import cached
 
 MOST_POINTS = 1 << 13
 """Most losses that are listed before they are discretized; with 2**11 an epsilon of 1e5 weak runs is known to 5e-5, not 2e-5."""

@@ -12,11 +12,11 @@ from functools import reduce
 import flint
 
 from ldpaudit.accountants.numerics.balls import floor
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.pld.distribution import ZERO, Groups, Loss, infinite_mass
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import LatticePLD, Point, UnknownError, exactly, place
 from ldpaudit.accountants.pld.tilt import DEPTH, MOST_POINTS, Moments, Tilted, coin_indices, lattice_step, summed
+from ldpaudit.core.cached import cached
 from ldpaudit.errors import Unsupported
 
 LATTICE_POINTS = 1 << 16

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf
 from ldpaudit.accountants.sampling.noisy_votes import NoisyVotes
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon

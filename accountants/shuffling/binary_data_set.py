@@ -31,8 +31,8 @@ from typing import Self
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between, floor
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.float_masses import bernstein_reach
+from ldpaudit.core.cached import cached
 from ldpaudit.errors import Unsupported
 
 _NATS = 80.0

@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import ROUGH, log_of
 from ldpaudit.accountants.numerics.precision import precisions
 from ldpaudit.accountants.shuffling.binary import Worst, attained, worst
@@ -28,6 +27,7 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, FloatEstimate, float
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.few_users import FewUsers
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import DataSet

@@ -26,9 +26,9 @@ from fractions import Fraction
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.certified_search import ROUGH
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_epsilon

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeAlias
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.cached import cached
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 
 _MOST_ENTRIES = 10_000

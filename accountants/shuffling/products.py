@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import as_ball
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, CloneBound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
+from ldpaudit.core.cached import cached
 
 _MOST_TYPES = 400
 """Types of a bundle up to which they are listed, of some milliseconds each."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise, product
 from typing import TypeAlias
 
@@ -37,6 +36,7 @@ from ldpaudit.attacks.blackbox.scores import (
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games.game import Narrower
 from ldpaudit.attacks.games.two_inputs import CANDIDATES, NEVER, Aim, Pairs, Prospect, ThresholdRule
+from ldpaudit.core.cached import cached
 from ldpaudit.evidence import Mode
 
 FOLDS = 5
@@ -83,7 +83,7 @@ class Candidate:
         sure = self._believed(prospect) if isinstance(self.score, Score) else None
         return max(found, sure or found, key=lambda f: f[0])
 
-    @cached_property
+    @cached
     def pairs(self) -> Pairs:
         """All rules on its values."""
         return Pairs(self.first, self.second)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
 
@@ -29,6 +29,7 @@ from ldpaudit.attacks.blackbox.encoding import (
     together,
     words,
 )
+from ldpaudit.core.cached import cached
 
 SHORT = 64
 """Numbers of a report that is kept as it is, whatever its length."""
@@ -131,12 +132,12 @@ class Items:
         made: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _PARTS]
         return Items(*made)
 
-    @cached_property
+    @cached
     def report(self) -> NDArray[np.int64]:
         """The report of each part."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    @cached_property
+    @cached
     def whole(self) -> tuple[Words, NDArray[np.int64]]:
         """Each item as a word, and the place of its first part."""
         starts = np.flatnonzero(self.first)
@@ -144,23 +145,23 @@ class Items:
         parts = mixed(self.bits + inside.astype(np.uint64) * _ODD)
         return (np.add.reduceat(parts, starts) if len(starts) else parts[:0]), starts
 
-    @cached_property
+    @cached
     def owner(self) -> NDArray[np.int64]:
         """The report of each item."""
         return np.asarray(self.report[self.whole[1]])
 
-    @cached_property
+    @cached
     def number(self) -> NDArray[np.int64]:
         """The place of each item in its report."""
         many = np.bincount(self.owner, minlength=len(self.sizes))
         return np.asarray(np.arange(len(self.owner)) - (np.cumsum(many) - many)[self.owner])
 
-    @cached_property
+    @cached
     def number_from_end(self) -> NDArray[np.int64]:
         """The same from the end."""
         return np.asarray(np.bincount(self.owner, minlength=len(self.sizes))[self.owner] - 1 - self.number)
 
-    @cached_property
+    @cached
     def said(self) -> Floats:
         """What each item says as a number: its own, or how many parts it has."""
         starts = self.whole[1]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.numerics.cached import cached
 from ldpaudit.attacks import audit, recheck
 from ldpaudit.certificates import verification
 from ldpaudit.certificates.certificate import (
@@ -28,6 +27,7 @@ from ldpaudit.certificates.certificate import (
 from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
+from ldpaudit.core.cached import cached
 from ldpaudit.core.remembered import remembered
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up

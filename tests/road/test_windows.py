@@ -34,7 +34,7 @@ ASKED = {
     ("ldpaudit/workers/worker_processes.py", "_read"): "asks for os.killpg",
     ("ldpaudit/workers/worker_processes.py", "_end_marked"): "ends what /proc shows, which Windows has not",
     ("ldpaudit/core/working_precision.py", ""): "asks for os.register_at_fork",
-    ("ldpaudit/studies/comparison.py", "_megabytes"): "answers that it is unknown where there is no resource",
+    ("ldpaudit/studies/comparison.py", "_scored"): "answers that it is unknown where there is no resource",
 }
 """The functions that use such a name, and why they may."""
 FILES = sorted(f for folder in ("ldpaudit", "accountants", "attacks", "proofs") for f in (ROOT / folder).rglob("*.py")
