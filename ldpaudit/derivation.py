@@ -18,7 +18,7 @@ import flint
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
-from ldpaudit.mechanism import Mechanism, all_views
+from ldpaudit.mechanism import Mechanism, all_views, number_of
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
@@ -97,7 +97,7 @@ def _of_mechanism(mechanism: Mechanism, relation: str) -> tuple[Any, list[Term]]
 
 def _of_its_law(m: Mechanism, relation: str) -> Checked:
     """The exhaustive proof of a mechanism's finite law, on the inputs that it lists."""
-    if len(m.inputs) > _MOST_INPUTS or relation not in ("replace-one", "add-remove"):
+    if number_of(m.inputs) > _MOST_INPUTS or relation not in ("replace-one", "add-remove"):
         raise Unsupported(m, f"its law is proved on at most {_MOST_INPUTS} inputs, for replace-one or add-remove, not {relation}")
     # Inputs any two of which are neighbours, group by group.
     groups = [list(m.inputs)] if relation == "replace-one" else [[x, None] for x in m.inputs]

@@ -259,8 +259,13 @@ def _among(x: Any, inputs: Sequence[Any]) -> bool:
     return isinstance(x, Real) and x == x // 1 and floor(x) in inputs
 
 
+def number_of(inputs: Sequence[Any]) -> int:
+    """How many inputs there are; a range has no len beyond 2**63 numbers."""
+    return inputs.index(inputs[-1]) + 1 if isinstance(inputs, range) and inputs else len(inputs)
+
+
 def describe(inputs: Sequence[Any]) -> str:
     """A few inputs, for an error message."""
-    if not inputs[6:]:  # a range has no len beyond 2**63 numbers
+    if number_of(inputs) <= 6:
         return f"{{{', '.join(map(str, inputs))}}}"
     return f"{{{inputs[0]}, {inputs[1]}, ..., {inputs[-1]}}}"

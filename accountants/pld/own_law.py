@@ -11,7 +11,7 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.core.number import exact
 from ldpaudit.errors import ImplementationError, LdpauditError, Unsupported
-from ldpaudit.mechanism import Law, Mechanism, all_views
+from ldpaudit.mechanism import Law, Mechanism, all_views, number_of
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 _MOST_RATIOS = 1 << 19  # likelihood ratios, over all pairs of inputs, that are computed in rationals: some seconds
@@ -26,9 +26,9 @@ def profile(m: Mechanism, neighbours: Neighbours) -> FiniteProfile:
     EXACT for the inputs that the mechanism lists. Raises Unsupported where the law is not finite or too long, or for
     another relation; ImplementationError where the law raises, or its probabilities are none.
     """
-    if len(m.inputs) ** 2 > _MOST_RATIOS:
+    if number_of(m.inputs) ** 2 > _MOST_RATIOS:
         most = int(_MOST_RATIOS**0.5)
-        raise Unsupported(m, f"its law is enumerated on at most {most} inputs, and there are {len(m.inputs)}")
+        raise Unsupported(m, f"its law is enumerated on at most {most} inputs, and there are {number_of(m.inputs)}")
     inputs = list(m.inputs)
     pairs = list(_pairs(m, inputs, neighbours))
     if not pairs:

@@ -20,7 +20,7 @@ from ldpaudit.certificates import verify_certificate as checker
 from ldpaudit.core.remembered import remembered
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Contradiction, Unsupported
-from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.mechanism import ENUMERABLE, Mechanism, number_of
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
@@ -164,7 +164,7 @@ def _written_out(m: Mechanism, relation: str) -> dict[str, Any]:
     if (m.model != "local" and not has_own_law(m)) or relation not in [each.kind for each in m.relations]:
         raise Unsupported(m, f"no standalone rule for {m.title}")
     too_long = Unsupported(m, f"no standalone rule for {m.title}, whose law is too long to be written out")
-    inputs = [*([None] if relation == "add-remove" else []), *(m.inputs if len(m.inputs) < _MOST_ROWS else ())]
+    inputs = [*([None] if relation == "add-remove" else []), *(m.inputs if number_of(m.inputs) < _MOST_ROWS else ())]
     if not inputs or len(inputs) * m.law(inputs[0]).size > _MOST_ENTRIES:
         raise too_long
     rows = [dict(m.law(x).items()) for x in inputs]
@@ -183,10 +183,10 @@ def _written_out(m: Mechanism, relation: str) -> dict[str, Any]:
 def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
     """Hold each ordered pair's probabilities against those of the word: how many pairs. Raises Contradiction."""
     inputs: Sequence[Any] = m.inputs
-    size = m.law(inputs[0]).size
-    most = max(3, min(len(inputs), int((_MOST_ENTRIES / size) ** 0.5)))
-    if len(inputs) > most:  # the first ones, the last one, and some between
-        inputs = [inputs[i * (len(inputs) - 1) // (most - 1)] for i in range(most)]
+    size, number = m.law(inputs[0]).size, number_of(inputs)
+    most = max(3, min(number, int((_MOST_ENTRIES / size) ** 0.5)))
+    if number > most:  # the first ones, the last one, and some between
+        inputs = [inputs[i * (number - 1) // (most - 1)] for i in range(most)]
     laws = {x: dict(m.law(x).items()) for x in inputs}
     pairs = list(permutations(inputs, 2))
     if relation == "add-remove":
@@ -202,7 +202,7 @@ def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
         if found not in allowed and len(found) > 1:  # two inputs whose views have one law cost nothing
             what = f"{m} is not what the word {said['word']!r} says, on {x!r} and {other!r}"
             raise Contradiction(f"internal error, please report it: {what}")
-    whole = len(m.inputs) * (len(m.inputs) - 1) if relation == "replace-one" else 2 * len(m.inputs)
+    whole = number * (number - 1) if relation == "replace-one" else 2 * number
     return f"{len(pairs)} of {whole} ordered pairs of inputs"
 
 

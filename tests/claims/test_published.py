@@ -66,6 +66,14 @@ def test_no_proved_bound_is_below_the_certified_lower_end(plan: Plan) -> None:
         assert (row.printed is None) == bool(row.unmet)
 
 
+def test_the_row_of_the_clones_is_what_the_clones_alone_show_and_not_what_replacement_does() -> None:
+    plan = Shuffle(Guarantee(Fraction(1)), 1000)
+    row, least = beside(plan)["FMT21 clones, computed"].printed, account(plan).epsilon(DELTA)
+    assert row is not None
+    assert row.claimed == pytest.approx(0.18241234748, rel=1e-9)
+    assert least.high < 0.72 * row.claimed
+
+
 def test_a_theorem_that_is_false_here_is_called_so() -> None:
     plan = Run(TrieHeavyHitter(10**4, 100, 20, levels=1))
     row = beside(plan, triehh_delta(20))["TrieHH Theorem 1"]

@@ -70,7 +70,7 @@ def certified(stem: str, variant: str, trials: int) -> None:
     assert 0 < claim.enclosure.high < float("inf")
 
 
-@pytest.mark.parametrize("stem", ["randomized_response", "rappor", "laplace", "hashtogram"])
+@pytest.mark.parametrize("stem", ["randomized_response", "rappor", "laplace", "hashtogram", "bitstogram"])
 def test_it_certifies_as_it_stands(stem: str) -> None:
     certified(stem, "", 1000)
 
@@ -78,7 +78,11 @@ def test_it_certifies_as_it_stands(stem: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
 def test_every_one_certifies_as_it_stands(stem: str, variant: str) -> None:
-    certified(stem, variant, 1000)
+    if stem == "memoized_response":  # a stream of one value and one of several: no epsilon holds for all streams
+        (claim,) = ldpaudit.certify(loads(starter(stem, variant)), trials=1000).claims
+        assert claim.reason.startswith("no finite epsilon holds, by ")
+    else:
+        certified(stem, variant, 1000)
 
 
 class _Chatty(Mechanism):

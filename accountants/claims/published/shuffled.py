@@ -11,10 +11,11 @@ from ldpaudit.accountants.claims.published.theorem import Published, inverse
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.numerics.search import bisect, crossing
 from ldpaudit.accountants.shuffling import theorems as shuffling
+from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Guarantee, Plan, Run, Shuffle
+from ldpaudit.plan import Plan, Run
 
 _WIDTH = 1e-9
 """Relative width to which a conjectured epsilon is searched for, each step of which takes a certified sum."""
@@ -40,7 +41,7 @@ def shuffled(inner: Plan, users: int, delta: Fraction, neighbours: Neighbours | 
     def clones() -> Enclosure:
         if not (0 < epsilon0 < math.inf and users >= 2):
             raise ValueError(f"the theorem needs 0 < epsilon0 < infinity and n >= 2, got epsilon0={epsilon0:g}, n={users}")
-        return account(Shuffle(Guarantee(Fraction(epsilon0)), users)).epsilon(delta)
+        return CloneProfile(Fraction(epsilon0), users, tolerance=1e-6).epsilon(delta)
 
     yield Published("FMT21 clones, computed", 2021, _FMT, clones, f"{_ANY}, n >= 2")
 
