@@ -9,8 +9,8 @@ where w counts as 0 with the probability that b lacks to 1; with equality where 
 So one formula gives upper bounds, with the *blanket* :math:`b = \min_x R_x` or with the *clones* :math:`b =
 e^{-\varepsilon_0}(R_{x_1} + R_{x_2})/2` (Feldman, McMillan, Talwar 2021, Theorem 3.1), and lower bounds, with explicit
 data sets: the witnesses that an attack plays. For k-ary response the two nearly meet, since the law of a third value
-differs from the blanket on one view only. Elsewhere they meet among many users by `replaced`: a bound with the law of
-what the others hold in place of b, in which some :math:`1/\gamma` users are lost instead.
+differs from the blanket on one view only. For most other mechanisms they meet among many users by `replaced`: a bound with
+the law of what the others hold in place of b, in which some :math:`1/\gamma` users are lost instead.
 
 Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan`
 (the search for epsilon), `bounds` (both ends), `randomizers` (laws to bounds), `blanket` (the bound itself, and floats that

@@ -42,11 +42,11 @@ _UNKNOWN = "0, for no data set is evaluated"
 _FEW = 16
 """Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
 _PLENTY = 10_000
-"""Such users from which on replacement is the better of it and the clones: it is of the laws themselves."""
+"""Number of such users from which on replacement is better than the clones: it uses the laws themselves."""
 _GUIDES = 12
 """Types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`."""
 _ENOUGH, _ALONE = 10, 300
-"""Users whose reports come from the blanket, about, from which on replacement may be better than it, and than the clones."""
+"""About how many users whose reports come from the blanket make replacement better than the blanket, and than the clones."""
 FINE = 1e-7
 """Relative width at which blankets are computed. The two ends are further apart: by 1e-3 and more in all of tests/zoo."""
 
@@ -101,8 +101,8 @@ class Bound(ABC):
 
 
 @dataclass(frozen=True)
-class CloneBound(Bound):
-    """Any epsilon0-LDP plan."""
+class AnyReportBound(Bound):
+    """Of any epsilon0-LDP plan: the clones, or replacement where that is less."""
 
     clones: Clones  # the dominating pair
     users: int  # n, at least 2
@@ -119,10 +119,10 @@ class CloneBound(Bound):
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """See `Bound`."""
         found = self.clones.delta(epsilon, self.users, tolerance)
-        if found == 0 or not self._is_replaced:
+        if found == 0 or not self._may_be_less:
             return found
         with working_precision(precision(self.users)):
-            less = self._any_map.delta(ball(epsilon).exp(), self.users)
+            less = self._replacement.delta(ball(epsilon).exp(), self.users)
         return less if less <= found else found
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
@@ -130,10 +130,10 @@ class CloneBound(Bound):
         if self.users <= _FEW:
             return None, None
         clones = float_estimate(self.clones.pair(), self.users)
-        if not self._is_replaced:
+        if not self._may_be_less:
             return None, clones
-        left = self._any_map.left(self.users)
-        less = largest([float_estimate(each, left) for each in self._any_map.types if isinstance(each, Blanket)])
+        left = self._replacement.left(self.users)
+        less = largest([float_estimate(each, left) for each in self._replacement.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
     def estimated(self, epsilon: Fraction) -> float:
@@ -142,12 +142,12 @@ class CloneBound(Bound):
         return -math.inf if above is None else above(float(epsilon))
 
     @cached
-    def _any_map(self) -> Replacement:
+    def _replacement(self) -> Replacement:
         with working_precision(precision(self.users)):
             return of_any_map(ball(self.clones.epsilon0))
 
     @property
-    def _is_replaced(self) -> bool:
+    def _may_be_less(self) -> bool:
         return math.log(self.users / _ENOUGH) > self.clones.epsilon0
 
 
@@ -172,7 +172,7 @@ class BlanketBound(Bound):
     finest: float = FINE
     coarser: BlanketBound | None = None  # of fewer kinds of messages, where there are many
     replaced: Replacement | None = None  # another upper bound, which is less where the users are many
-    otherwise: CloneBound | None = None  # the upper bound, where there is neither a blanket nor a replacement that is worth a look
+    otherwise: AnyReportBound | None = None  # the upper bound where neither a blanket nor a replacement is worth a look
     drawn_from: int | None = None  # users of whom these are a secret sample; then user 1's laws are those of the sample
 
     @property
@@ -203,7 +203,7 @@ class BlanketBound(Bound):
         return found if worthwhile else None
 
     @property
-    def _otherwise(self) -> CloneBound | None:
+    def _otherwise(self) -> AnyReportBound | None:
         """What serves beside replacement where there is no blanket, unless the users are so many that it is worse."""
         return None if self._is_plenty else self.otherwise
 

@@ -12,7 +12,9 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 - the unshuffled plan, for shuffling is post-processing. Where reports name their users it is the lower bound too: user 1's is
   known among all others.
 
-A new theorem is a file like `clones` for the divergence, a `Bound` in `bounds`, and a line here.
+A new theorem is a file like `clones`, which computes delta at an epsilon. For any epsilon0-LDP report it is one more term of the
+minimum in `bounds.AnyReportBound`; for one mechanism, a `Bound` that the mechanism's ``shuffled(m, users)`` returns; for a kind
+of plan, a case of `profile` here. One that is only listed beside ours is a row of ``claims/published/shuffled``.
 
 Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
 the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
@@ -38,7 +40,7 @@ from ldpaudit.accountants.pld.finite import revealed
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.shuffling import products
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound, CloneBound, Value
+from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BinaryBound, Bound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import serialized
@@ -104,11 +106,11 @@ def profile(
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
     if top.high > _LARGEST:
         return PostProcessedProfile(local)
-    clones = CloneBound(Clones(Fraction(top.high)), plan.users)
+    clones = AnyReportBound(Clones(Fraction(top.high)), plan.users)
     return ShuffleProfile(plan, local, (None if known is None else _known(plan, known, clones)) or clones)
 
 
-def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: CloneBound) -> Bound | None:
+def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: AnyReportBound) -> Bound | None:
     """The bound of what one user sends: one report, or a bundle of several, all of mechanisms."""
     parts: dict[Mechanism, int] = {}
     for leaf, times in flat(plan.plan):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
-from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, CloneBound, OthersAlike, known
+from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
 from ldpaudit.core.cached import cached
 
@@ -71,7 +71,7 @@ class ProductType:
         return found.drawn(self.rate) if self.rate < 1 else found
 
 
-def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: CloneBound) -> BlanketBound | None:
+def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:
     """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones, which are `otherwise`."""
     each = [(*known(part), times) for part, times in parts if part is not None]
     if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):

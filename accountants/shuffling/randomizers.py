@@ -25,7 +25,7 @@ from ldpaudit.accountants.pld.all_pairs import CodedLaws
 from ldpaudit.accountants.pld.finite import log_fraction
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import FINE, BinaryBound, BlanketBound, Bound, CloneBound, OthersAlike
+from ldpaudit.accountants.shuffling.bounds import FINE, AnyReportBound, BinaryBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
 from ldpaudit.accountants.shuffling.replaced import of_rows, replacement
@@ -195,7 +195,7 @@ def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> Blank
     clones = None
     if not pairs:
         largest = max(max(column) / least for column, least in zip(zip(*rows, strict=True), below, strict=True) if least)
-        clones = CloneBound(Clones(Fraction(log_fraction(largest, "").high)), users)
+        clones = AnyReportBound(Clones(Fraction(log_fraction(largest, "").high)), users)
     finest = _ROUGHLY if clones else FINE
     return BlanketBound(tuple(pairs), tuple(alike.values()), users, few, finest, replaced=replaced, otherwise=clones)
 

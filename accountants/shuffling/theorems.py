@@ -1,8 +1,8 @@
 r"""Published closed forms of what shuffling buys: what people cite, to stand beside the certified value.
 
 Each checks its theorem's hypotheses and raises a ValueError that names the one that fails. Each returns an enclosure of the
-quantity that it bounds, from 0 to the formula's value rounded up. How they compare: `clones` and `randomizers` are below all
-of them, by factors of two to ten in epsilon.
+quantity that it bounds, from 0 to the formula's value rounded up. ``claims/published/shuffled`` lists them beside the certified
+value: a row there shows a new one in ``ldpaudit account ... --compare`` and in docs/literature.md, which has their ratios.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ ldpaudit verify {name}.json --resample</pre>
 samples again, and runs the code that the file names, if any.</p>{_without_us(certificate)}
 <h3>The deployment file</h3><pre>{escape(certificate.deployment)}</pre></section></main>
 <footer><p>seed {certificate.seed}, {certificate.trials} views per claim, confidence {certificate.confidence:g};
-{escape(versions)}</p><p>SHA-256 <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
+{escape(versions)}</p><p>SHA-256 of its fields <code>{certificate.digest}</code>; <code>ldpaudit verify</code> re-checks the JSON
 beside this page. Only the JSON counts: anybody can edit a page.</p></footer>"""
 
 
