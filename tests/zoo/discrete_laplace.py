@@ -72,7 +72,8 @@ NORMAL, BELLS, ROUNDED = (owner(BELL, (1, -1)) for owner in (Gaussian, DiscreteG
 THREE = DiscreteGaussian(F(8), (3,))
 POISSONS, COINS = Skellam(F(2), (1, -1)), BinomialNoise(8, change=(1, -1))
 LESS = F(2**-0.5)
-HALF_OF_THE_SHARES = PolyaNoise(F(8477823, 8911910), F(1, 2), (1, -1))
+THREE_QUARTERS = PolyaNoise(F(5501443, 7311511), F(3, 4), (1, -1))
+"""Of the shares of clients; with half of them the event that shows epsilon is too rare for the default budget."""
 NARROW = DiscreteGaussianShares(F(4437203, 9030631), 4, (1, -1))
 
 
@@ -136,17 +137,17 @@ rounded_gaussian = Zoo(
 )
 polya_noise = Zoo(
     small=(PolyaNoise(F(1, 2)), PolyaNoise(F(1, 2), F(1, 2), (1, -1)), PolyaNoise(F(3, 4), F(5, 2), (2, -1))),
-    at_one=(HALF_OF_THE_SHARES,),
+    at_one=(THREE_QUARTERS,),
     broken=(
-        *mistakes(HALF_OF_THE_SHARES, 8),
-        broken("half of the clients add no share", HALF_OF_THE_SHARES, shape=F(1, 4)),
+        *mistakes(THREE_QUARTERS, 8),
+        broken("half of the clients add no share", THREE_QUARTERS, shape=F(3, 8)),
     ),
     refused=(
-        *refusals("shape > 0 is needed", HALF_OF_THE_SHARES, shape=[F(0)]),
-        *refusals("needs shape <= 1048576", HALF_OF_THE_SHARES, shape=[F(2**20 + 1)]),
-        *refusals("alpha", HALF_OF_THE_SHARES, alpha=[1 - F(1, 2**41)]),
+        *refusals("shape > 0 is needed", THREE_QUARTERS, shape=[F(0)]),
+        *refusals("needs shape <= 1048576", THREE_QUARTERS, shape=[F(2**20 + 1)]),
+        *refusals("alpha", THREE_QUARTERS, alpha=[1 - F(1, 2**41)]),
     ),
-    mutants=(mutant("a quarter of the clients add no share", HALF_OF_THE_SHARES, shape=F(3, 8)),),
+    mutants=(mutant("a quarter of the clients add no share", THREE_QUARTERS, shape=F(9, 16)),),
     loose=(PolyaNoise,),
 )
 skellam = Zoo(
