@@ -108,6 +108,8 @@ class Channel(Mechanism):
 
     def run_on_counts(self, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`: how many users show each view is drawn, with float probabilities."""
+        for x in counts:
+            self.require_input(x)
         rows = {x: np.array(self.matrix[x], dtype=np.float64) for x, count in counts.items() if count}
         if not rows:
             raise ValueError("Channel.run needs at least one user, got none")

@@ -113,12 +113,9 @@ class ShuffledBinarySums(MessageCounts):
 
     def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, from how many users hold each value: every label's blanket is drawn at once, whoever sent it."""
-        for x in counts:
-            self.require_input(x)
-        if (users := sum(counts.values())) < 1:
-            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        values, users = held(self, counts, self.values), sum(counts.values())
         noise = rng.binomial(users, float(self.gamma), self.values)
-        return (held(self, counts, self.values) + noise).astype(np.float64) - float(self.gamma * users)
+        return (values + noise).astype(np.float64) - float(self.gamma * users)
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """Count of the users who hold each value, shape ``(values,)``."""

@@ -54,6 +54,20 @@ def test_a_run_on_counts_has_the_law_of_a_run(m: Mechanism) -> None:
         assert stats.ks_2samp(first, second).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("m", [m for m in ONE_EACH if m not in REFUSED], ids=str)
+@pytest.mark.parametrize("users", ["none", "too many", "of no value"])
+def test_a_run_on_counts_refuses_what_a_run_does(m: Mechanism, users: str) -> None:
+    x, most = m.inputs[0], min(getattr(m, "users", USERS), 10**4)
+    if users == "of no value":
+        x = (-1,) if isinstance(x, tuple) else -1
+    data = [x] * {"none": 0, "too many": most + 1, "of no value": most}[users]
+    try:
+        m.run(data, np.random.default_rng(0))
+    except ValueError:
+        with pytest.raises(ValueError, match=r"\A.*(needs|users).*\Z"):
+            m.run_on_counts({x: len(data)} if data else {}, np.random.default_rng(0))
+
+
 def _runs(run: Callable[[np.random.Generator], Any], seed: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
     return np.array([np.ravel(run(rng)) for _ in range(RUNS)])

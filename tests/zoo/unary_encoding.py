@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from tests.zoo import Broken, Mutant, Zoo, broken, mutant, no_inputs, refusals, tenth
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_inputs, refusals, tenth
 
 SYMMETRIC = UnaryEncoding.symmetric(1.0, k=10)
 OPTIMIZED = UnaryEncoding.optimized(1.0, k=10)
@@ -47,6 +48,7 @@ ZOO = Zoo(
         Broken("only zeros are randomized", OPTIMIZED, only_zeros_are_randomized),
     ),
     refused=(
+        Refusal("needs users >= 1, got 0", partial(UnaryEncoding.shuffled_in_closed_form, 1, Fraction(1, 10), 0, 3)),
         *refusals("needs 0 < q < 1/2", UnaryEncoding(3, Fraction(1, 2), Fraction(1, 5)), q=[Fraction(1, 2)]),
         *no_inputs("needs an input among", UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), 3),
     ),

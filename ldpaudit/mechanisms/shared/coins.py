@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 
 SIGNIFICANT_BITS = 128
 """Bits to which a transcendental probability is rounded; then a probability is a dyadic rational."""
@@ -66,15 +67,18 @@ def subset(n: int, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return found
 
 
-def held(owner: object, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
+def held(owner: Mechanism, counts: Mapping[Any, int], k: int) -> NDArray[np.int64]:
     """How many users hold each of ``range(k)``; those who hold None are left out.
 
-    Raises Unsupported where k exceeds 2**26.
+    Raises Unsupported where k exceeds 2**26, and ValueError for no user, or for what is no input.
     """
     if k > MOST_COUNTED:
         raise Unsupported(owner, f"the counts of all of {k} values are too many")
+    if sum(counts.values()) < 1:
+        raise ValueError(f"{type(owner).__name__}.run needs at least one user, got none")
     table = np.zeros(k, dtype=np.int64)
     for x, count in counts.items():
+        owner.require_input(x)
         if x is not None:
             table[x] += count
     return table
