@@ -93,6 +93,8 @@ class ShuffledSelection(YesOrNo):
 
     def run_on_counts(self, counts: Mapping[Answers, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, from how many users give the same answers: every question's coins are drawn at once, whoever tossed them."""
+        for x in counts:
+            self.require_input(x)
         if (users := sum(counts.values())) < 1:
             raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
         tossed = self.coins * users
