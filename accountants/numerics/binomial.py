@@ -132,9 +132,7 @@ def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: flo
     depth = int(levels) + 1
     while True:
         depth = min(depth, n - k)
-        # At full depth the next odd-numbered F is exactly 1, because the next even-numbered d is 0.
-        low = _convergent(n, probability, k, depth, flint.arb(int(depth == n - k)))
-        high = _convergent(n, probability, k, depth, flint.arb(1))
+        low, high = _convergents(n, probability, k, depth)
         factor = between(low, high)
         # Deeper levels narrow the distance of the two ends, not what rounding and a wide p have made of each.
         if factor.rel_accuracy_bits() >= min(high.rel_accuracy_bits(), working_bits() - _SPARE_BITS) - 1:
@@ -142,12 +140,16 @@ def _fraction_factor(n: int, p: Probability, q: Probability, k: int, levels: flo
         depth *= 2
 
 
-def _convergent(n: int, p: flint.arb, k: int, depth: int, tail: flint.arb) -> flint.arb:
-    """F_0, where ``F_(2 depth + 1)`` is `tail`."""
+def _convergents(n: int, p: flint.arb, k: int, depth: int) -> tuple[flint.arb, flint.arb]:
+    """F_0, where ``F_(2 depth + 1)`` is 0, and where it is 1."""
+    # At full depth it is exactly 1, because the next even-numbered d is 0.
+    low, high = flint.arb(int(depth == n - k)), flint.arb(1)
     for m in range(depth, 0, -1):
-        tail = 1 - p * ((k + m) * (n + 1 + m)) / ((k + 2 * m) * (k + 2 * m + 1)) * tail
-        tail = 1 / (1 + p * (m * (n - k + 1 - m)) / ((k + 2 * m - 1) * (k + 2 * m)) / tail)
-    return 1 / (1 - p * (n + 1) / (k + 1) * tail)
+        odd = p * ((k + m) * (n + 1 + m)) / ((k + 2 * m) * (k + 2 * m + 1))
+        even = p * (m * (n - k + 1 - m)) / ((k + 2 * m - 1) * (k + 2 * m))
+        low, high = 1 / (1 + even / (1 - odd * low)), 1 / (1 + even / (1 - odd * high))
+    first = p * (n + 1) / (k + 1)
+    return 1 / (1 - first * low), 1 / (1 - first * high)
 
 
 def binomial_window(n: int, p: flint.arb, q: flint.arb, bits: int) -> tuple[list[flint.arb], int, flint.arb]:
@@ -212,21 +214,18 @@ def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> fli
         width = flint.arb(sigma / n)  # any width is valid, if it is the same number everywhere
         left, right = width / p, width / q
         coefficients, error = _exponent(n, k, left, right, reach)
-    backwards = [+c for c in reversed(coefficients)]
+    phi = flint.arb_poly([+c for c in coefficients])
 
     def integrand(u: flint.acb, _: bool) -> flint.acb:
-        value = flint.acb(backwards[0])
-        for c in backwards[1:]:
-            value = value * u + c
-        return value.exp()
+        return phi(u).exp()
 
     tolerance = flint.arb(2) ** -bits
     near = flint.acb.integral(integrand, flint.acb(0), flint.acb(reach), rel_tol=tolerance, abs_tol=tolerance / 16).real
     near *= flint.arb(0, error).exp()
     # phi is concave, so beyond the window it lies below its tangent.
     slope = left * (k - 1) / (1 - left * reach) - right * (n - k) / (1 + right * reach)
-    phi = (k - 1) * (-left * reach).log1p() + (n - k) * (right * reach).log1p()
-    far = phi.exp() / slope if slope > 0 else flint.arb.pos_inf()
+    height = (k - 1) * (-left * reach).log1p() + (n - k) * (right * reach).log1p()
+    far = height.exp() / slope if slope > 0 else flint.arb.pos_inf()
     return (near + between(0, far)) * left * k
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.profile import Number
@@ -32,6 +33,8 @@ def crossing(
     ``start``, ``factor``: first float to evaluate, and the factor above 1 of the first step from there.
     """
     from scipy.optimize import brentq  # here: it takes a while to import
+
+    cost = cache(cost)  # the last steps start at a float that Brent's method has evaluated
 
     def excess(place: float) -> float:
         value = cost(math.exp(place))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
@@ -90,21 +91,30 @@ def enough_noise(
     most delta. One smaller by a relative 1e-6 was not shown to do; that no smaller one does is not claimed where privacy is not
     monotone in the noise. Raises ValueError outside the domain, or where no noise below `most` keeps the goal.
     """
-    return Fraction(_crossed(plan, lambda delta_of: delta_of.high, (epsilon, delta), guess, most)[1])
+    return Fraction(_crossed(_delta_of(plan, epsilon), lambda found: found.high, (epsilon, delta), guess, most)[1])
 
 
 def needed_noise(
     plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
 ) -> Enclosure:
     """From a noise that is certified to be too little, for some data, to one that is certified to be enough; INTERVAL."""
-    goal = (epsilon, delta)
-    enough = _crossed(plan, lambda delta_of: delta_of.high, goal, guess, most)[1]
-    needed = _crossed(plan, lambda delta_of: delta_of.low, goal, enough, most)[0]
+    goal, delta_of = (epsilon, delta), _delta_of(plan, epsilon)
+    enough = _crossed(delta_of, lambda found: found.high, goal, guess, most)[1]
+    needed = _crossed(delta_of, lambda found: found.low, goal, enough, most)[0]
     return Enclosure(min(needed, enough), enough, Rigour.INTERVAL, "bisection of the shuffled plan's profile")
 
 
+def _delta_of(plan: Callable[[Fraction], Plan], epsilon: Number) -> Callable[[float], Enclosure]:
+    """Delta at a noise; the second search begins where the first one ended."""
+    return cache(lambda noise: account(plan(Fraction(noise))).delta(epsilon))
+
+
 def _crossed(
-    plan: Callable[[Fraction], Plan], end: Callable[[Enclosure], float], goal: tuple[Number, Number], guess: float, most: float
+    delta_of: Callable[[float], Enclosure],
+    end: Callable[[Enclosure], float],
+    goal: tuple[Number, Number],
+    guess: float,
+    most: float,
 ) -> tuple[float, float]:
     """Two neighbouring noises; this end of the enclosure of delta exceeds the goal's at the first, and not at the second."""
     epsilon, delta = _goal(*goal)
@@ -112,7 +122,7 @@ def _crossed(
         raise ValueError("a least noise needs delta > 0: at delta = 0 more users give no more privacy than one")
 
     def cost(noise: float) -> float:
-        return 0.0 if noise >= most else end(account(plan(Fraction(noise))).delta(epsilon))
+        return 0.0 if noise >= most else end(delta_of(noise))
 
     low, high = crossing(cost, delta, min(guess, most / 2), 1.1, _CLOSE)
     if high >= most:
