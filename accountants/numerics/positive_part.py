@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
+from itertools import accumulate
 from typing import Self, TypeAlias
 
 import flint
@@ -84,7 +85,8 @@ def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
 
     @cache
     def masses(left: int) -> list[flint.arb]:
-        return [math.comb(left, k) * powers[left - k] * others_powers[k] for k in range(left + 1)]
+        ways = accumulate(range(left), lambda ways, k: ways * (left - k) // (k + 1), initial=1)
+        return [count * powers[left - k] * others_powers[k] for k, count in enumerate(ways)]
 
     @cache
     def tails(left: int) -> list[tuple[flint.arb, flint.arb]]:
