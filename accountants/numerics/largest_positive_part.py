@@ -152,14 +152,14 @@ class _Tilted:
         """Upper bounds of the transform's modulus to the m, on intervals, times the law's share."""
         phases = np.multiply.outer(starts, self.values)
         sines, versed = np.sin(phases), 2 * np.sin(phases / 2) ** 2  # the transform is 1 - a + ib
-        a, b = versed @ self.masses, sines @ self.masses
+        a, b, angles, sizes = versed @ self.masses, sines @ self.masses, np.abs(phases), np.abs(sines)
         # An angle is wrong by a relative 1e-15; so are sines up to a right angle, and beyond they are by that of the angle.
-        blur = _ROOM * (versed @ self.masses + np.abs(b) * (np.abs(sines) @ self.masses))
-        blur += _ROOM * 1e-3 * (np.abs(phases) * (np.abs(phases) > 1)) @ self.masses
+        blur = _ROOM * (a + np.abs(b) * (sizes @ self.masses))
+        blur += _ROOM * 1e-3 * (angles * (angles > 1)) @ self.masses
         fallen = 2 * a - a**2 - b**2 - 4 * blur
         moved = self.masses * self.values
         slope = 2 * (b * (moved.sum() - versed @ moved) - (1 - a) * (sines @ moved))
-        slope += _ROOM * (np.abs(sines) + 1e-3 * np.abs(phases)).max(axis=1) * np.abs(moved).sum()
+        slope += _ROOM * (sizes + 1e-3 * angles).max(axis=1) * np.abs(moved).sum()
         risen = widths * np.maximum(slope, 0.0) + self.variance * widths**2
         least = np.clip(fallen - risen * (1 + _ROOM), 0.0, 1.0 - 1e-16)
         return np.asarray(self.share * np.exp(self.m / 2 * np.log1p(-least)), dtype=np.float64)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import flint
 import numpy as np
@@ -73,7 +74,7 @@ def aliasing(
     return (edges if scale is None else edges / scale) / ((2 * flint.arb.pi() * a / h).exp() - 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """The reference value paired with each of the others."""
 
@@ -96,20 +97,27 @@ class Pairs:
         """Lower bound, in nats, of minus the logarithm of the transform's modulus within a width of these points.
 
         ``t``: points, above 0: multiples of ``2*pi`` over a gap, or of a float; ``enough``: a bound of at least this
-        many nats is not improved; ``width``: in the unit of `t`; one for all points, or one for each; ``chosen``:
-        index of the gap whose multiples the points are; that gap contributes nothing there.
+        many nats is not improved; ``width``: in the unit of `t`; several have a row each; ``chosen``: index of the gap
+        whose multiples the points are; that gap contributes nothing there.
         """
-        found, left, width = np.zeros(len(t)), np.arange(len(t)), np.broadcast_to(width, len(t))
+        widths, points, left = np.reshape(width, (-1, 1)), t, np.arange(len(t))
+        found = np.zeros((len(widths), len(t)))
+        known = found.copy()  # of the points that are left
         for b in np.argsort(-self.kappas):
             if b == chosen or not len(left):
                 continue
-            gap, points = self.gaps[b], t[left]
+            gap = self.gaps[b]
             ratio = 1.0 if chosen is None else gap / self.gaps[chosen]
-            off = width[left] * gap + points * (1 + ratio) * _PHASE_SLACK + _SINES
+            off = widths * gap + points * (1 + ratio) * _PHASE_SLACK + _SINES
             nearest = np.abs(np.remainder(points * gap + math.pi, 2 * math.pi) - math.pi) - off
-            found[left] += self.kappas[b] * 2 * np.sin(np.maximum(nearest, 0.0) / 2) ** 2
-            left = left[found[left] < enough]
-        return found
+            more = self.kappas[b] * 2 * np.sin(np.maximum(nearest, 0.0) / 2) ** 2
+            np.add(known, more, out=known, where=known < enough)
+            lacking = (known < enough).any(axis=0)
+            if not lacking.all():
+                found[:, left] = known
+                points, left, known = points[lacking], left[lacking], known[:, lacking]
+        found[:, left] = known
+        return found.reshape(*np.shape(width), len(t))
 
     def fall(self, chosen: int, t: float) -> float:
         """The same bound for all points between t and the end of the first cell."""
@@ -167,6 +175,7 @@ def tail(pairs: Pairs, h: float, first: int, allowed: float) -> float:
     return best
 
 
+@lru_cache(maxsize=64)  # what a glance has found, `tail` begins with
 def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBound:
     """The bound from one gap's cells."""
     kappa, gap = float(pairs.kappas[chosen]), float(pairs.gaps[chosen])
@@ -182,8 +191,7 @@ def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBo
     middles = 2 * j * half
     heights = np.exp(-pairs.falls(middles, _ENOUGH, rings[-1], chosen))
     high = np.flatnonzero(heights > math.exp(-_ENOUGH))  # the others keep this bound: it holds in every ring
-    widths = np.repeat(rings, len(high))
-    closer = np.exp(-pairs.falls(np.tile(middles[high], len(rings)), _ENOUGH, widths, chosen)).reshape(len(rings), -1)
+    closer = [*np.exp(-pairs.falls(middles[high], _ENOUGH, np.array(rings[:-1]), chosen)), heights[high]]
     inner, share, mass = 0.0, 1.0, full
     for outer, peaks in zip(rings, closer, strict=True):
         mass = min(mass, share * (2 * (outer - inner) + 2 * h))
