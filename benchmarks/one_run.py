@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,12 @@ def told(output: Any, pairs: Any) -> list[float]:
     return [first - second for first, second in bits]
 
 
+@cache
+def certified(plan: Any) -> float:
+    """The epsilon of a plan at `DELTA`."""
+    return ldp.account(plan).epsilon(DELTA).high
+
+
 @dataclass(frozen=True)
 class Case:
     """A system, what its users hold, and what is claimed: an epsilon, or what is certified of a plan."""
@@ -109,12 +115,12 @@ class Case:
     @property
     def claimed(self) -> float:
         """The claimed epsilon at `DELTA`."""
-        return float(self.claim) if isinstance(self.claim, int | float) else ldp.account(self.claim).epsilon(DELTA).high
+        return float(self.claim) if isinstance(self.claim, int | float) else certified(self.claim)
 
-    def audits(self) -> list[Evidence]:
+    def audits(self, seeds: Sequence[int] = SEEDS) -> list[Evidence]:
         """One for each seed."""
         options = {"delta": DELTA, **self.options}
-        return [ldp.audit_one_run(self.system, self.canaries, self.others, **options, seed=seed) for seed in SEEDS]
+        return [ldp.audit_one_run(self.system, self.canaries, self.others, **options, seed=seed) for seed in seeds]
 
 
 REPLACED: dict[str, Any] = {"neighbours": "replace-one"}

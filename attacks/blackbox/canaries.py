@@ -43,7 +43,12 @@ def measures(output: Any) -> dict[str, Measure]:
     if isinstance(output, list | tuple) and output and all(map(_is_number, output)):
         found["number at its index"] = lambda x: float(output[x]) if isinstance(x, int) and 0 <= x < len(output) else 0.0
         vector = np.array(output, dtype=np.float64)
-        found["inner product with the output"] = lambda x: float(np.dot(vector, x)) if np.shape(x) == vector.shape else 0.0
+
+        def product(x: Any) -> float:
+            row = np.asarray(x)
+            return float(np.dot(vector, row)) if row.shape == vector.shape else 0.0
+
+        found["inner product with the output"] = product
     elif isinstance(output, list | tuple) and (rows := _rows(output)) is not None:
         found.update({f"{name}, of the sum of the reports": each for name, each in measures(rows.sum(axis=0)).items()})
     if not isinstance(output, Mapping | list | tuple | set | frozenset):
@@ -109,7 +114,7 @@ def table(output: Any, canaries: Sequence[Canary], others: Sequence[Any]) -> dic
 
     found = differences([measures(output)] * len(canaries))
     held = Counter(map(_key, others))
-    found |= differences([{"number of others who hold it": lambda x: float(held[_key(x)])}] * len(canaries))
+    found |= differences([{"number of others who hold it": lambda x: float(held[_key(x)] if held else 0)}] * len(canaries))
     in_order = isinstance(output, list | tuple) or (isinstance(output, np.ndarray) and output.ndim > 0)
     if in_order and len(output) == len(canaries) + len(others) and all(each[1] is not ABSENT for each in canaries):
         found |= differences([measures(output[i]) for i in range(len(canaries))], ", of the user's own report")

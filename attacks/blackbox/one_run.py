@@ -273,7 +273,9 @@ def _best(runs: list[tuple[Floats, Held]], asked: Experiment) -> tuple[tuple[flo
     sides = np.add.outer(np.isfinite(tops).astype(np.int64), np.isfinite(bottoms).astype(np.int64))
     spent, share = (one_run.SPENT_ON_DELTA if asked.delta else 0.0), asked.delta * sides / 200
     fit = np.greater.outer(tops, bottoms) & (guesses > 0)
-    bounds = np.where(fit, one_run.epsilon_lower(right, guesses - right, canaries, share, asked.alpha / 100, spent), -1.0)
-    chances = np.where(fit, one_run.p_values(right, guesses - right, canaries, share, 0.0, spent), 2.0)
-    i, j = divmod(int(np.lexsort((-chances.ravel(), bounds.ravel()))[-1]), len(bottoms))
-    return (float(bounds[i, j]), -float(chances[i, j])), float(tops[i]), float(bottoms[j])
+    counts = right[fit], (guesses - right)[fit], canaries, share[fit]
+    bounds = one_run.epsilon_lower(*counts, asked.alpha / 100, spent)
+    chances = one_run.p_values(*counts, 0.0, spent)
+    best = int(np.lexsort((-chances, bounds))[-1])
+    i, j = np.argwhere(fit)[best].tolist()
+    return (float(bounds[best]), -float(chances[best])), float(tops[i]), float(bottoms[j])

@@ -84,15 +84,20 @@ def p_values(
 def epsilon_lower(
     right: ArrayLike, wrong: ArrayLike, canaries: int, share: ArrayLike, alpha: float, spent: float = 0.0
 ) -> NDArray[np.float64]:
-    """Lower confidence bound on epsilon, in nats, from counts of right and wrong guesses, on arrays; 0 where there is none."""
+    """Lower confidence bound on epsilon, in nats, from counts of right and wrong guesses, on arrays; 0 where there is none.
+
+    Only the largest is searched for to its last digit: of the others it is known that they are smaller.
+    """
     high = binomial.epsilon_lower(right, wrong, canaries, 0.0, alpha)
     if not np.any(share):
         return high
     low = np.zeros_like(high)
+    right, wrong, share = (np.broadcast_to(each, high.shape) for each in (right, wrong, share))
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        refuted = p_values(right, wrong, canaries, share, middle, spent) <= alpha
-        low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+        open_ = (high >= low.max()) & (high > 0)
+        middle = (low[open_] + high[open_]) / 2
+        refuted = p_values(right[open_], wrong[open_], canaries, share[open_], middle, spent) <= alpha
+        low[open_], high[open_] = np.where(refuted, middle, low[open_]), np.where(refuted, high[open_], middle)
     return low
 
 

@@ -75,7 +75,12 @@ class Outputs:
         return np.array(found)
 
 
+_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+
+
 def hashable(x: Any) -> Hashable:
     """A user's input as a value: rows are tuples, numbers are Python's."""
     plain = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
-    return tuple(map(hashable, plain)) if isinstance(plain, list | tuple) else plain
+    if not isinstance(plain, list | tuple):
+        return plain
+    return tuple([each if type(each) in _PLAIN else hashable(each) for each in plain])  # a call for each would take thrice as long
