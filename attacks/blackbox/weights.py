@@ -110,11 +110,12 @@ def ramp_ratio(first: Floats, second: Floats, cells: NDArray[Any]) -> Floats:
     if not len(slopes):
         return np.zeros(len(first))
     both = first + second
-    heights = np.zeros(len(slopes))
+    heights, squares = np.zeros(len(slopes)), slopes**2
     for _ in range(_NEWTON):
         share = special.expit(heights[:, None] * slopes)
-        gradient = ((first - both * share) * slopes).sum(axis=1) - _RIDGE * heights
-        curvature = (both * share * (1 - share) * slopes**2).sum(axis=1) + _RIDGE
+        expected = both * share
+        gradient = ((first - expected) * slopes).sum(axis=1) - _RIDGE * heights
+        curvature = (expected * (1 - share) * squares).sum(axis=1) + _RIDGE
         step = np.clip(gradient / curvature, -2.0, 2.0)
         heights += step
         if np.abs(step).max() < _NEAR:

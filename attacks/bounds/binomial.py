@@ -89,11 +89,16 @@ def epsilon_lower(
     right, wrong, delta = np.broadcast_arrays(right, wrong, delta)
     spent = np.where(delta == 0, 0, SPENT_ON_DELTA * alpha)
     kept = right - np.where(delta == 0, 0, explained_by_delta(trials, delta, SPENT_ON_DELTA * alpha))
-    valid = kept > 0
-    kept, level = np.where(valid, kept, 1), (alpha - spent) * (1 - MARGIN)
-    share, rest = special.betaincinv(kept, wrong + 1, level), special.betainccinv(wrong + 1, kept, level)
+    # A Beta's median is at most a half where its first parameter is the smaller one: there two inputs have the bound 0.
+    told = kept > wrong if inputs == 2 and alpha <= 0.5 else kept > 0
+    kept, wrong, level = kept[told], wrong[told], ((alpha - spent) * (1 - MARGIN))[told]
+    share = special.betaincinv(kept, wrong + 1, level)
     with np.errstate(divide="ignore"):
+        odds = np.log(share) - np.log1p(-share)
         # By the smaller of the two shares, which keeps its digits.
-        odds = np.where(share < 0.5, np.log(share) - np.log1p(-share), np.log1p(-rest) - np.log(rest))
-    bound = np.where(valid, odds + math.log(inputs - 1), 0.0)
-    return np.asarray(np.maximum(bound * (1 - ROUNDING) - ROUNDING, 0.0), dtype=np.float64)
+        large = ~(share < 0.5)
+        rest = special.betainccinv(wrong[large] + 1, kept[large], level[large])
+        odds[large] = np.log1p(-rest) - np.log(rest)
+    bound = np.zeros(told.shape)
+    bound[told] = odds + math.log(inputs - 1)
+    return np.asarray(np.maximum(bound * (1 - ROUNDING) - ROUNDING, 0.0))

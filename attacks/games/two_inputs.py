@@ -145,14 +145,15 @@ class Prospect:
         right, guesses, share = np.broadcast_arrays(right, guesses, share)
         promised = np.zeros(right.shape)
         # Elsewhere the exact bound, which takes long to compute, is 0: a fair coin would do as well.
-        better = (2 * right - guesses) > HINT * special.ndtri(1 - self.luck) * np.sqrt(guesses)
+        better = np.asarray((2 * right - guesses) > HINT * special.ndtri(1 - self.luck) * np.sqrt(guesses))
         r, g, s = right[better], guesses[better], share[better]
         sure = epsilon_lower(r, g - r, views, s, self.luck)
+        better[better] = told = sure > 0
+        g, s, sure = g[told], s[told], sure[told]
         explained = s * self.horizon
         pure = np.maximum(g * (self.horizon / max(views, 1)) - explained, 0.0)
         hits = pure * special.expit(sure)
-        found = epsilon_lower(hits + explained, pure - hits, self.horizon, s, self.alpha)
-        promised[better] = np.where(sure > 0, found, 0.0)
+        promised[better] = epsilon_lower(hits + explained, pure - hits, self.horizon, s, self.alpha)
         return promised
 
     def of(self, rule: ThresholdRule, first: Floats, second: Floats) -> float:

@@ -81,6 +81,7 @@ _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
 def hashable(x: Any) -> Hashable:
     """A user's input as a value: rows are tuples, numbers are Python's."""
     plain = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
-    if not isinstance(plain, list | tuple):
-        return plain
-    return tuple([each if type(each) in _PLAIN else hashable(each) for each in plain])  # a call for each would take thrice as long
+    if isinstance(plain, list | tuple):  # a call for each would take thrice as long
+        plain = tuple([each if type(each) in _PLAIN else hashable(each) for each in plain])
+    found: Hashable = plain
+    return found

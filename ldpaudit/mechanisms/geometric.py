@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -76,17 +77,26 @@ def _geometric(alpha: Fraction, size: int, rng: np.random.Generator) -> NDArray[
     is at most 1/2, what the digits so far leave is counted by tossing its coin until it falls. Each squaring rounds to 256
     bits, which makes each probability wrong by less than a relative 2**-128.
     """
-    numbers, power, digit = np.zeros(size, dtype=np.int64), alpha, 1
+    numbers, (chances, power) = np.zeros(size, dtype=np.int64), _digits(alpha)
+    for place, chance in enumerate(chances):
+        numbers += bernoulli(chance, size, rng) * (1 << place)
+    left = np.arange(size)
+    while len(left := left[bernoulli(power, len(left), rng)]):
+        numbers[left] += 1 << len(chances)
+    return numbers
+
+
+@lru_cache(maxsize=256)
+def _digits(alpha: Fraction) -> tuple[tuple[Fraction, ...], Fraction]:
+    """The probability of each digit that is drawn by itself, and the power whose coin is tossed for the rest."""
+    chances, power = list[Fraction](), alpha
     while 2 * power > 1:
-        numbers += digit * bernoulli(power / (1 + power), size, rng)
-        power, digit = power * power, 2 * digit
+        chances.append(power / (1 + power))
+        power *= power
         if power.denominator.bit_length() > _POWER_BITS:
             scale = Fraction(2) ** (_POWER_BITS - power.numerator.bit_length() + power.denominator.bit_length())
             power = round(power * scale) / scale
-    left = np.arange(size)
-    while len(left := left[bernoulli(power, len(left), rng)]):
-        numbers[left] += digit
-    return numbers
+    return tuple(chances), power
 
 
 @dataclass(frozen=True, slots=True)

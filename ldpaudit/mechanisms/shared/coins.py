@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -25,19 +26,22 @@ def bernoulli(p: Fraction, shape: int | tuple[int, ...], rng: np.random.Generato
     A uniform number's base-256 digits are compared with those of `p`, and further digits are drawn only where all
     so far were equal: one random byte a coin, and no rounding of `p` to a float.
     """
-    count = int(np.prod(shape))
-    scaled = 256 * Fraction(p)
-    digit = int(scaled)
+    count = math.prod(shape) if isinstance(shape, tuple) else int(shape)
+    return _coins(*p.as_integer_ratio(), count, rng).reshape(shape)
+
+
+def _coins(numerator: int, denominator: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    digit, rest = divmod(256 * numerator, denominator)
     if digit >= 256:
-        return np.ones(shape, dtype=np.bool_)
+        return np.ones(count, dtype=np.bool_)
     # Thrice as fast as rng.bytes, which draws 32 bits at a time and copies.
     drawn = rng.integers(0, 1 << 64, -(-count // 8), dtype=np.uint64).view(np.uint8)[:count]
     coins = drawn < np.uint8(digit)
-    if rest := scaled - digit:
+    if rest:
         ties = np.flatnonzero(drawn == np.uint8(digit))
         if len(ties):
-            coins[ties] = bernoulli(rest, len(ties), rng)
-    return coins.reshape(shape)
+            coins[ties] = _coins(rest, denominator, len(ties), rng)
+    return coins
 
 
 def uniform_subset(k: int, d: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
