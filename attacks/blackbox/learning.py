@@ -162,9 +162,10 @@ class Learning:
             size *= GROWTH
 
     def _stocked(self, stocks: Sequence[_Stock], places: Sequence[int], size: int) -> int:
-        """Fresh reports on these inputs, as many on each; their number."""
-        for x, fresh in zip(places, self.draw(places, size), strict=True):
-            stocks[x].add(fresh, size)
+        """Fresh reports on these inputs, as many on each; their number. None are drawn where the stocks hold enough already."""
+        if size:
+            for x, fresh in zip(places, self.draw(places, size), strict=True):
+                stocks[x].add(fresh, size)
         return size * len(places)
 
     def _known(self, stocks: Sequence[_Stock], places: Sequence[int], drawn: int, last: bool = False) -> Chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,15 @@ def test_of_fifty_inputs_the_two_that_differ_are_found_in_a_tenth_of_the_views_t
         assert {3, 4} & set(evidence.pair)
         views.append(evidence.trials)
     assert sorted(views)[1] < 37_366 / 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sound_function_of_four_inputs_is_audited_to_its_end_whichever_lead(seed: int) -> None:
+    coins = random.Random(seed)
+    response = lambda x: x if coins.random() < 0.5 else coins.choice([y for y in range(4) if y != x])  # noqa: E731
+    evidence = audit(response, inputs=[0, 1, 2, 3], epsilon=1.5, trials=5_000, seed=seed)
+    assert evidence.trials == 5_000
+    assert evidence.epsilon_lower <= 1.5
 
 
 @pytest.mark.parametrize("mode", Mode)
