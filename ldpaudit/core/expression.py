@@ -31,8 +31,8 @@ _UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|%)\s*")  # a 
 _WITHOUT = {
     "nats": "needs a number without a unit, such as {}: an epsilon is in nats",
     "bits": "needs nats, such as '{}*log(2)'",
-    "%": "needs a share, such as '{}/100'",
-    "percent": "needs a share, such as '{}/100'",
+    "%": "needs a number without a unit, such as '{}/100' for a share",
+    "percent": "needs a number without a unit, such as '{}/100' for a share",
 }
 _WITHOUT_OTHER = "needs a number without a unit, such as {}"
 _FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}

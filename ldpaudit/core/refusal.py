@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from inspect import isclass
 from typing import Annotated, Any, get_args
 
@@ -78,10 +79,18 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _sentence(error: Mapping[str, Any], known: tuple[str, ...]) -> str:
     """A pydantic error in our words."""
-    found = f", got {error['input']!r:.60}"
+    found, key = f", got {error['input']!r:.60}", error["loc"][-1] if error["loc"] else ""
     match error["type"]:
+        case "missing" if error["loc"] == ("claims",):
+            return "needs at least one table [[claims]], which is missing; `ldpaudit init` shows one"
         case "missing":
             return "is required"
+        case "list_type" if isinstance(error["input"], dict):
+            return f"needs double brackets, [[{key}]], got [{key}]"
+        case "string_type" if isinstance(error["input"], date):
+            return f"needs text in quotes, got {error['input']}"
+        case "greater_than_equal" | "less_than_equal":
+            return f"needs a number {error['msg'].removeprefix('Input should be ')}{found}"
         case "extra_forbidden":
             return f"is not a key that is known here{found}{or_rather(error['loc'][-1], known)}"
         case "value_error":

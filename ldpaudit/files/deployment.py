@@ -142,13 +142,13 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         else:
             plan = Run(registry.build(table.kind, table.variant, table.parameters, noted))
     except registry.ParameterError as error:
-        raise fail(str(error), ["mechanism", *error.keys]) from None
+        raise fail(str(error), ["mechanism", *_at_fault(error, table)]) from None
     noise: list[tuple[CountNoise, NoiseTable]] = []
     for index, each in enumerate(file.noise):
         try:
             added = registry.build(each.kind, each.variant, each.parameters, noted)
         except registry.ParameterError as error:
-            raise fail(str(error), ["noise", index, *error.keys]) from None
+            raise fail(str(error), ["noise", index, *_at_fault(error, each)]) from None
         if not isinstance(added, CountNoise):
             raise fail(f"needs noise on counts, such as discrete_laplace, got {each.kind}", ["noise", index, "kind"])
         if each.by == "client" and file.aggregate is not None:
@@ -219,11 +219,17 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     for index, claim in enumerate(file.claims):
         found = [each for each in file.sources if claim.id in each.supports and claim.id not in ABOUT]
         if claim.epsilon is not None and not found:
-            return f"{claim.id!r} needs a source that supports it; without one, epsilon = \"?\"", ["claims", index]
+            needs = f"needs a table in [[sources]] with supports = [\"{claim.id}\"]; without a source, set epsilon = \"?\""
+            return f"{claim.id!r} {needs}", ["claims", index]
         if claim.expect == "refuted" and not any(each.quote.strip() for each in found):
             needs = f"{claim.id!r} needs a source with a quotation that supports it: nobody is refuted for what they did not say"
             return needs, ["claims", index, "expect"]
     return None
+
+
+def _at_fault(error: registry.ParameterError, table: MechanismTable | NoiseTable) -> Sequence[str]:
+    """The parameter that an error is about, if it names one."""
+    return error.keys or [key for key in table.parameters if f"got {key}=" in str(error)][:1]
 
 
 def _claims(
@@ -255,7 +261,8 @@ def _claims(
                 taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
             )
         except ValueError as error:
-            raise fail(str(error), ["claims", index]) from None
+            key = [key for key in ("epsilon", "delta") if f"got {key}=" in str(error)]
+            raise fail(str(error).removeprefix("Claim "), ["claims", index, *key]) from None
         claims.append(claim)
     return tuple(claims)
 

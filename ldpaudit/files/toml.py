@@ -48,6 +48,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
     try:
         tree = tomllib.loads(text.removeprefix(MARK))
     except TOMLDecodeError as error:
+        if text.lstrip().startswith("{"):
+            raise DeploymentError("needs TOML, and this looks like JSON", name) from None
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else None
         raise DeploymentError(f"needs TOML: {error}{_unquoted(text, line)}", name, line) from None

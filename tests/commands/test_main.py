@@ -60,7 +60,7 @@ def test_mechanisms_lists_every_stem() -> None:
             ("account", "randomized_response", "k=2"),
             "needs (k, p) or (epsilon, k) or (epsilon, delta, users, k) or (rho, k), got (k)",
         ),
-        (("account", "randomized_response", "k=two", "p=1/2"), "k: needs a number"),
+        (("account", "randomized_response", "k=two", "p=1/2"), "k: needs an integer, got 'two'"),
         (("account", "randomized_response", "k=2", "p=2"), "1/k <= p < 1, got p=2"),
         (("account", "randomized_response", "k2"), "key=value, got 'k2'"),
         (("account", "randomized_response", "k=2", "epsilon=1", "--delta", "1"), "0 <= delta < 1, got 1"),

@@ -194,7 +194,7 @@ def test_noise_that_cannot_be_shared_is_named(old: str, new: str, key: str, says
 @pytest.mark.parametrize(
     ("old", "new", "key", "says"),
     [
-        ('"9/10"', '"11/10"', "noise.0", "needs 0 < alpha < 1"),
+        ('"9/10"', '"11/10"', "noise.0.alpha", "needs 0 < alpha < 1"),
         ("alpha", "alfa", "noise.0.alfa", "did you mean 'alpha'?"),
         ('"discrete_laplace"\nalpha = "9/10"', '"randomized_response"\nk = 3\np = 0.5', "noise.0.kind", "needs noise on counts"),
         ('"2**32"', "3576", "aggregate.modulus", "above 3576: the largest sum, 1000, and noise that spreads over 2576; where"),
@@ -245,21 +245,23 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
     ("old", "new", "line", "key", "says"),
     [
         ("k = 4", "k = 4\ncolour = 1", 7, "mechanism.colour", "got (k, colour, p)"),
-        ('p = "1/2"', 'p = "3/2"', 4, "mechanism", "1/k <= p < 1, got p=3/2"),
+        ('p = "1/2"', 'p = "3/2"', 7, "mechanism.p", "1/k <= p < 1, got p=3/2"),
         ('p = "1/2"', 'p = "half"', 7, "mechanism.p", "got 'half'"),
         ('p = "1/2"', "p = true", 7, "mechanism.p", "needs a number"),
         ('p = "1/2"', "p = nan", 7, "mechanism.p", "finite"),
         ("k = 4", "k = 4.5", 6, "mechanism.k", "needs an integer, got 4.5"),
-        ("k = 4", "k = 1", 4, "mechanism", "k >= 2, got k=1"),
+        ("k = 4", 'k = "four"', 6, "mechanism.k", "needs an integer, got 'four'"),
+        ('schema = "ldpaudit', '{"schema": "ldpaudit', None, "", "needs TOML, and this looks like JSON"),
+        ("k = 4", "k = 1", 6, "mechanism.k", "k >= 2, got k=1"),
         ('"randomized_response"', '"randomised"', 5, "mechanism.kind", "got 'randomised'"),
         ("reports = 3", "reports = 0", 10, "contribution.reports", "greater than or equal to 1, got 0"),
         ("reports = 3", 'reports = "three"', 10, "contribution.reports", "got 'three'"),
         ("reports = 3", "reports = 3\nmemoized = true", 11, "contribution.memoized", "that memoizes, or a table [epochs]"),
         ("users = 1_000", "people = 5", 13, "shuffle.people", "is not a key"),
         ('id = "example"', "", None, "id", "is required"),
-        ('epsilon = "2.05"', 'epsilon = "-1"', 15, "claims.0", "epsilon >= 0, got epsilon=-1"),
+        ('epsilon = "2.05"', 'epsilon = "-1"', 17, "claims.0.epsilon", "needs epsilon >= 0, got epsilon=-1"),
         ('epsilon = "2.05"', 'epsilon = "__import__(1)"', 17, "claims.0.epsilon", "got '__import__(1)'"),
-        ('delta = "1e-6"', "delta = 1.5", 21, "claims.1", "0 <= delta < 1"),
+        ('delta = "1e-6"', "delta = 1.5", 24, "claims.1.delta", "needs 0 <= delta < 1"),
         ('unit = "user-day"', 'unit = "lifetime"', 21, "claims.1", "memoized = true"),
         ('unit = "user-day"', 'unit = "fortnight"', 25, "claims.1.unit", "got 'fortnight'"),
         ('id = "day"', 'id = "one"', 22, "claims.1.id", "'one' twice"),
@@ -275,7 +277,7 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ('epsilon = "2.05"', 'epsilon = "8 nats"', 17, "claims.0.epsilon", "without a unit, such as 8: an epsilon is in nats"),
         ('epsilon = "2.05"', 'epsilon = "8bits"', 17, "claims.0.epsilon", "needs nats, such as '8*log(2)', got '8bits'"),
         ('delta = "1e-6"', 'delta = "1e-6 nats"', 24, "claims.1.delta", "without a unit, such as 1e-6"),
-        ('p = "1/2"', 'p = "50 %"', 7, "mechanism.p", "needs a share, such as '50/100', got '50 %'"),
+        ('p = "1/2"', 'p = "50 %"', 7, "mechanism.p", "needs a number without a unit, such as '50/100' for a share, got '50 %'"),
         ("k = 4", 'k = "4 values"', 6, "mechanism.k", "needs a number without a unit, such as 4, got '4 values'"),
         ("users = 1_000", "users = inf", 13, "shuffle.users", "needs a valid integer, got inf"),
     ],
@@ -289,6 +291,11 @@ def test_an_error_names_file_line_key_what_was_required_and_what_was_found(
     assert (error.file, error.line, error.key) == ("file.toml", line, key)
     assert says in str(error)
     assert "\n" not in str(error)
+
+
+def test_a_file_without_claims_is_told_how_one_is_written() -> None:
+    with pytest.raises(DeploymentError, match=r"claims: needs at least one table \[\[claims\]\]"):
+        loads(GOOD.partition("[[claims]]")[0])
 
 
 def test_where_two_constructors_fit_the_file_must_name_one() -> None:
@@ -458,7 +465,7 @@ def test_a_source_is_read_whole_and_told_as_title_address_and_version() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
-    ('"status", "one"', '"status", "mechanism"', "deployment:20: claims.0: 'one' needs a source that supports it"),
+    ('"status", "one"', '"status", "mechanism"', "deployment:20: claims.0: 'one' needs a table in [[sources]]"),
     ('quote = "epsilon is 1"', "", "nobody is refuted for what they did not say"),
     ('quote = "epsilon is 1"', 'quote = "  "', "'one' needs a source with a quotation that supports it"),
     ('"epsilon is 1"', f'"{"word " * 26}"', "needs at most 25 words, got 26"),
@@ -468,6 +475,9 @@ def test_a_source_is_read_whole_and_told_as_title_address_and_version() -> None:
     ('"status", "one"', '"status", "oen"', "got 'oen'; did you mean 'one'?"),
     ('url = "https://example.org/readme"', 'url = "page 3"', "sources.0.url"),
     ('accessed = "2026-11-23"', "", "sources.0.accessed: is required"),
+    ('accessed = "2026-11-23"', "accessed = 2026-11-23", "sources.0.accessed: needs text in quotes, got 2026-11-23"),
+    ("[[claims]]", "[claims]", "claims: needs double brackets, [[claims]], got [claims]"),
+    ("[[claims]]", "[[claim]]", "claim: is not a key that is known here"),
     ('commit = "e44603b"', 'commit = "main"', "sources.0.commit"),
     ("deployment/2", "deployment/1", "a table of a source needs schema = \"ldpaudit.deployment/2\""),
 ])  # fmt: skip
@@ -487,5 +497,5 @@ def test_texts_are_sources_in_the_first_edition_only_and_an_example_claims_in_it
         loads(f'{GOOD}[status]\nstate = "unknown"\n')
     second = GOOD.replace("deployment/1", "deployment/2")
     assert loads(f'{second}[status]\nstate = "example"\n').claims == loads(GOOD).claims
-    with pytest.raises(DeploymentError, match="'one' needs a source that supports it"):
+    with pytest.raises(DeploymentError, match=r"'one' needs a table in \[\[sources\]\]"):
         loads(f'{second}[status]\nstate = "unknown"\n')
