@@ -43,9 +43,9 @@ class Risk:
         """Each chance with what it is a chance of."""
         yield "right guess between two inputs", self.guess
         for rate, found in self.true_positive:
-            yield f"found, at {percent_exactly(rate)} false alarms", found
+            yield f"power of tests of level {percent_exactly(rate)}", found
         for prior, found in self.posterior:
-            yield f"belief, from {percent_exactly(prior)} before", found
+            yield f"posterior, of a prior of {percent_exactly(prior)}", found
 
     def _repr_html_(self) -> str:
         """For notebooks."""

@@ -201,10 +201,10 @@ class SourceTable(Table):
 
     id: Id = Field(description="Name of the source, unique in the file.")
     title: str = Field(min_length=1, description="Title of the publication, and which part of it.")
-    url: str = Field(pattern=_URL, description="Where it is.")
+    url: str = Field(pattern=_URL, description="Its address; one inside a company will do.")
     commit: str | None = Field(None, pattern="^[0-9a-f]{7,64}$", description="Commit that was read, of a repository.")
     date: str | None = Field(None, pattern=_DATE, description="Date of what was read, such as `2023-09-18`, `2023-09` or `2023`.")
-    accessed: str = Field(pattern=_DATE, description="When it was read.")
+    accessed: str = Field(pattern=_DATE, description="When it was read, such as `2026-11-23`, in quotes.")
     quote: Annotated[str, AfterValidator(_quoted)] = Field(
         "", description=f"What it says, verbatim, in at most {MOST_QUOTED} words; nothing is left out in the middle."
     )

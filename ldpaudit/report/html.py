@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.core.number import show
 from ldpaudit.display import pictures
 from ldpaudit.display.markup import escape as escape
 from ldpaudit.display.markup import table
@@ -132,11 +133,14 @@ def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
     if claim.enclosure:
         yield "bound by", f"{escape(claim.enclosure.source)} ({claim.enclosure.rigour})"
     if claim.proof:
-        number, relation = f"({claim.proof['epsilon']}, {claim.proof['delta']})", claim.proof["relation"]
+        number = f"({', '.join(show(Fraction(claim.proof[name])) for name in ('epsilon', 'delta'))})"
+        relation = claim.proof["relation"]
         private = "differentially private" if claim.proof["says"] == "private" else "not differentially private"
-        yield "proof", f"{escape(number)}: {private} for {escape(relation)} neighbours, VALID to <code>verify_certificate.py</code>"
+        found = "found VALID by <code>verify_certificate.py</code>"
+        yield "proof", f"{escape(number)}: {private} for {escape(relation)} neighbours, {found}"
     for proof in claim.proofs:
-        yield "theorem", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
+        about = " about one run" if claim.plan.startswith(("Repeat(", "Compose(", "Shuffle(", "Aggregate(", "Subsample(")) else ""
+        yield f"theorem{about}", f"{escape(proof.theorem)} ({proof.steps} steps, checked by a machine)"
         yield from (("assumes", escape(each)) for each in proof.assumes)
         yield from (("admits", f"{escape(each)} (admitted, not machine-checked)") for each in proof.admissions)
     yield from (("assumed", f"{escape(each)} (assumed, not shown)") for each in claim.assumptions)

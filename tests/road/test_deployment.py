@@ -296,6 +296,8 @@ def test_an_error_names_file_line_key_what_was_required_and_what_was_found(
 def test_a_file_without_claims_is_told_how_one_is_written() -> None:
     with pytest.raises(DeploymentError, match=r"claims: needs at least one table \[\[claims\]\]"):
         loads(GOOD.partition("[[claims]]")[0])
+    with pytest.raises(DeploymentError, match=r"claims: needs double brackets, \[\[claims\]\], got \[claims\]"):
+        loads(GOOD.partition("[[claims]]")[0] + '[claims]\nid = "one"\n')
 
 
 def test_where_two_constructors_fit_the_file_must_name_one() -> None:
@@ -476,7 +478,6 @@ def test_a_source_is_read_whole_and_told_as_title_address_and_version() -> None:
     ('url = "https://example.org/readme"', 'url = "page 3"', "sources.0.url"),
     ('accessed = "2026-11-23"', "", "sources.0.accessed: is required"),
     ('accessed = "2026-11-23"', "accessed = 2026-11-23", "sources.0.accessed: needs text in quotes, got 2026-11-23"),
-    ("[[claims]]", "[claims]", "claims: needs double brackets, [[claims]], got [claims]"),
     ("[[claims]]", "[[claim]]", "claim: is not a key that is known here"),
     ('commit = "e44603b"', 'commit = "main"', "sources.0.commit"),
     ("deployment/2", "deployment/1", "a table of a source needs schema = \"ldpaudit.deployment/2\""),
