@@ -167,11 +167,10 @@ class _Tilted:
     def tail(self, end: NDArray[np.float64]) -> NDArray[np.float64]:
         """Upper bounds of the integral of the modulus to the m over u squared, from each end on, times the law's share."""
         r = int(self.masses.argmax())
-        gaps = np.abs(self.values - self.values[r])
-        kappas = self.m * self.masses[r] * self.masses * (1 - _ROOM)
-        found = 1 / end
-        for gap, kappa in zip(gaps[gaps > 0], kappas[gaps > 0], strict=True):
-            found = np.minimum(found, i0e(kappa) * (1 / end + 2 * math.pi / gap / end**2))
+        gaps = np.abs(self.values - self.values[r])[:, None]
+        kappas = (self.m * self.masses[r] * self.masses * (1 - _ROOM))[:, None]
+        with np.errstate(divide="ignore"):  # a value's own gap says nothing
+            found = np.minimum(1 / end, (i0e(kappas) * (1 / end + 2 * math.pi / gaps / end**2)).min(axis=0))
         return self.share * found
 
 

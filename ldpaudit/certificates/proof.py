@@ -7,6 +7,7 @@ proof of the wrong number is INVALID, whoever made it, and one of another law is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -208,9 +209,13 @@ def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
 
 def _by_ratio(cells: Iterable[tuple[int, Fraction, Fraction]]) -> frozenset[tuple[Fraction | None, Fraction, Fraction]]:
     """The probabilities of all views with one ratio of P to Q, taken together; no more of two laws tells them apart."""
-    found: dict[Fraction | None, list[Fraction]] = {}
+    alike: Counter[tuple[int, int, int, int]] = Counter()  # most views of a law have one of a few probabilities
     for views, p, q in cells:
-        if views and (p or q):
+        alike[p.numerator, p.denominator, q.numerator, q.denominator] += views
+    found: dict[Fraction | None, list[Fraction]] = {}
+    for (above, below, other_above, other_below), views in alike.items():
+        if views and (above or other_above):
+            p, q = Fraction(above, below), Fraction(other_above, other_below)
             both = found.setdefault(p / q if q else None, [Fraction(0), Fraction(0)])
             both[0] += views * p
             both[1] += views * q
