@@ -210,6 +210,9 @@ class ShuffleProfile(SummedLosses):
         goal = Fraction(delta)
         below, beyond = self.bound.estimates()
         found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
+        if found is None and not isinstance(self.bound, BinaryBound):
+            at_zero = self.bound.low(Fraction(0), self.tolerance)
+            found = None if at_zero > ball(goal) else 0.0  # what is not known to exceed the goal at 0 exceeds it nowhere
         low, above = (found, found) if found is not None else self._crossing(self.bound.low, goal)
         if isinstance(self.bound, BinaryBound):
             for _ in range(_ATTEMPTS):

@@ -332,6 +332,16 @@ PLANS = [
 ]
 
 
+def test_a_lower_end_of_which_nothing_is_known_at_0_is_looked_for_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, looks = account(Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)), list[Fraction]()
+    assert isinstance(profile, ShuffleProfile)
+    known = profile.epsilon(1e-6)
+    monkeypatch.setattr(type(profile.bound), "low", lambda self, e, tolerance: looks.append(e) or flint.arb(0.5, 0.5))
+    found = profile.epsilon(1e-6)
+    assert (found.low, found.high) == (0.0, pytest.approx(known.high, rel=profile.tolerance))
+    assert looks == [0]
+
+
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_epsilon_and_delta_are_inverse_to_each_other(plan: Shuffle) -> None:
     found = profile(plan)
