@@ -44,13 +44,13 @@ TABLE = {
 }
 
 
-def divergences(s: float, users: int, epsilon: float) -> list[Any]:
-    """Three data sets and the blanket, in the table's order."""
+def divergences(s: float, users: int, epsilon: float, which: slice = slice(None)) -> list[Any]:
+    """Three data sets and the blanket, in the table's order, or some of them."""
     found = bound(Fraction(s), (0.0, s), users)
     assert found is not None
     with working_precision(precision(users)):
         e = ball(Fraction(epsilon)).exp()
-        return [b.delta(e, users, 1e-4) for b in (*(each.blanket for each in found.data_sets), *found.blankets)]
+        return [b.delta(e, users, 1e-4) for b in [*(each.blanket for each in found.data_sets), *found.blankets][which]]
 
 
 @pytest.mark.parametrize("users", TABLE)
@@ -64,7 +64,8 @@ def test_epsilon_is_that_of_the_best_data_set_or_little_more(users: int) -> None
 @pytest.mark.parametrize("users", TABLE)
 def test_every_data_set_and_the_blanket_reach_delta_where_the_table_has_it(users: int) -> None:
     for i, side in enumerate((-1, -1, -1, 1)):
-        at, cut, printed = (divergences(1.0, users, TABLE[users][i] * (1 + side * by))[i] for by in (-PRINTED, CUT, -CUT))
+        epsilons = (TABLE[users][i] * (1 + side * by) for by in (-PRINTED, CUT, -CUT))
+        at, cut, printed = (divergences(1.0, users, epsilon, slice(i, i + 1))[0] for epsilon in epsilons)
         if side < 0:
             assert at.lower() <= 1e-6 <= cut.upper()
             assert printed.upper() < 1e-6
@@ -117,7 +118,7 @@ def test_the_blanket_of_two_users_by_integration(epsilon: float) -> None:
     b = np.minimum(zero, one)
     gains, silent = (zero - math.exp(epsilon) * one) / b, 1 - b.sum()
     truth = float(b @ np.add.outer(gains, gains).clip(0) @ b + 2 * silent * (b @ gains.clip(0))) / 2
-    blanket = divergences(1.0, 2, epsilon)[-1]
+    (blanket,) = divergences(1.0, 2, epsilon, slice(-1, None))
     assert truth * (1 - INTEGRAL) <= blanket.upper()
     assert blanket.lower() <= truth * (1 + FEW_CUT)
 
@@ -154,7 +155,7 @@ def test_all_laws_sum_to_one_and_no_part_is_negative(s: float) -> None:
 
 
 def test_more_users_cost_each_of_them_less() -> None:
-    found = [account(Shuffle(ONE, n)).epsilon(1e-6) for n in (2, 50, 10**4, 10**5, 10**9)]
+    found = [account(Shuffle(ONE, n)).epsilon(1e-6) for n in (2, 50, 10**5, 10**9)]
     assert all(0 < each.low <= each.high <= 1 for each in found)
     assert all(few.high >= many.high and few.low >= many.low for few, many in pairwise(found))
 
@@ -236,14 +237,13 @@ def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: f
         assert best.x[-1] <= 1e-9 * math.exp(s)
 
 
-@pytest.mark.parametrize(("s", "users"), [(0.3, 300), (3.0, 300), (1.0, 20_000)])
-def test_no_data_set_on_three_numbers_is_above_the_bound(s: float, users: int) -> None:
-    """All others hold one number, which is no end; seen only as far as intervals."""
+@pytest.mark.parametrize(("s", "users", "epsilon"), [(0.3, 300, 0.0532), (3.0, 300, 1.02), (1.0, 20_000, 0.0193)])
+def test_no_data_set_on_three_numbers_is_above_the_bound(s: float, users: int, epsilon: float) -> None:
+    """At 0.9 times epsilon at delta = 1e-6; all others hold one number, which is no end; seen only as far as intervals."""
     rng, profile = np.random.default_rng(users), account(Shuffle(Laplace(1 / Fraction(s)), users))
-    epsilon = 0.9 * profile.epsilon(1e-6).low
     high, cuts = profile.delta(epsilon).high, [Fraction(s) * j / 40 for j in range(41)]
     with working_precision(precision(users)):
-        for x1, x2, x in [(0, 40, 0), (40, 0, 0), (1, 40, 0), (0, 40, 1), *rng.integers(0, 41, (6, 3)).tolist()]:
+        for x1, x2, x in [(0, 40, 0), (40, 0, 0), (1, 40, 0), (0, 40, 1), *rng.integers(0, 41, (2, 3)).tolist()]:
             laws = (_law(cuts[i], cuts) for i in (x1, x2, x))
             found = CutBlanket(tuple(zip(*laws, strict=True))).delta(ball(Fraction(epsilon)).exp(), users, 1e-4)
             assert found.lower() <= high
