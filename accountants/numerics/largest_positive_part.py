@@ -171,7 +171,7 @@ class _Tilted:
         kappas = (self.m * self.masses[r] * self.masses * (1 - _ROOM))[:, None]
         with np.errstate(divide="ignore"):  # a value's own gap says nothing
             found = np.minimum(1 / end, (i0e(kappas) * (1 / end + 2 * math.pi / gaps / end**2)).min(axis=0))
-        return self.share * found
+        return np.asarray(self.share * found, dtype=np.float64)
 
 
 def _integral(laws: Sequence[_Tilted], theta: float) -> float:
