@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
+from ldpaudit.accountants.claims import tables as certified
 from ldpaudit.accountants.claims.sentence import Printed, Standing, rounding
-from ldpaudit.accountants.claims.tables import check
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.studies import tables
 from tests.helpers import run
@@ -34,9 +36,17 @@ def test_a_printed_number_is_read_as_any_that_rounds_to_it(low: float, high: flo
     assert exact.holds is (True if high <= 0.105 else None if low <= 0.105 else False)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _once() -> Iterator[None]:
+    """A row's number is computed once, whoever asks for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified, "judged", cache(certified.judged))
+        yield
+
+
 @pytest.mark.parametrize("name", tables.names())
 def test_every_row_is_judged_or_a_statement_or_of_a_model_that_is_not_accounted_for(name: str) -> None:
-    for row, found in check(tables.load(name)):
+    for row, found in certified.check(tables.load(name)):
         assert (found is None) == (row.quantity == "statement")
         if found is not None:
             assert found.claimed == Fraction(row.printed)

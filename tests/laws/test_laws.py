@@ -110,6 +110,7 @@ def test_the_accountant_agrees_with_enumeration(m: Mechanism, epsilon: float, de
 
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@settings(max_examples=settings().max_examples // 2)
 @given(a=st.floats(0, 8), b=st.floats(0, 8))
 def test_delta_never_increases_with_epsilon(m: Mechanism, a: float, b: float) -> None:
     profile = account(m)
@@ -117,6 +118,7 @@ def test_delta_never_increases_with_epsilon(m: Mechanism, a: float, b: float) ->
 
 
 @pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@settings(max_examples=settings().max_examples // 2)
 @given(delta=st.one_of(st.just(0.0), st.floats(0, 0.999), st.floats(-300, -1).map(lambda e: 10.0**e)))
 def test_delta_of_epsilon_of_delta_is_at_most_delta(m: Mechanism, delta: float) -> None:
     profile = account(m)

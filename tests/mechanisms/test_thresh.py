@@ -131,18 +131,22 @@ def whole_system(m: Thresh, data: np.ndarray[Any, Any], rng: np.random.Generator
     return published
 
 
+RUNS = 120
+"""Runs of whole systems; the limits below are of this number."""
+
+
 @pytest.mark.parametrize("noise", [(Fraction(2), Fraction(1)), (Fraction(3, 2), -HALF)])
 def test_a_run_is_distributed_as_the_pseudocode_says(noise: tuple[Fraction, Fraction]) -> None:
     levels = Levels(*noise, Fraction(1, 20), Fraction(1, 10))
     m = Toy(20, epochs=4, rounds=3, epsilon=Fraction(16), delta=HALF, smallest=20, noise=levels)
     rng = np.random.default_rng(3)
     data = np.array([[3, 3, 0, 1]] * 9 + [[0, 0, 1, 3]] * 5 + [[2, 1, 3, 0]] * 6)
-    theirs = np.round([whole_system(m, data, rng) for _ in range(300)], 9)
-    ours = np.round([m.run(data, rng) for _ in range(300)], 9)
+    theirs = np.round([whole_system(m, data, rng) for _ in range(RUNS)], 9)
+    ours = np.round([m.run(data, rng) for _ in range(RUNS)], 9)
     for t in range(m.epochs):
         assert stats.ks_2samp(ours[:, t], theirs[:, t]).pvalue > 1e-4
         changed = [np.count_nonzero(x[:, t] != (x[:, t - 1] if t else -1)) for x in (ours, theirs)]
-        assert abs(changed[0] - changed[1]) < 5 * math.sqrt(300 / 2)
+        assert abs(changed[0] - changed[1]) < 5 * math.sqrt(RUNS / 2)
     bits = np.array([[[1] * c + [0] * (3 - c) for c in row] for row in data.tolist()])
     assert m.truth(bits) == pytest.approx(m.truth(data))
     assert m.truth(data)[0] == pytest.approx((27 + 12) / 60)
