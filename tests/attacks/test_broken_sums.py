@@ -37,7 +37,7 @@ ROUNDS = [DATA, DATA[::-1]]
 """User 1's value changes from one round to the next."""
 ABSENT = [{0: USERS}, {0: USERS - 1, None: 1}]
 KINDS = np.array([view for view, _ in BITS.law(0).items()])
-LEAST, FIELD = 40_000, 251
+LEAST, FIELD = 20_000, 251
 
 
 def kinds(data: Data, size: int, rng: np.random.Generator) -> Counts:
