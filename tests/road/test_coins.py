@@ -6,10 +6,10 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cache
-from itertools import count, repeat
+from itertools import count, product, repeat
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,25 @@ def test_reals_have_their_law_too(draw: str) -> None:
     drawn = rng.standard_gamma(2, DRAWS) if draw == "standard_gamma" else getattr(rng, draw)(size=DRAWS)
     law = {"random": stats.uniform, "laplace": stats.laplace, "standard_gamma": stats.gamma(2)}[draw]
     assert stats.kstest(drawn, law.cdf).pvalue > LEVEL
+
+
+class Scripted:
+    """A generator whose draws are these bytes."""
+
+    def __init__(self, *draws: Iterable[int]) -> None:
+        self.draws = iter(draws)
+
+    def integers(self, low: int, high: int, size: int, dtype: Any) -> Any:
+        drawn = bytes(next(self.draws))
+        return np.frombuffer(drawn.ljust(8 * size, bytes(1)), dtype=dtype)
+
+
+@pytest.mark.parametrize("digits", [(3, 7, 200), (85, 0, 1), (0, 255, 255)])
+def test_a_coin_is_compared_with_its_probability_digit_by_digit(digits: tuple[int, int, int]) -> None:
+    p, (first, second, third) = Fraction(int.from_bytes(bytes(digits), "big"), 1 << 24), digits
+    for rest in product({0, second, min(second + 1, 255), 255}, {0, max(third - 1, 0), third, 255}):
+        rng: Any = Scripted(range(256), *([each] for each in rest))
+        assert np.count_nonzero(bernoulli(p, 256, rng)) == first + (rest < (second, third))
 
 
 def test_what_numpy_refuses_is_refused() -> None:
