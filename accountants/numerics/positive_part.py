@@ -223,9 +223,10 @@ def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | 
     goal = flint.arb(tolerance / 4).max(_HARDLY)
     odds, usually = rare / (1 - rare), (1 - rare) ** n
     # chance is P[M = m], and ways n!/(n - m)! (1 - r)^(n - m): the sums bring p^c / c! of each value.
+    known: dict[tuple[int, int], list[PointMass]] = {}
     found, chance, ways, m = zero, usually, usually, 0
     while math.comb(m + len(others), m) <= MOST_SUMS:
-        found += ways * sum((weight * ((n - m) * usual + total).max(zero) for total, weight in _sums(others, m)), zero)
+        found += ways * sum((weight * ((n - m) * usual + total).max(zero) for total, weight in _sums(others, m, known)), zero)
         if m == n:
             return found
         left = (n - m) * chance
@@ -242,14 +243,18 @@ def _tail(first: flint.arb, falls: flint.arb) -> flint.arb:
     return first / (1 - falls) if falls < 1 else flint.arb(1)
 
 
-def _sums(atoms: Sequence[PointMass], m: int) -> Iterator[PointMass]:
-    r"""The multisets of m values, each its sum and the product of :math:`p_j^c / c!`."""
+def _sums(atoms: Sequence[PointMass], m: int, known: dict[tuple[int, int], list[PointMass]]) -> Iterator[PointMass]:
+    r"""The multisets of m values, each its sum and the product of :math:`p_j^c / c!`; `known` holds those of the last atoms."""
     (value, p), *others = atoms
     if not others:
         yield m * value, p**m / math.factorial(m)
         return
     weight = flint.arb(1)
     for count in range(m + 1):
-        for total, others_weight in _sums(others, m - count):
-            yield total + count * value, weight * others_weight
+        key = len(others), m - count
+        if key not in known:
+            known[key] = list(_sums(others, m - count, known))
+        first = count * value
+        for total, others_weight in known[key]:
+            yield total + first, weight * others_weight
         weight = weight * p / (count + 1)

@@ -162,7 +162,7 @@ def test_more_users_cost_each_of_them_less() -> None:
 
 def test_delta_falls_with_epsilon_down_to_zero() -> None:
     profile = account(Shuffle(ONE, 10**5))
-    deltas = [profile.delta(epsilon) for epsilon in (0, 0.005, 0.01, 0.02, 1)]
+    deltas = [profile.delta(epsilon) for epsilon in (0, 0.01, 1)]
     assert all(near.low >= far.low and near.high >= far.high for near, far in pairwise(deltas))
     assert deltas[-1].high == 0
 
@@ -184,7 +184,7 @@ def test_shuffles_of_laplace_noise_compose() -> None:
 
 def test_only_the_distance_in_scales_counts() -> None:
     elsewhere = Laplace(Fraction(8), Fraction(-5), Fraction(3))
-    one, wide = (account(Shuffle(m, 10**5)).epsilon(1e-6) for m in (ONE, elsewhere))
+    one, wide = (account(Shuffle(m, 10**5)).delta(0.01) for m in (ONE, elsewhere))
     assert (one.low, one.high) == (wide.low, wide.high)
 
 
