@@ -353,3 +353,10 @@ def test_what_is_outside_the_domain_or_too_wide_is_refused_in_a_line() -> None:
             expected_largest(variance, sums)
     with pytest.raises(Unsupported, match="deviations are not summed"):
         expected_largest_binomial(10**20, F(1, 2), 2)
+
+
+def test_half_of_a_wide_symmetric_law_lies_above_its_mode() -> None:
+    n = 10**6
+    found, truth = b.binomial_upper(n, Fraction(1, 2), n // 2 + 1), (1 - b.binomial_pmf(n, Fraction(1, 2), n // 2)) / 2
+    assert found.overlaps(truth)
+    assert found.rel_accuracy_bits() > 30
