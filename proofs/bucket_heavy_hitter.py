@@ -2,8 +2,9 @@
 
 Its (epsilon, delta) guarantees are the accountant's, not proved here. Of Hsu, Khanna and Roth 2012, Lemma 4.6's proof takes the
 family of hash functions for pairwise independent, which it is not, and adds the noise once where it counts twice: it needs
-``v1 > |W| + 2|z|``, and ``E[W^2] <= c`` all the same, as two signs agree -mu on average. Theorem 4.8's first term, 128 c rows squared, is
-less than the 192 c rows that it is derived from. Lemma 4.7 holds: on a row another value agrees with probability at most 1/2.
+``v1 > |W| + 2|z|``, and ``E[W^2] <= c`` all the same, as two signs agree -mu on average. Theorem 4.8's first term, 128 c rows
+squared, is less than the 192 c rows that it is derived from. Lemma 4.7 holds: on a row another value agrees with probability at
+most 1/2.
 """
 
 from __future__ import annotations
