@@ -68,6 +68,7 @@ def largest_ratio(m: MemoizedBit) -> Fraction:
     MemoizedBit(4, HALF, HALF, Fraction(3, 4)), MemoizedBit(4, Fraction(9, 10), Fraction(1, 20), Fraction(19, 20)),
     MemoizedBit(3, Fraction(9, 10), Fraction(1, 20), Fraction(4, 5)), MemoizedBit(3, Fraction(0), Fraction(1, 5), Fraction(1, 3)),
     MemoizedBit(4, Fraction(19, 20), Fraction(1, 3), Fraction(2, 3)), MemoizedBit(1, HALF, HALF, Fraction(3, 4)),
+    MemoizedBit(2, Fraction(9, 10), Fraction(13, 20), Fraction(9, 10)), MemoizedBit(3, HALF, Fraction(2, 5), Fraction(19, 20)),
     *(MemoizedBit(3, lost, Fraction(1, 3**999), Fraction(9, 10)) for lost in map(Fraction, ("0", "1e-6", "1e-400"))),
 ], ids=str)  # fmt: skip
 def test_no_two_streams_are_told_apart_better_than_the_lifetime_s_epsilon_and_some_are_as_well(m: MemoizedBit) -> None:
