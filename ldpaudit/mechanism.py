@@ -259,6 +259,15 @@ def _among(x: Any, inputs: Sequence[Any]) -> bool:
     return isinstance(x, Real) and x == x // 1 and floor(x) in inputs
 
 
+def require_counts(mechanism: Mechanism, counts: Mapping[Any, int]) -> int:
+    """The number of users who hold these inputs. Raises ValueError where there is none, or for what is no input."""
+    for x in counts:
+        mechanism.require_input(x)
+    if (users := sum(counts.values())) < 1:
+        raise ValueError(f"{type(mechanism).__name__}.run needs at least one user, got none")
+    return users
+
+
 def number_of(inputs: Sequence[Any]) -> int:
     """How many inputs there are; a range has no len beyond 2**63 numbers."""
     return inputs.index(inputs[-1]) + 1 if isinstance(inputs, range) and inputs else len(inputs)

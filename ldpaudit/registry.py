@@ -165,12 +165,7 @@ def _number(key: str, value: Any) -> Fraction:
 
 
 def _integer(key: str, value: Any) -> int:
-    try:
-        number = _number(key, value)
-    except ParameterError as error:
-        if isinstance(value, str) and value.strip().isidentifier():
-            raise ParameterError(f"needs an integer, got {brief(value)}", key) from None
-        raise error
-    if number.denominator != 1:
+    is_word = isinstance(value, str) and value.strip().isidentifier()  # of which no expression is made
+    if is_word or (number := _number(key, value)).denominator != 1:
         raise ParameterError(f"needs an integer, got {brief(value)}", key)
     return int(number)

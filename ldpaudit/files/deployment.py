@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -142,13 +142,13 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         else:
             plan = Run(registry.build(table.kind, table.variant, table.parameters, noted))
     except registry.ParameterError as error:
-        raise fail(str(error), ["mechanism", *_at_fault(error, table)]) from None
+        raise fail(str(error), ["mechanism", *(error.keys or _named(error, table.parameters))]) from None
     noise: list[tuple[CountNoise, NoiseTable]] = []
     for index, each in enumerate(file.noise):
         try:
             added = registry.build(each.kind, each.variant, each.parameters, noted)
         except registry.ParameterError as error:
-            raise fail(str(error), ["noise", index, *_at_fault(error, each)]) from None
+            raise fail(str(error), ["noise", index, *(error.keys or _named(error, each.parameters))]) from None
         if not isinstance(added, CountNoise):
             raise fail(f"needs noise on counts, such as discrete_laplace, got {each.kind}", ["noise", index, "kind"])
         if each.by == "client" and file.aggregate is not None:
@@ -227,9 +227,9 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     return None
 
 
-def _at_fault(error: registry.ParameterError, table: MechanismTable | NoiseTable) -> Sequence[str]:
-    """The parameter that an error is about, if it names one."""
-    return error.keys or [key for key in table.parameters if f"got {key}=" in str(error)][:1]
+def _named(error: ValueError, keys: Iterable[str]) -> list[str]:
+    """The key whose value an error quotes, if it does."""
+    return [key for key in keys if f"got {key}=" in str(error)][:1]
 
 
 def _claims(
@@ -261,7 +261,7 @@ def _claims(
                 taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
             )
         except ValueError as error:
-            key = [key for key in ("epsilon", "delta") if f"got {key}=" in str(error)]
+            key = _named(error, ("epsilon", "delta"))
             raise fail(str(error).removeprefix("Claim "), ["claims", index, *key]) from None
         claims.append(claim)
     return tuple(claims)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.core.number import show
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Law, Mechanism, Views
+from ldpaudit.mechanism import Law, Mechanism, Views, require_counts
 from ldpaudit.mechanisms.shared import matrices
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.mechanisms.shared.matrices import Given, Matrix
@@ -108,11 +108,8 @@ class Channel(Mechanism):
 
     def run_on_counts(self, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`: how many users show each view is drawn, with float probabilities."""
-        for x in counts:
-            self.require_input(x)
+        require_counts(self, counts)
         rows = {x: np.array(self.matrix[x], dtype=np.float64) for x, count in counts.items() if count}
-        if not rows:
-            raise ValueError("Channel.run needs at least one user, got none")
         return self._of_views(sum(rng.multinomial(counts[x], row / row.sum()) for x, row in rows.items()))
 
     def _of_views(self, counts: Any) -> NDArray[np.float64]:

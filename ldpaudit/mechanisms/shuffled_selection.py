@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Law, Views
+from ldpaudit.mechanism import Law, Views, require_counts
 from ldpaudit.mechanisms.shared.independent_bits import shifted_binomials
 from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers, YesOrNo, yes_counts
@@ -93,10 +93,6 @@ class ShuffledSelection(YesOrNo):
 
     def run_on_counts(self, counts: Mapping[Answers, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, from how many users give the same answers: every question's coins are drawn at once, whoever tossed them."""
-        for x in counts:
-            self.require_input(x)
-        if (users := sum(counts.values())) < 1:
-            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
-        tossed = self.coins * users
+        tossed = self.coins * require_counts(self, counts)
         heads = rng.binomial(tossed, 0.5, self.questions)
         return (yes_counts(counts, self.questions) + heads).astype(np.float64) - tossed / 2

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanism import Mechanism, require_counts
 
 SIGNIFICANT_BITS = 128
 """Bits to which a transcendental probability is rounded; then a probability is a dyadic rational."""
@@ -78,11 +78,9 @@ def held(owner: Mechanism, counts: Mapping[Any, int], k: int) -> NDArray[np.int6
     """
     if k > MOST_COUNTED:
         raise Unsupported(owner, f"the counts of all of {k} values are too many")
-    if sum(counts.values()) < 1:
-        raise ValueError(f"{type(owner).__name__}.run needs at least one user, got none")
+    require_counts(owner, counts)
     table = np.zeros(k, dtype=np.int64)
     for x, count in counts.items():
-        owner.require_input(x)
         if x is not None:
             table[x] += count
     return table
