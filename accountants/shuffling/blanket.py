@@ -264,35 +264,36 @@ class _Walk:
     def __init__(self, high: Answer, low: Answer) -> None:
         self.gains = high[0], low[0]
         self.p = high[1] / (high[1] + low[1])
+        self.q = 1 - self.p
+        self.odds = self.p / self.q
         w1, w2 = high[0] / high[1], low[0] / low[1]
         self.theta = -w2 / (w1 - w2)
 
     def start(self, c: int) -> flint.arb:
         """D_c, from scratch."""
-        self.c, self.x = c, self._cutoff(c)
+        self.c, self.edge = c, self.theta * (c + 1)
+        self.x = floor(self.edge) + 1
         self.pmf = binomial_pmf(c, self.p, self.x - 1)
         self.tail = binomial_upper(c, self.p, self.x)
         return self._value()
 
-    def _cutoff(self, c: int) -> int:
-        return floor(self.theta * (c + 1)) + 1
-
     def _value(self) -> flint.arb:
         g1, g2 = self.gains
         value = g1 * (self.pmf + self.tail) + g2 * self.tail
-        if self.theta * (self.c + 1) < self.x:
+        if self.edge < self.x:
             return value
         # Which side of the cutoff an integer lies on is open; D_c is the larger of the two events' values.
-        below = self.pmf * (self.c - self.x + 1) / self.x * self.p / (1 - self.p) if self.x else flint.arb(0)
+        below = self.pmf * (self.c - self.x + 1) / self.x * self.p / self.q if self.x else flint.arb(0)
         return value.max(g1 * self.tail + g2 * (self.tail - below))
 
     def step(self) -> flint.arb:
         """D_(c+1)."""
         self.tail += self.p * self.pmf
-        self.pmf *= (1 - self.p) * (self.c + 1) / (self.c + 2 - self.x)
+        self.pmf *= self.q * (self.c + 1) / (self.c + 2 - self.x)
         self.c += 1
-        if self._cutoff(self.c) > self.x:
-            self.pmf *= self.p / (1 - self.p) * (self.c - self.x + 1) / self.x
+        self.edge = self.theta * (self.c + 1)
+        if not self.edge < self.x and floor(self.edge) >= self.x:
+            self.pmf *= self.odds * (self.c - self.x + 1) / self.x
             self.tail -= self.pmf
             self.x += 1
         return self._value() if self.tail.rel_accuracy_bits() >= _ACCURATE else self.start(self.c)
@@ -309,7 +310,7 @@ class _Walk:
             weight *= ratio
             divergence = self.step()
             total += weight * divergence
-            if ratio < 1 and self.c % 16 == 0:
+            if self.c % 16 == 0 and ratio < 1:
                 rest = weight * divergence * ratio / (1 - ratio)
                 if rest < total * tolerance / 4:
                     return total + between(0, rest)

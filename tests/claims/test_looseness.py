@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 
 FEW = {
     "shuffling-users": (1e3, 1e6),
-    "shuffling-epsilon": (0.1, 0.5, 5.0),
+    "shuffling-epsilon": (0.5, 5.0),
     "composition-runs": (1, 30, 1e5),
     "noise-users": (1e6,),
 }
@@ -26,7 +26,7 @@ def lines_of(name: str) -> list[Line]:
     return NAMES[name].lines(FEW[name])
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", [*list(FEW)[:3], pytest.param("noise-users", marks=pytest.mark.slow)])
 def test_every_point_is_finite_and_no_formula_is_below_the_certified_value(name: str) -> None:
     lines = lines_of(name)
     for line in lines:
@@ -59,5 +59,6 @@ def test_a_picture_is_the_same_bytes_each_time() -> None:
         return [Line("a line", ((1.0, 2.0), (10.0, 3.0)))]
 
     small = replace(PICTURES[0], grid=(1.0, 10.0), lines=lines)
-    assert draw(small) == draw(small)
-    assert draw(small) != draw(replace(small, up="something else"))
+    drawn = draw(small)
+    assert drawn == draw(small)
+    assert drawn != draw(replace(small, up="something else"))

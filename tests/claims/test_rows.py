@@ -26,7 +26,7 @@ from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from tests.claims.test_literature import claims_of
+from tests.claims.test_literature import LONG, claims_of
 
 
 def about(stem: str, where: str, words: str) -> list[Printed]:
@@ -38,7 +38,7 @@ def test_bucket_s_accuracy_is_judged_without_other_values_with_even_ones_and_wit
     for where in ("HKR12 Lemma 4.6", "HKR12 Theorem 4.8"):
         kinds = ("no other values", "held evenly", "hold one value")
         rows = {kind: about(stem, where, kind) for kind in kinds}
-        assert [len(rows[kind]) for kind in kinds] == [3, 2, 2]
+        assert [len(rows[kind]) for kind in kinds] == [2, 2, 2]
         assert {each.standing for kind in kinds for each in rows[kind]} <= {Standing.HOLDS, Standing.OUTSIDE}
 
 
@@ -113,7 +113,7 @@ def test_what_a_user_sends_is_as_long_as_the_numbers_of_cells_and_answers_say() 
     assert shuffled_count_min.cells_read(m).low == 3
     assert sign_oracle.report_bits(SignOracle(users=5, domain=8, p=Fraction(3, 4))).low == 1
     rows = [*about("shuffled_count_min", "GGKPV Lemma 4.9", "(1)"), *about("shuffled_count_min", "GGKPV Lemma 4.9", "(3)")]
-    assert len(rows) == 10
+    assert len(rows) == 6
     assert all(each.standing is Standing.HOLDS for each in rows)
 
 
@@ -126,11 +126,11 @@ def test_a_count_of_the_sketch_never_needs_more_bits_than_it_is_given() -> None:
 def test_theorems_4_1_and_4_2_are_questions_of_ours_as_they_print_no_constants() -> None:
     one = about("shuffled_hadamard", "GGKPV Theorem 4.1", "")
     other = about("shuffled_count_min", "GGKPV Theorem 4.2", "")
-    assert (len(one), len(other)) == (8, 6)
+    assert (len(one), len(other)) == (8, 3)
     assert {each.standing for each in (*one, *other)} == {Standing.VARIANT}
     assert all(each.holds for each in other)
     sent = about("shuffled_hadamard", "GGKPV Lemma 4.6", "messages of a user")
-    settings = shuffled_hadamard.EXAMPLES
+    settings = [s for i, s in enumerate(shuffled_hadamard.EXAMPLES) if i not in LONG["shuffled_hadamard"]]
     assert [each.found.low for each in sent] == [s.k + s.mechanism.rho for s in settings]
     assert all(each.holds and each.looseness == 1 for each in sent)
 

@@ -53,7 +53,7 @@ def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int)
     assert m.tau == 13
 
 
-@pytest.mark.parametrize("s", EXAMPLES[:3], ids=str)
+@pytest.mark.parametrize("s", [*EXAMPLES[:2], pytest.param(EXAMPLES[2], marks=pytest.mark.slow)], ids=str)
 def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves(s: Setting) -> None:
     assert all(h.holds for h in s.hypotheses)
     for claim in printed(s):
