@@ -24,37 +24,44 @@ MATTER = (
 TITLE = """\
 # What the papers claim, and what is true
 
-Five statements that do not hold as they are printed, and what does:
+Five statements that do not hold as printed; for each, where it fails, where its proof breaks, and what holds instead:
 """
 
 HEAD = """\
 ## How to read it
 
-Printed by `python -m benchmarks.literature`, and compared by a test: never edited by hand. `ldpaudit claims` prints the same
-tables; `ldpaudit claims STEM key=value...` judges at your parameters, `--paper GGKPV` one source alone, and `--format` takes
-text, json, csv, latex and markdown.
+`python -m benchmarks.literature` prints this page, and a test compares it: never edit it by hand. `ldpaudit claims` prints the
+same tables; `ldpaudit claims STEM key=value...` judges at your parameters, `--paper GGKPV` judges one source alone, and
+`--format` takes text, json, csv, latex and markdown. The [bibliography](bibliography.md#the-five-sources) explains the initials.
 
-A row is one sentence of a source at a few settings. *holds* and *FAILS* are said only where every hypothesis that the source
-states is met, in its own model and for its own neighbours; *outside* where one is not met, so that nothing is claimed there;
-*open* where the certified ends do not decide. *Printed over found* is how loose the sentence is where it holds; below 1 it is
-false by that factor at least, and at 0 by any factor: 0 is printed, or what is found is infinite. *Source* is how we know the
-sentence: *printed* in the source; *restored* from a public implementation, where the source's formula is illegible or hidden
-in an O; *derived* from its proof or from what is left of the formula, where it has no constants or is illegible; *from memory*
-where nobody has compared it. Where a text leaves something open, each reading has its own row, with the reading in brackets.
+A row is one sentence of a source at a few settings:
+
+- *holds* and *FAILS* appear only if every hypothesis that the source states is met, in its own model and for its own neighbours;
+- *outside* means that a hypothesis is not met, so nothing is claimed there;
+- *open* means that the certified ends do not decide.
+
+*Printed over found* is the printed bound divided by the certified one. Above 1 it is how loose the sentence is; below 1 the
+sentence is false by at least that factor, and at 0 by any factor (0 is printed, or the certified value is infinite). *Source* is
+how we know the sentence: it is *printed* in the source; *restored* from a public implementation, if the source's formula is
+illegible or hidden in an O; *derived* from its proof or from the legible part of the formula, if it has no constants or is
+illegible; or *from memory*, if nobody has compared it. If a text leaves something open, each reading has its own row, with the
+reading in brackets.
 
 Every failure has a witness in [witnesses.json](witnesses.json): two inputs, an event, its probabilities and the command that
-prints the failure. `tests/claims/test_witnesses.py` checks them again in rationals, without the accountants.
+prints the failure. `tests/claims/test_witnesses.py` checks the witnesses in rationals, without the accountants.
 """
 
 FAILS = """\
 ## What fails
 
-At some of the examples at least, to which the numbers in the sentence belong; at others the same sentence may hold. Below the
-table stands of each where the failure begins, where the proof breaks, and what holds instead, but of the five above.
+Each of these sentences fails at one or more examples, to which the numbers in the sentence belong; at others it may hold. The
+paragraphs below the table say where the failure begins, where the proof breaks, and what holds instead; those of the five
+statements above are not repeated.
 """
 
 FALLEN = """\
-Of these statements the proof uses one that fails; they fail for parameters of their own, and are not counted again:
+The proofs of the following statements use a statement that fails. These statements fail at parameters of their own, and are not
+counted again:
 """
 
 
@@ -66,7 +73,7 @@ ALL = """\
 WITHOUT = """\
 ## Statements without a row
 
-Every numbered statement of the sources has a row above, or stands here with the reason why it has none; a test compares.
+Every numbered statement of the sources has a row above, or is listed here with the reason why it has none; a test compares.
 Definitions, algorithms and remarks are not listed.
 """
 

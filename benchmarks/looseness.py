@@ -166,15 +166,15 @@ def draw(picture: Picture) -> bytes:
 SECTION = """\
 ## The field's formulas
 
-`ldpaudit table field` prints the same. What people would otherwise cite, at three settings each: what it needs, how it
-stands to the certified epsilon (*outside* where a hypothesis is not met, and which one), and its epsilon over the certified
-one. *Known how* is as above: *restored* formulas are those of public implementations, or of an IETF draft for cpSGD. *Edge*
-is a setting where hypotheses end, or where a formula is at its loosest. BBG18 at delta/q is what certifies a subsampled plan
-here, hence 1 x."""
+`ldpaudit table field` prints the same tables. They have the formulas that people usually cite, at three settings each: what the
+formula needs, whether it holds (*outside* if a hypothesis is not met, with that hypothesis), and its epsilon over the certified
+one. *Known how* is as *source* above: *restored* formulas are those of public implementations, or of an IETF draft for cpSGD.
+*Edge* is a setting where hypotheses end, or where a formula is loosest. The accountant itself uses BBG18 at delta/q for a
+subsampled plan, hence 1 x."""
 SHOWN = """\
 ### Pictures
 
-Drawn by `python -m benchmarks.looseness docs/pictures`. A formula stands as high above 1 as it is loose; 1 is certified."""
+`python -m benchmarks.looseness docs/pictures` draws these pictures. The height is a formula's epsilon over the certified one."""
 
 
 def section() -> str:

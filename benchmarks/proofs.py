@@ -1,4 +1,4 @@
-"""What a program without ours says of each claim of the bundled deployments.
+"""What the standalone checker finds valid of each claim of the bundled deployments.
 
     python -m benchmarks.proofs > docs/proofs.md    # a minute
 """
@@ -19,9 +19,9 @@ from ldpaudit.files.deployment import load
 
 HEAD = """# The proofs of the bundled deployments
 
-`python -m benchmarks.proofs` prints this page. For each claim of `deployments/`: what [a program without ours](proof-format.md)
-finds valid, at which epsilon and delta, in how many bytes, and what that rests on; or why there is no proof. Where a claim names no
-epsilon, the proof is of the certified answer, or of at most half a percent more.
+`python -m benchmarks.proofs` prints this page. For each claim of `deployments/` it shows what [the standalone
+checker](proof-format.md) finds valid: the epsilon and delta, the size of the proof in bytes, and the theorems that it rests on; or why
+there is no proof. If a claim names no epsilon, the proof is of the certified epsilon, or of at most half a percent more.
 
 | claim | says | epsilon | delta | bytes | rests on, or why there is no proof |
 |---|---|---|---|---|---|
@@ -53,10 +53,10 @@ def page() -> str:
     lines = [f"| {' | '.join(row)} |" for row in found]
     says = Counter(row[1] for row in found)
     rests = Counter(theorem for row in found if row[1] != "no proof" for theorem in row[5].split(", "))
-    counted = ", ".join(f"{rests[key]} on {'' if key == 'the definition' else 'the theorem '}{key}" for key in sorted(rests))
+    counted = ", ".join(f"{'' if key == 'the definition' else 'the theorem '}{key} ({rests[key]})" for key in sorted(rests))
     proved = f"{says['private']} of {len(found)} claims are proved private, {says['not private']} not private"
     total = f"{proved}, {says['no proof']} have no proof."
-    return f"{HEAD}{chr(10).join(lines)}\n\n{total} Of the proofs rest: {counted}.\n"
+    return f"{HEAD}{chr(10).join(lines)}\n\n{total} The proofs rest on: {counted}.\n"
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 HEAD = """\
 # File format reference
 
-Printed by `python -m benchmarks.reference` from the JSON Schemas in `schemas/`, which `ldpaudit schema KIND` makes from the
-models that read the files; compared by tests, never edited by hand. `ldpaudit init STEM` writes a deployment file to
-start from, and `ldpaudit mechanisms STEM` prints the part of this page about one mechanism. Editors that support TOML
-schemas check a file whose first line is `#:schema` and the path of the schema.
+`ldpaudit init STEM` writes a deployment file to start from, and `ldpaudit mechanisms STEM` prints the part of this page about
+one mechanism. Editors that support TOML schemas check a file whose first line is `#:schema` and the path of the schema.
+`python -m benchmarks.reference` prints this page from the JSON Schemas in `schemas/`, which `ldpaudit schema KIND` makes from
+the models that read the files; tests compare it, so never edit it by hand.
 
-A *number* may also be an exact expression in quotes, such as `"1/3"` or `"2/(1+exp(8))"`; a float is read as the dyadic
-rational that it represents. An epsilon is in nats.
+Where the type is *number*, an exact expression in quotes is allowed, too, such as `"1/3"` or `"2/(1+exp(8))"`; a float is read
+as the dyadic rational that it represents. An epsilon is in nats.
 """
 KINDS = {
     "deployment": "A deployment file",

@@ -27,14 +27,15 @@ ROOMS = {
 HEAD = """\
 # Which theorem stands where
 
-Printed by `python -m benchmarks.theory` from the docstrings, and compared by a test: never edited by hand. Rooms are in the
-order in which they may see each other, the lower ones first; a mechanism's own file sees all of them.
+`python -m benchmarks.theory` prints this page from the docstrings, and a test compares it: never edit it by hand. The
+[rooms](architecture.md) are in the order of imports: each imports only from rooms above it on this page, and a mechanism's own
+file may import from all of them.
 """
 QUERY_HEAD = """\
 ## One bound, file by file
 
-`account(Shuffle(KaryRandomizedResponse.for_epsilon(1, k=3), 10**6)).epsilon(1e-6)` runs these files of `accountants/`, in
-this order; a test traces the query and compares.
+The query `account(Shuffle(KaryRandomizedResponse.for_epsilon(1, k=3), 10**6)).epsilon(1e-6)` runs these files of
+`accountants/`, in this order; a test traces the query and compares.
 """
 
 

@@ -55,25 +55,26 @@ from ldpaudit.profile import Number, PrivacyProfile
 _ROUNDED = "rows and trials are rounded up and the noise is not; the paper's formula stands for as many coordinates as are sent"
 THEOREM_2_5 = "HKR12 Theorem 2.5"
 _COMPOSED = Failure(
-    "At T = 12 and epsilon = 0.999 it begins at delta = 0.99715; as T grows and epsilon tends to 1, at 0.99674.",
-    "It is taken for a special case of Dwork, Rothblum and Vadhan's theorem, whose two terms add up to at most epsilon only where "
-    "ln(1/delta) is at least epsilon/2.",
-    "With ln(1/delta) >= epsilon/2 it holds; the certified delta of T such mechanisms is that of T randomized responses.",
+    "At T = 12 and epsilon = 0.999 it fails from delta = 0.99715 on; as T grows and epsilon tends to 1, from 0.99674 on.",
+    "The paper takes it for a special case of Dwork, Rothblum and Vadhan's theorem, whose two terms sum to at most epsilon only "
+    "if ln(1/delta) is at least epsilon/2.",
+    "If ln(1/delta) >= epsilon/2, the theorem holds; the certified delta of T such mechanisms is that of T randomized responses.",
 )
 _BITS = Failure(
-    "At epsilon = 0.999, N = 4 and beta = 7/8 it begins at delta = 0.99838 for the worst public vectors, at 0.99859 for seed 0's.",
-    "Its proof is Theorem 2.5, which is false there.",
+    "At epsilon = 0.999, N = 4 and beta = 7/8 it fails from delta = 0.99838 on for the worst public vectors, from 0.99859 on for "
+    "those of seed 0.",
+    "Its proof uses Theorem 2.5, which is false there.",
     "The certified delta is that of one Laplace noise, shifted by 1/b, for each coordinate in which the two values differ.",
     THEOREM_2_5,
 )
 _AT_TWO = Failure(
-    "At k = 2 alone: C_2 is 2.0045, and C_4 is 1.0003.",
-    "The proof gives C_k by Stirling's formula, and 1.0004 is its value at k = 4, while Lemma 4.6 takes k = 2.",
+    "It fails only at k = 2: C_2 is 2.0045, and C_4 is 1.0003.",
+    "The proof gives C_k by Stirling's formula, and 1.0004 is its value at k = 4, while Lemma 4.6 uses k = 2.",
     "C_k is at most 1.0004 for even k >= 4, and for k = 2 the moments themselves give 2.",
 )
 _INVERSE = Failure(
-    "At every even k: C_2 is 12.537, and the others are larger.",
-    "The last line of the proof leaves e^(1/(6k) - k/2), and the sentence prints its inverse.",
+    "It fails at every even k: C_2 is 12.537, and the others are larger.",
+    "The last line of the proof gives e^(1/(6k) - k/2), but the lemma prints its inverse.",
     "With the sign of the proof C_k is at most 1.0004 for even k >= 4.",
 )
 _SPLITS = 64

@@ -61,20 +61,20 @@ PRODUCTS = "fresh noise for each value, and only the products are sent"
 
 _FAILURES = {
     ONE: Failure(
-        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it begins at delta = 0.99275.",
-        "Its proof is Theorem 2.5 for queries of sensitivity 1/sqrt(m), and a replaced value changes an entry by 2/sqrt(m).",
+        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it fails from delta = 0.99275 on.",
+        "Its proof uses Theorem 2.5 for queries of sensitivity 1/sqrt(m), but a replaced value changes an entry by 2/sqrt(m).",
         "The certified delta is that of one Laplace noise, shifted by 2/sqrt(m) over b, for each row in which the columns differ.",
         THEOREM_2_5,
     ),
     FRESH: Failure(
         "At epsilon = 0.9, delta = 1/1000000, beta = 1/20 and n = 2 it holds for N = 2 values, and fails first at N = 3.",
-        "The proof composes the m entries of one noisy projection, and Algorithm 1 draws noise anew for each of the N values.",
-        "With one noisy projection per user the promise is certified at these parameters.",
+        "The proof composes the m entries of one noisy projection, but Algorithm 1 draws fresh noise for each of the N values.",
+        "With one noisy projection per user the promised (epsilon, delta) is certified at these parameters.",
     ),
     PRODUCTS: Failure(
-        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it begins at delta = 0.99526 at the latest, and is open just below.",
-        "Its proof is Theorem 2.5, which is false there.",
-        "At epsilon = 0.9 and delta = 1/1000000 the promise is certified of the products, for the same beta, N and n.",
+        "At epsilon = 0.999, beta = 1/20, N = 10 and n = 2 it fails from delta = 0.99526 at the latest, and is open just below.",
+        "Its proof uses Theorem 2.5, which is false there.",
+        "For the products, epsilon = 0.9 and delta = 1/1000000 are certified as promised, at the same beta, N and n.",
         THEOREM_2_5,
     ),
 }

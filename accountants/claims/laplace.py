@@ -27,9 +27,10 @@ NAIVE = "HKR12, naive histogram"
 """An unnumbered comparison in Section 3.1."""
 
 _AREA = Failure(
-    "At every epsilon: of noise of scale 1 the ratio is above e^(1/2) with probability 0.6106, where delta at 1/2 is 0.2212.",
-    "It lets the likelihood ratio exceed e^epsilon with probability delta alone, and delta is the area above the ratio, not the "
-    "mass there.",
+    "It fails at every epsilon: for noise of scale 1 the ratio is above e^(1/2) with probability 0.6106, but delta at 1/2 is "
+    "0.2212.",
+    "The proof lets the likelihood ratio exceed e^epsilon with probability at most delta, but delta is the area above that ratio, "
+    "not the mass there.",
     "The ratio exceeds e^(2 epsilon) with probability at most delta/(1 - e^(-epsilon)).",
 )
 _LIKELIHOOD = (

@@ -36,9 +36,11 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.profile import Number
 
 _SUBTRACTED = Failure(
-    "At every gamma above 0: with probability 0.4694 at n = 1000, gamma = 1/50 and one row.",
-    "A cell counts every holder, but the last line of Algorithm 2 takes off gamma n, the blanket's mean, which it may not reach.",
-    "Without the subtraction no estimate is below the truth, and every one is too high by gamma n on average.",
+    "It fails at every gamma above 0: at n = 1000, gamma = 1/50 and one row an estimate is below the truth with probability "
+    "0.4694.",
+    "A cell counts every holder, but the last line of Algorithm 2 subtracts gamma n, the mean of the blanket, which may have "
+    "fewer messages.",
+    "Without the subtraction no estimate is below the truth, and each is too high by gamma n on average.",
 )
 
 NO_CONSTANT = "the paper prints no constants of its costs; these are ours"

@@ -15,9 +15,10 @@ from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.plan import Shuffle
 
 _FEWER = Failure(
-    "At two of three users, p = 3/4 and epsilon = ln 2: delta is 0.1875 of the two, and 0.140625 of all three.",
-    "Lemma 3.10 takes users away, which costs nothing in the local model, but in the shuffled one those who are left hide less.",
-    "The step holds of local protocols; a shuffled one of fewer users has the guarantee that is certified for their number.",
+    "At p = 3/4 and epsilon = ln 2, two of three users have delta = 0.1875, and all three have 0.140625.",
+    "Lemma 3.10 leaves users out, which costs nothing in the local model, but in the shuffled model the remaining users hide less.",
+    "The step is valid for local protocols; a shuffled protocol of fewer users has the guarantee that is certified for their "
+    "number.",
 )
 
 READING = (

@@ -22,12 +22,12 @@ from ldpaudit.neighbours import USER_LEVEL
 from ldpaudit.plan import Run
 
 _CAPPED = Failure(
-    "By votes alone wherever a > epsilon/2: at n = L = 800, T = 6, l = 190 and delta = 1/20 from epsilon = 0.6761, where "
+    "Votes alone refute it wherever a > epsilon/2: at n = L = 800, T = 6, l = 190 and delta = 1/20 from epsilon = 0.6761, where "
     "Assumption 4.2 is first met, to 1.3521.",
-    "The sketch takes the caps for bounds and counts one stream's votes, but a counter is checked before it grows, and two streams "
-    "may vote in different epochs.",
-    "With noise levels above 0 it is (3/4 epsilon + 2 a + b)-LDP, and with counters that stop in time (`thresh_repaired`) 3/4 "
-    "epsilon.",
+    "The sketch treats the caps as bounds and counts the votes of one stream, but a counter is checked before it grows, and two "
+    "streams may vote in different epochs.",
+    "With noise levels above 0 the transcript is (3/4 epsilon + 2 a + b)-LDP, and with counters that stop in time "
+    "(`thresh_repaired`) 3/4 epsilon-LDP.",
 )
 
 

@@ -42,14 +42,14 @@ from ldpaudit.studies import tables
 _ALONE = "the lemma is about a whole trie"
 _WHOLE = "the lemma's formula is illegible; this is read from its proof, which bounds 'a ratio ... for any trie'"
 _OTHERS = Failure(
-    "At n = 10000, m = 100 and L = 1 it holds up to theta = 11, is open from 12 to 14, and fails first at 15.",
-    "The proof looks at the new user's own prefix, but in a batch of fixed size the new user takes the place of another one, whose "
-    "prefix may then lack a vote.",
+    "At n = 10000, m = 100 and L = 1 the theorem holds up to theta = 11, is open from 12 to 14, and fails first at 15.",
+    "The proof considers only the new user's own prefix, but in a batch of fixed size the new user takes the place of another, "
+    "whose prefix may then lack a vote.",
     "At theta = 15 the certified epsilon is infinite at the printed delta, and at theta = 10, as in Table 1, it is at most 0.0373.",
 )
 _STEPS = Failure(
-    "With theta rounded to the nearest integer, 10, it begins at n = 10585.",
-    "1/(300 n) falls with every user, and Theorem 1's delta, (theta - 2)/((theta - 3) theta!), only where theta grows by one.",
+    "With theta rounded to the nearest integer, 10, it fails from n = 10585 on.",
+    "1/(300 n) decreases with every user, but Theorem 1's delta, (theta - 2)/((theta - 3) theta!), only when theta grows by one.",
     "With theta rounded up the step holds for all n >= 10000.",
 )
 _CONDITIONS = "the conditions are from memory: the text has lost them"
