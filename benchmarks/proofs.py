@@ -20,8 +20,8 @@ from ldpaudit.files.deployment import load
 HEAD = """# The proofs of the bundled deployments
 
 `python -m benchmarks.proofs` prints this page. For each claim of `deployments/` it shows what [the standalone
-checker](proof-format.md) finds valid: the epsilon and delta, the size of the proof in bytes, and the theorems that it rests on; or why
-there is no proof. If a claim names no epsilon, the proof is of the certified epsilon, or of at most half a percent more.
+checker](proof-format.md) finds valid: the epsilon and delta, the size of the proof in bytes, and the theorems that it rests on; or
+why there is no proof. If a claim names no epsilon, the proof is of the certified epsilon, or of at most half a percent more.
 
 | claim | says | epsilon | delta | bytes | rests on, or why there is no proof |
 |---|---|---|---|---|---|
