@@ -78,7 +78,7 @@ def products(m: FreshProducts, neighbours: Neighbours) -> PrivacyProfile:
 
 
 def _replicated(m: Projected, copies: int, neighbours: Neighbours) -> PrivacyProfile:
-    """So many independent noises on the same column."""
+    """`copies` independent noises on the same column."""
     if neighbours == ADD_REMOVE:
         return coordinates(copies * m.rows, 1, m.rows, m.scale, "an absent user differs in every row")
     *_, weight, known = m.apart()

@@ -83,7 +83,7 @@ class Lifetime(PrivacyProfile):
 
 
 def same_pattern(m: MemoizedBit, reports: Sequence[int]) -> PrivacyProfile:
-    r"""Profile between streams that repeat values in the same epochs: each value is reported so many times.
+    r"""Profile between streams that repeat values in the same epochs, where the i-th value is reported ``reports[i]`` times.
 
     .. math:: \varepsilon(0) \le \sum_i \max(g_i(p/q), g_i(\tfrac{1-q}{1-p})), \qquad
               g_i(r) = \log\frac{(1-f/2)+(f/2)r^{T_i}}{(f/2)+(1-f/2)r^{T_i}} < \log\frac{2-f}{f}

@@ -93,7 +93,7 @@ def replaced_elements(m: ShuffledHadamard | HadamardViews, number: int) -> Priva
 
 
 def known_element(messages: int, hit: Fraction, source: str) -> PrivacyProfile:
-    """One element replaced by another among so many messages, where the adversary knows all others."""
+    """One element replaced by another among `messages` messages, where the adversary knows all others."""
     return WithLosses(HiddenTuple(messages, hit, Seen.ALL, source), ComposedHits(messages, hit, 1))
 
 

@@ -189,7 +189,7 @@ SIMULATED = tuple(
     Setting(Fraction(9, 10), _MILLIONTH, Fraction(1, 20), domain, users)
     for domain, users in ((1 << 20, 10**10), (1 << 32, 10**12))
 )
-"""Settings with so many users that the count that is asked for is small, in domains of 20 and of 32 bits."""
+"""Settings with enough users that the count that is asked for is small, in domains of 20 and of 32 bits."""
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -98,7 +98,7 @@ def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
         return found[::-1]
 
     def positive(left: int, total: flint.arb) -> flint.arb:
-        """The mean of the positive part, where so many values are the least or the largest."""
+        """The mean of the positive part, where `left` values are the least or the largest and the others sum to `total`."""
         start = total + left * value
         k = min(max(int(float(-start / step)), 0), left)
         while k <= left and not start + k * step > 0:

@@ -41,7 +41,7 @@ be left out, and a lattice that is made for the likely ones would need more poin
 
 
 class UnknownError(ArithmeticError):
-    """So many losses were added that their lattice says nothing."""
+    """Too many losses were added: their lattice says nothing."""
 
 
 Point: TypeAlias = tuple[flint.arb, flint.arb]  # a loss and its tilted mass

@@ -65,7 +65,7 @@ class TotalLoss:
     def known_at(self, tilt: float) -> HockeyStick | None:
         """Hockey-stick divergence of the finite losses, from a lattice for this tilt, rounded to three digits.
 
-        None where so many losses are added that a lattice says nothing of their sum.
+        None where the losses are too many for a lattice to bound their sum.
         """
         rate = Fraction(float(f"{tilt:.3g}"))
         if rate not in self._made:

@@ -50,7 +50,7 @@ _UNIT = 2.0**-51
 _WORK = 1 << 20
 """Terms of sums in floats; as many take the time of a few values of D_t."""
 _LONG, _EACH, _MUCH = 1 << 16, 64, 2
-"""Range from which on each 64th t shows first whether the parabola leaves so many times `_WORK` that it is better halved."""
+"""Range from which on every 64th t shows first whether the parabola leaves more than `_MUCH` times `_WORK`: then it is halved."""
 
 
 @dataclass(frozen=True, slots=True)

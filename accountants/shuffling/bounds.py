@@ -204,7 +204,7 @@ class BlanketBound(Bound):
 
     @property
     def _otherwise(self) -> AnyReportBound | None:
-        """What serves beside replacement where there is no blanket, unless the users are so many that it is worse."""
+        """The bound besides replacement where there is no blanket; None for many users, for whom it is worse."""
         return None if self._is_plenty else self.otherwise
 
     @property

@@ -48,7 +48,7 @@ _MOST_TYPED = 5
 _MOST_DIFFERENCES = 1 << 21
 """Views times pairs of inputs whose differences are held: 128 inputs on as many views take about a second."""
 _ROUGHLY = 1e-5
-"""Relative width that is aimed at where there are so many pairs; the two ends are further apart than that."""
+"""Relative width that is aimed at beyond that; the two ends are further apart."""
 _MOST_SETS, _MANY = 8, 10**4
 """Data sets that are compared where not all are, and users from which on they are those of the largest chi-squared divergence."""
 _ALL = 3

@@ -1,8 +1,8 @@
 """An audit of a callable: the most of it at once, and a part of the budget at the end, for code that behaves well at first.
 
-What the first views show chooses the event of nearly all others. Code that leaks only after so many calls would never be seen
-in it. So the last views are an audit of their own: its event is learned from some of them and measured on the rest. What it may
-spend of the level is settled before the first view.
+What the first views show chooses the event of nearly all others. Code that leaks only after a number of calls would never be
+seen in it. So the last views are an audit of their own: its event is learned from some of them and measured on the rest. What
+it may spend of the level is settled before the first view.
 
 An event may be gone as soon as it is learned, as one of a salt is that has been changed. Where it does not fire, or fires no
 longer, another one is learned, from fresh views. The any-time tests go on: what they guess by may change at any time (see

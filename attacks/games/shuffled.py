@@ -52,7 +52,7 @@ Floats = NDArray[np.float64]
 def views_within(plan: Shuffle, implementation: Implementation, trials: int) -> int:
     """As many of the views as can be drawn where every report is drawn; all of them where only counts are.
 
-    Raises Unsupported where a view has so many reports that fewer than 16 can be drawn.
+    Raises Unsupported where a view has too many reports to draw 16 views.
     """
     if names_users(plan):
         return plans.views_within(plan.plan, trials)

@@ -149,7 +149,7 @@ class Program:
 
 
 def _blocks(order: Sequence[int], alone: int) -> Iterator[Sequence[int]]:
-    """The first so many questions one by one, and the rest together."""
+    """The first `alone` questions one by one, and the rest together."""
     alone = min(max(alone, 0), len(order))
     yield from (order[place : place + 1] for place in range(alone))
     if len(order) > alone:

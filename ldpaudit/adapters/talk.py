@@ -52,7 +52,7 @@ class Talk:
     def line(self, patience: float) -> bytes | None:
         """The next line, or None where there will be none.
 
-        Raises TimeoutError where the program runs, and none comes within so many seconds; OverflowError where the line,
+        Raises TimeoutError where the program runs, and none comes within `patience` seconds; OverflowError where the line,
         or the answers to one block of questions, take more memory than they may.
         """
         if not self._lines and not self._wait(patience):
@@ -73,7 +73,7 @@ class Talk:
         return bool(self._lines)
 
     def surplus(self, seconds: float) -> bytes | None:
-        """What was said and not read yet; where that is nothing, what is said within so many seconds."""
+        """What the program wrote and nobody has read yet; if that is nothing, what it writes within `seconds` seconds."""
         deadline = time.monotonic() + seconds
         self._move(0)
         while not (self._lines or self._rest or self.ended) and (left := deadline - time.monotonic()) >= LEAST_WAIT:
@@ -94,7 +94,7 @@ class Talk:
                 stream.close()
 
     def _move(self, seconds: float) -> bool:
-        """Read and write once, as soon as either is possible; whether it was within so many seconds."""
+        """Read and write once, as soon as either is possible; whether it was within `seconds` seconds."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             (self._read if key.fileobj is self._output else self._write)()

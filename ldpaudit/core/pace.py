@@ -15,7 +15,7 @@ MOST = 10**9
 
 
 def least_trials(inputs: int, learning: float = LEARNING) -> int:
-    """The smallest budget with which a callable on so many inputs can be audited, if this share is learned from."""
+    """The smallest budget for the audit of a callable on `inputs` inputs that learns from this share of it."""
     return math.ceil(LEAST * inputs / learning)
 
 

@@ -41,8 +41,8 @@ class _Spelled(Asked):
     rows : int
         Number of hash functions, from 1 to 4096.
     cells : int
-        Buckets of each, a power of two. A bucket and a symbol together have at most 24 bits, and so many fewer than a value
-        that a hash function hardly ever gives part of a symbol away.
+        Buckets of each hash function, a power of two. A bucket and a symbol together have at most 24 bits, and enough fewer than
+        a value that a hash function hardly ever reveals part of a symbol.
     width : int
         Bits of a symbol, at least 1.
     share : Fraction
@@ -122,7 +122,7 @@ class _Spelled(Asked):
         return (yield from self.counted(np.concatenate(spelled), self.least_count(users)))
 
     def _sized(self) -> Self:
-        r"""With rows and cells so many that the values that `spelled_from` users hold are found.
+        r"""With enough rows and cells that the values that `spelled_from` users hold are found.
 
         Rows: the least number with :math:`4^{-R} \le \frac{\beta}{2} \frac{\alpha}{n}`. Cells: the least number for which
         two values collide with probability at most :math:`\frac{\alpha}{32 n}`.

@@ -29,7 +29,7 @@ from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding,
 from ldpaudit.profile import Number
 
 _STEPS = (1, 5)
-"""The other coordinates that a cell names: so many further on. Of 12 coordinates, any 9 still hang together."""
+"""The other coordinates that a cell names: 1 and 5 further on. Of 12 coordinates, any 9 are still connected."""
 _SPURIOUS = 1
 """Cells that nobody holds, listed at each coordinate on average."""
 _MISSED = 0.1

@@ -31,9 +31,9 @@ from ldpaudit.profile import Number
 NOTHING = -1
 """In a table of users' values: a place that holds none."""
 WATCHED = 16
-"""A view shows so many cells one by one, where there are no more; else those of two inputs."""
+"""Cells up to which a view shows all, one by one; with more it shows those of two inputs."""
 _INPUTS = 64
-"""So many sets of values are listed as inputs."""
+"""Sets of values that are listed as inputs."""
 
 Held = int | tuple[int, ...]
 """What a user holds: a value, or several."""

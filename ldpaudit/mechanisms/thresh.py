@@ -149,7 +149,7 @@ class Thresh(Evolving):
         return product_law([(1 - p, p) for p in self.chances(x)])
 
     def aggregate(self, ones: float, users: int) -> float:
-        """The global estimate that so many published ones of this many users give."""
+        """The global estimate from `ones` published ones of `users` users."""
         low, high = self.bit(self.b, self.estimate_coin)
         return (ones / users - float(low)) / float(high - low)
 
@@ -213,7 +213,7 @@ class Thresh(Evolving):
         return published
 
     def _shown(self, ones: int, level: Fraction, coin: Fraction, rng: np.random.Generator) -> int:
-        """How many ones are published of all users, so many of whom hold a one, randomized at a noise level."""
+        """How many ones all users publish, `ones` of whom hold a one, randomized at a noise level."""
         low, high = (float(chance) for chance in self.bit(level, coin))
         return int(rng.binomial(ones, high) + rng.binomial(self.users - ones, low))
 

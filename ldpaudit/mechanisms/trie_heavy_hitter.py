@@ -182,7 +182,7 @@ class NoisyTrieHeavyHitter(TrieRounds):
         return self.one_apart(0)
 
     def one_apart(self, holders: int, replaced: bool = False) -> tuple[Data, Data]:
-        """Data sets with and without a user who holds a word as so many others do; all the rest hold one other word.
+        """Data sets with and without a user whose word `holders` others hold; all the rest hold one other word.
 
         ``holders``: others with the user's word; fewer than `users` where one is replaced. ``replaced``: whether without, the
         user holds the other word; else the user is not there.

@@ -43,7 +43,7 @@ CLOSE = Fraction(19, 20)  # part of the asked epsilon that a calibrated contende
 _EXACT = Fraction(999, 1000)  # the same of one whose epsilon is not searched
 _DIGITS = 4  # significant ones of an epsilon that is searched
 _FORMULA = 1e6  # the largest epsilon that is put into a constructor which computes noise for several users' messages
-_SUMMED = 100  # numbers drawn for the sum of a coordinate's noises count as so many
+_SUMMED = 100  # the sum of a coordinate's noises counts as this many drawn numbers
 _WORK = 4 * 10**9
 """Numbers that all users' reports may have together: a contender that sends more is left out, and it is said."""
 

@@ -153,7 +153,7 @@ class Worker:
 
 
 class Crew:
-    """At most so many workers at a time; leaving it ends them all. ``size``: at least 1; ``first``: see `Worker`."""
+    """At most `size` workers at a time; leaving the context ends them all. ``size``: at least 1; ``first``: see `Worker`."""
 
     def __init__(self, size: int = 1, first: Sequence[str] = ()) -> None:
         self._first = first
@@ -224,7 +224,7 @@ class Crew:
 
 
 class Processes(Executor):
-    """At most so many processes, each of which makes one call of ours after the other; a call that one dies over is made again.
+    """Processes, each of which makes one call of ours after the other; if one dies during a call, the call is made again.
 
     For calls that return the same whenever they are made. What is called and its arguments must pickle.
 

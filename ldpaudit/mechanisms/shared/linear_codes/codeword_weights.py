@@ -11,7 +11,7 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import nonzero
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 
 ENUMERATED = 22
-"""Up to so many bits all codewords are weighed, by one Walsh-Hadamard transform."""
+"""Bits up to which all codewords are weighed, by one Walsh-Hadamard transform."""
 _STARTS = 400
 
 

@@ -255,6 +255,6 @@ class Evolving(Mechanism):
         return (1 - coin, coin) if level > 0 else (coin, 1 - coin)
 
     def is_update(self, ones: int, users: int) -> bool:
-        """Whether so many published yes-votes of this many users make a global update."""
+        """Whether `ones` published yes-votes of `users` users make a global update."""
         no, _ = self.bit(self.a, self.vote_coin)
         return ones > users * (no + self.levels.margin)
