@@ -9,7 +9,6 @@ the largest ratio over the deltas, and the seconds of the processor for the firs
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +36,7 @@ def rows(users: list[int], epsilons: list[float], deltas: list[float]) -> Iterat
                 profile = account(Aggregate(mechanism(Fraction(epsilon0).limit_denominator(100)), n))
                 first, seconds = timed(lambda profile=profile: profile.epsilon(deltas[0]))  # type: ignore[misc]
                 found: list[Enclosure] = [first, *map(profile.epsilon, deltas[1:])]
-                ratio = max(e.high / e.low if e.low else math.nan for e in found)
+                ratio = max(e.high / e.low if e.low else 1 + e.high for e in found)
                 yield name, epsilon0, n, found[-1].high, ratio, seconds
 
 

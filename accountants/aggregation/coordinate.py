@@ -87,9 +87,12 @@ class Pair:
         found: Floats = np.maximum(p * (1 - self.slack) - x * q * (1 + self.slack) - x * self.outside, 0.0)
         return found
 
-    def slope(self, x: float) -> float:
-        """About how fast the divergence falls: Q of the best event."""
-        return float(self._events(np.array([x]))[1][0])
+    def fall(self, x: Floats) -> Floats:
+        """About by how many nats the divergence falls per nat of epsilon, at several ``x > 0``; infinite where it is 0."""
+        p, q = self._events(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = x * q / np.maximum(p - x * q, 0.0)
+        return found
 
     def _events(self, x: Floats) -> tuple[Floats, Floats]:
         """P and Q of all integers whose ratio exceeds x."""
@@ -191,7 +194,7 @@ class TwoCoordinates:
         with np.errstate(divide="ignore", over="ignore"):
             count = np.searchsorted(long.falling, -x / short.ratios, side="left")
         p, q = long.sums
-        return float(short.p @ p[count]), float(short.q @ q[count])
+        return float((short.p * p[count]).sum()), float((short.q * q[count]).sum())
 
     def low(self, x: float) -> float:
         """Lower bound of delta at ``log x``."""

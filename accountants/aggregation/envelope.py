@@ -6,7 +6,8 @@ ranges. In a range from a to b, b - a users are uncertain: with probability :mat
 probabilities of each count, :math:`1 - |p - q|` for a bit, each reports what does not depend on what it holds, and else we reveal
 what it says. At least M of them do the former, but for a chance of :math:`10^{-20}`; to leave out the others' reports only helps
 the adversary. What remains is one law, whose divergence is bounded at the nodes of the curve; the range that exceeds the best data
-set by most is halved.
+set by most is halved. With many users, noisy bits are shuffled bits, of which replacement (`shuffling.replaced`) knows all ranges
+at once, but for its phase where delta is large.
 
 Chords between nodes lie above a convex function. A product of dominating pairs dominates the product of pairs (Zhu, Dong, Wang
 2022, Theorem 10), so two curves bound one user's move from one coordinate to another among all data sets.
@@ -22,12 +23,16 @@ from functools import lru_cache, reduce
 from heapq import heappop, heappush
 from typing import Any, Self, TypeAlias
 
+import flint
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses, bernstein_reach
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BinaryBound
+from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
 from ldpaudit.core.cached import cached
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 
 Move: TypeAlias = tuple[int, int]
@@ -37,21 +42,24 @@ CountLaw: TypeAlias = tuple[Fraction, ...]
 
 _STEP = 0.25
 """Nats by which the divergence falls from node to node: a chord is at most 0.25**2/8 = 0.8 % above it, so that epsilon is
-known to a thousandth at delta = 1e-6."""
+known to a thousandth at delta = 1e-6. Less where the divergence falls slowly with epsilon."""
+_SLOW, _SHORT = 4.0, 0.4
+"""Elasticity of the divergence below which steps are shorter, by its root, and the least part of a step."""
 _LEAST = 1e-24
 """Divergence at which a curve ends; what is left becomes infinite-loss mass."""
 _SHORTEST, _LONGEST = 4e-3, 0.5
 """Steps of epsilon: at least this part of it, and at most half a nat."""
-_TOLERANCE = 0.01
-"""Excess over the best data set, relative, at which no range is halved: a tenth of that in epsilon, or less."""
+_TOLERANCE, _OF_MANY = 5e-4, 2e-3
+"""Excess of epsilon over that of the best data set, relative, at which no range is halved; and where ranges take long."""
 _PIECES = 32
 """Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
-_RANGES, _MASSES = 200, 1 << 21
+_RANGES, _MASSES = 400, 1 << 21
 """Most ranges that are evaluated, of one to three milliseconds each; and most masses in all of them."""
-_WIDE = 1e5
-"""Variance of equally noisy bits from which on the branch and bound of `shuffling.binary`, which lists no masses, is quicker."""
-_ROUGH = 0.02
-"""Relative width of delta that is enough there."""
+_MANY = 10**4
+"""Others who report what does not depend on what they hold, from whom on replacement is asked: three milliseconds for a node."""
+_ROUGH, _TOP = 0.02, 0.05
+"""Relative width of delta that is enough for the branch and bound of `shuffling.binary`, which lists no masses; and the part of
+the largest delta from which on it is asked, and is quick."""
 _CHANCE = 1e-20
 """Of fewer than M uncertain users with a bit that tells nothing."""
 
@@ -231,8 +239,9 @@ def envelope(others: Others) -> Envelope:
     corners = {m: others.holding(m) for m in (n, 0)}
     ups = _nodes(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
-    if not others.noise and alike and len(others.one) == 2 and n * _variance(others.one) > _WIDE:
-        curve = _equally_noisy(others.one[1], n + 1, ups)
+    many = len(others.one) == 2 and not others.noise and n * sum(map(min, others.one, others.zero)) >= _MANY
+    if many and alike:
+        curve = _equally_noisy(others.one[1], others, ups)
         return Envelope(curve, curve, (n, 0))
     downs = _nodes([pair.reversed for pair in corners.values()], pure)
     x = np.unique(np.concatenate([ups, 1 / downs])), np.unique(np.concatenate([downs, 1 / ups]))
@@ -242,12 +251,17 @@ def envelope(others: Others) -> Envelope:
         return np.where(np.concatenate(x) >= math.exp(pure) * (1 + 8 * UNIT), 0.0, found)
 
     lows = {m: values(pair, Pair.low) for m, pair in corners.items()}
+    laws = others.one, others.zero
+    every = np.concatenate([_replaced(laws, n, x[0]), _replaced(laws[::-1], n, x[1])]) if many else np.inf
+    # Percent by which the divergence falls where epsilon grows by one; 1 where it is less.
+    elasticities = values(corners[n], lambda pair, at: np.fmax(1.0, np.log(at) * pair.fall(at)))
     queue: list[tuple[float, int, int, Floats]] = []
 
     def enqueue(least: int, most: int) -> None:
         high, low = values(others.within(least, most), Pair.high), np.maximum.reduce(list(lows.values()))
+        high = np.minimum(high, every)
         seen = low > _LEAST
-        excess = float(np.max(high[seen] / low[seen], initial=1.0))
+        excess = float(np.max(np.log(high[seen] / low[seen]) / elasticities[seen], initial=0.0))
         heappush(queue, (-excess, least, most, high))
 
     left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
@@ -256,10 +270,10 @@ def envelope(others: Others) -> Envelope:
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
     known: list[tuple[float, int, int, Floats]] = []
-    while queue and len(queue) + len(known) < left and -queue[0][0] > 1 + _TOLERANCE:
+    while queue and len(queue) + len(known) < left and -queue[0][0] > (_OF_MANY if many else _TOLERANCE):
         _, least, most, high = heappop(queue)
         if least == most:
-            known.append((1.0, least, most, high))
+            known.append((0.0, least, most, high))
             continue
         middle = (least + most) // 2
         lows[middle] = values(others.holding(middle), Pair.low)
@@ -289,15 +303,24 @@ def _curves(x: tuple[Floats, Floats], high: Floats) -> tuple[Curve, Curve]:
     return Curve.through(x[0], high[: len(x[0])]), Curve.through(x[1], high[len(x[0]) :])
 
 
-def _equally_noisy(truth: Fraction, users: int, nodes: Floats) -> Curve:
+def _replaced(own: tuple[CountLaw, CountLaw], users: int, x: Floats) -> Floats:
+    """Upper bounds of the divergence, whatever this many others hold; 1 where replacement says nothing."""
+    with working_precision(precision(users)):
+        types = quotients([Blanket.of(zip(*own, law, strict=True)) for law in own])
+        bound = Replacement((), sum(map(min, *own), Fraction(0)), pairs=types)
+        return np.array([round_up(bound.delta(flint.arb(node), users + 1)) if node > 1 else 1.0 for node in x.tolist()])
+
+
+def _equally_noisy(truth: Fraction, others: Others, nodes: Floats) -> Curve:
     """The curve of bits with equal noise, which both directions share: one bit's sum is one bit's shuffle."""
-    bound = BinaryBound(truth, users)
+    bound, y = BinaryBound(truth, others.users + 1), _replaced((others.one, others.zero), others.users, nodes)
+    near = np.flatnonzero(~(y < _TOP * float(bound.high(Fraction(0), _ROUGH))))
+    y[near] = [round_up(bound.high(Fraction(math.log(node)), _ROUGH)) for node in nodes[near].tolist()]
     x = nodes * (1 + 4 * UNIT)
-    y = np.array([round_up(bound.high(Fraction(math.log(max(node, 1.0))), _ROUGH)) for node in nodes.tolist()])
     # The divergence at 1/x is 1 - 1/x plus the reversed pair's at x, over x.
     mirrored = (1 / x[:0:-1]) * (1 - 4 * UNIT)
-    beyond = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
-    return Curve.through(np.concatenate([mirrored, x]), np.concatenate([beyond, y]))
+    reversed_ = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
+    return Curve.through(np.concatenate([mirrored, x]), np.concatenate([reversed_, y]))
 
 
 def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:
@@ -309,7 +332,8 @@ def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:
         value = float(top.low(x)[0])
         if value < _LEAST:
             return np.array(found)
-        step = _STEP * value / (float(x[0]) * top.slope(float(x[0])))
+        fall = float(top.fall(x)[0])
+        step = _STEP * min(1.0, max(_SHORT, math.sqrt(epsilon * fall / _SLOW))) / fall
         epsilon += max(min(step, _LONGEST), _SHORTEST * epsilon)
         if epsilon >= pure:
             return np.array([*found, math.exp(pure) * (1 + 16 * UNIT)])
