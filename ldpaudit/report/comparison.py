@@ -59,12 +59,12 @@ class Leaderboard:
 
     @property
     def remarks(self) -> list[str]:
-        """On the rows without a place, and on systems that name values and were told which there are."""
+        """On the rows without a place, and on systems that name values and were given the dictionary."""
         apart = ", ".join(str(contender) for contender, score in self.ranked if not score.is_calibrated)
         told = ", ".join(str(c) for c, score in self.ranked if c.names_values and score.knows_dictionary)
         near = f"{float(CLOSE * self.contest.epsilon):g} to {float(self.contest.epsilon):g}"
         said = {f"not calibrated, hence not ranked: no epsilon from {near} was certified": apart,
-                "made for fewer values, hence told the dictionary": told}  # fmt: skip
+                "given the dictionary, because it cannot be made for more values": told}  # fmt: skip
         return [f"{what}: {who}" for what, who in said.items() if who]
 
 

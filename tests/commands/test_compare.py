@@ -171,7 +171,7 @@ def test_no_printed_epsilon_is_below_the_certified_one_and_places_are_by_kind() 
     assert table.places == [1, None, 1]
     _, _, *lines = write(table, TableFormat.text).splitlines()
     assert [line.split("local")[1].split()[0] for line in lines[:3]] == ["1", "0.5124", "1"]
-    assert lines[-1] == "made for fewer values, hence told the dictionary: tree_histogram:hashed"
+    assert lines[-1] == "given the dictionary, because it cannot be made for more values: tree_histogram:hashed"
 
 
 @pytest.mark.parametrize(("option", "value", "says"), [
