@@ -302,10 +302,10 @@ class Aggregate(_AllUsers):
     Parameters
     ----------
     plan : Plan or Mechanism
-        What each user runs, with fresh coins: a report that enters two sums is told by their difference.
+        What each user runs, with fresh coins: a report in two sums can be told from their difference.
     users : int
         Honest users in the smallest batch that is released. Users who collude with the adversary, or who drop out, are not
-        counted; more honest users never cost privacy.
+        counted; more honest users never increase epsilon.
     noise : iterable of Mechanism
         Noise on counts that honest aggregators add to every coordinate, each independently; its `change` is not read. What a
         dishonest aggregator adds is known to it, and is not counted.

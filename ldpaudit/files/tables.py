@@ -117,7 +117,7 @@ class AggregateTable(Table):
         None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
     )
     fresh_coins: Literal[True] = Field(
-        True, description="Every report that is summed has coins of its own: one that enters two sums is told by their difference."
+        True, description="Every report that is summed has coins of its own: a report in two sums can be told from their difference."
     )
 
 
@@ -132,8 +132,8 @@ class NoiseTable(MechanismTable):
     parties: int = Field(
         1,
         ge=1,
-        description="How many aggregators add it, each with coins of its own; or how many clients' shares add up to it, corrupt "
-        "clients included, at least the users of `[aggregate]`. Honest clients' shares alone are counted.",
+        description="Number of aggregators that add it, each with coins of its own; or number of clients whose shares add up to "
+        "it, including corrupt ones: at least the users of `[aggregate]`. Only shares of honest clients are counted.",
     )
 
 
@@ -171,11 +171,10 @@ class ClaimTable(Table):
     honest_clients: int | None = Field(
         None,
         ge=1,
-        description="How many users' reports, and shares of noise, in the sum the adversary does not know; by default all of the "
-        "batch.",
+        description="Number of users whose reports, and shares of noise, the adversary does not know; by default the whole batch.",
     )
     honest_aggregators: int | None = Field(
-        None, ge=0, description="How many aggregators' noise the adversary does not know; by default one of each `[[noise]]`."
+        None, ge=0, description="Number of aggregators whose noise the adversary does not know; by default one of each `[[noise]]`."
     )
     source: str = Field("", description="Who claims it, and where.")
     expect: Literal["holds", "assumed", "refuted", "undecided"] | None = Field(
@@ -255,14 +254,14 @@ class DeploymentTable(Table):
     """What a deployment file may say."""
 
     schema_: Literal["ldpaudit.deployment/1", "ldpaudit.deployment/2"] = Field(
-        alias="schema", description="What kind of file this is; `/1` is the first edition, in which nothing has to be supported."
+        alias="schema", description="Kind and edition of the file; in `/1`, the first edition, claims need no supporting source."
     )
     id: Id = Field(description="Name of the deployment, and of the certificate's files.")
     title: str = Field("", description="Title for people; by default the id.")
     sources: list[Annotated[SourceTable, BeforeValidator(_source)]] = Field(
         [],
-        description="Publications that state the parameters and claims. Every claim with an epsilon needs one that supports it, "
-        "every claim that is expected to be refuted a quotation, except in an example. In `/1`, texts.",
+        description="Publications that state the parameters and claims. Every claim with an epsilon needs a source that "
+        "supports it, and every claim that is expected to be refuted needs a quotation, except in an example. In `/1`, texts.",
     )
     status: StatusTable | None = Field(None, description="Whether the system is in use.")
     note: str = Field("", description="Printed on the certificate.")

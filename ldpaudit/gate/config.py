@@ -72,7 +72,7 @@ class Config(Table):
     baseline: Annotated[str, AfterValidator(_inside)] | None = Field(
         None, description="File inside the configuration's folder that findings are compared with."
     )
-    patience: float = Field(PATIENCE, gt=0, description="Seconds that user code may take, and its first report if this is given.")
+    patience: float = Field(PATIENCE, gt=0, description="Time limit in seconds for user code; if set, for its first report, too.")
     no_import: bool = Field(False, alias="no-import", description="Whether to refuse files that name code.")
 
 

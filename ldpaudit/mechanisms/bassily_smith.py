@@ -199,8 +199,8 @@ class ProjectedBassilySmith(DomainValues, RowSign):
     domain : int
         d, the number of words, at least 2; inputs are ``range(domain)``.
     seed : int
-        Seed of the public matrix, no entry of which is stored. It must not depend on the data, or the oracle is wrong; privacy
-        does not need that.
+        Seed of the public matrix, no entry of which is stored. It must not depend on the data, or the estimates are
+        wrong; privacy does not need that.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Channel(Mechanism):
     ----------
     matrix : sequence of rows
         Probabilities, a row for each of at least two inputs; inputs are ``range(rows)``. Entries are exact numbers, or expressions
-        such as ``"1/(1+exp(1))"``; one of a row may be ``"rest"``, what the others leave of 1. As one text, entries end in ``,``
+        such as ``"1/(1+exp(1))"``; one of a row may be ``"rest"``, which is 1 minus the others. As one text, entries end in ``,``
         and rows in ``;``.
 
     Other Parameters

@@ -62,7 +62,7 @@ class _Protected(Mechanism):
     epsilon : Fraction
         Half of the largest log-likelihood ratio to P0 that is not clipped, in nats; below ``log(2)/2``.
     bottom : input or None
-        P0 is the law of this input; of None, the average of all inputs' laws.
+        The input whose law is P0; None for the average of all inputs' laws.
     k : int
         Number of values of the base, at least 2; inputs are ``range(k)``.
     leak : Number

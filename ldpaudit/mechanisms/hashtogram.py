@@ -45,7 +45,7 @@ class Hashtogram(InParts, PublicSign):
     domain : int
         Number of values, from 2 to 2**62; inputs are ``range(domain)``.
     cells : int
-        A power of two, at least 2, and at most what the values' bits need: then nothing is hashed.
+        A power of two, at least 2, and at most that of the values' bits, with which nothing is hashed.
     groups : int
         Number of public groups; the median of their answers is the answer.
     seed : int

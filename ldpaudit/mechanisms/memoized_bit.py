@@ -72,7 +72,7 @@ class MemoizedBit(StreamMechanism):
     epochs : int
         T, from 1 to 2**20.
     f : Fraction
-        Probability that the kept copy is a coin's, ``0 <= f < 1``.
+        Probability that the kept copy is a fair coin, ``0 <= f < 1``.
     p, q : Fraction
         P[report 1 | kept 0] and P[report 1 | kept 1], ``0 < p < q < 1``.
 

@@ -42,7 +42,7 @@ class Memoizing(StreamMechanism):
     epochs : int
         T, from 1 to 2**20.
     values : int
-        D, most values whose report is kept, at most `k` and `epochs`; 0 stands for as many as there can be.
+        D, maximum number of values whose report is kept, at most `k` and `epochs`; 0 means as many as possible.
     """
 
     relations = (USER_LEVEL, SAME_PATTERN)

@@ -32,7 +32,7 @@ class PolyaNoise(CountNoise):
     alpha : Fraction
         Ratio of the discrete Laplace noise of which these are shares, ``0 < alpha < 1 - 2**-40``.
     shape : Fraction
-        The part of it that is added: above 0 and at most 2**20; 1 is all of it.
+        The part of that noise that is added: above 0 and at most 2**20; 1 is all of it.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class SignOracle(InParts, PublicSign):
     seed : int
         Seed of the public matrix.
     eta : Number
-        What the probability of the true sign exceeds 1/2 by, ``0 < eta < 1/2``.
+        Probability of the true sign minus 1/2, ``0 < eta < 1/2``.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class SparseStatisticalQueries(HadamardViews):
     queries : int
         Number of queries, from 2 to 2**24.
     k : int
-        Most queries that are true of a value, from 1 to `queries`.
+        Maximum number of queries that are true for one value, from 1 to `queries`.
     changed : int
         D, most elements of a value that another one lacks, from 1 to k: ``max(|S|, |S'|) - |S & S'|`` for their sets.
 
