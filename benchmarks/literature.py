@@ -34,7 +34,7 @@ HEAD = """\
 same tables; `ldpaudit claims STEM key=value...` judges at your parameters, `--paper GGKPV` judges one source alone, and
 `--format` takes text, json, csv, latex and markdown. The [bibliography](bibliography.md#the-five-sources) explains the initials.
 
-A row is one sentence of a source at a few settings:
+A row is one sentence of a source at a few examples of settings; *2x* means at two of them:
 
 - *holds* and *FAILS* appear only if every hypothesis that the source states is met, in its own model and for its own neighbours;
 - *outside* means that a hypothesis is not met, so nothing is claimed there;

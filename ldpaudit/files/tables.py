@@ -117,7 +117,8 @@ class AggregateTable(Table):
         None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
     )
     fresh_coins: Literal[True] = Field(
-        True, description="Every report that is summed has coins of its own: a report in two sums can be told from their difference."
+        True,
+        description="Every report that is summed has coins of its own: a report in two sums can be told from their difference.",
     )
 
 
