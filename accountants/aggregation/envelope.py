@@ -49,8 +49,8 @@ _LEAST = 1e-24
 """Divergence at which a curve ends; what is left becomes infinite-loss mass."""
 _SHORTEST, _LONGEST = 4e-3, 0.5
 """Steps of epsilon: at least this part of it, and at most half a nat."""
-_TOLERANCE, _OF_MANY = 5e-4, 2e-3
-"""Excess of epsilon over that of the best data set, relative, at which no range is halved; and where ranges take long."""
+_TOLERANCE = 0.005
+"""Excess over the best data set, relative, at which no range is halved: a tenth of that in epsilon, or less."""
 _PIECES = 32
 """Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
 _RANGES, _MASSES = 400, 1 << 21
@@ -253,15 +253,13 @@ def envelope(others: Others) -> Envelope:
     lows = {m: values(pair, Pair.low) for m, pair in corners.items()}
     laws = others.one, others.zero
     every = np.concatenate([_replaced(laws, n, x[0]), _replaced(laws[::-1], n, x[1])]) if many else np.inf
-    # Percent by which the divergence falls where epsilon grows by one; 1 where it is less.
-    elasticities = values(corners[n], lambda pair, at: np.fmax(1.0, np.log(at) * pair.fall(at)))
     queue: list[tuple[float, int, int, Floats]] = []
 
     def enqueue(least: int, most: int) -> None:
         high, low = values(others.within(least, most), Pair.high), np.maximum.reduce(list(lows.values()))
         high = np.minimum(high, every)
         seen = low > _LEAST
-        excess = float(np.max(np.log(high[seen] / low[seen]) / elasticities[seen], initial=0.0))
+        excess = float(np.max(high[seen] / low[seen], initial=1.0))
         heappush(queue, (-excess, least, most, high))
 
     left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
@@ -270,10 +268,10 @@ def envelope(others: Others) -> Envelope:
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
     known: list[tuple[float, int, int, Floats]] = []
-    while queue and len(queue) + len(known) < left and -queue[0][0] > (_OF_MANY if many else _TOLERANCE):
+    while queue and len(queue) + len(known) < left and -queue[0][0] > 1 + _TOLERANCE:
         _, least, most, high = heappop(queue)
         if least == most:
-            known.append((0.0, least, most, high))
+            known.append((1.0, least, most, high))
             continue
         middle = (least + most) // 2
         lows[middle] = values(others.holding(middle), Pair.low)
