@@ -188,7 +188,8 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
         proved, found = min(sum_of_terms(term).high for term in terms), account(m).epsilon(0)
         assert proved >= found.low * (1 - 1e-12)
         seen["covered"] += 1
-        seen["tight"] += proved <= found.high * (1 + 1e-12)
+        # Where a sketch hashes all values alike, they have one law, and no proof for other hashes is tight.
+        seen["tight"] += proved <= found.high * (1 + 1e-12) or found.high == 0
 
     holds()
     for m in zoo(stem).small if loose else ():  # where a proof is loose at some parameters, one at which it is tight has to be met
