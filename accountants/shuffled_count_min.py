@@ -55,7 +55,7 @@ def profile(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Privac
 
 
 def error(m: ShuffledCountMin, beta: Fraction) -> Enclosure:
-    r"""From 0 to what no cell's blanket is off by, except with probability beta; in users, INTERVAL.
+    r"""From 0 to an error that no cell's blanket exceeds, except with probability beta; in users, INTERVAL.
 
     .. math:: t = \frac L3 + \sqrt{\frac{L^2}{9} + 2 n \gamma (1 - \gamma) L}, \qquad L = \ln\frac{2 \tau s}{\beta}
 

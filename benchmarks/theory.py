@@ -76,9 +76,14 @@ def docstrings(file: Path) -> Iterator[tuple[str, str]]:
             yield getattr(node, "name", ""), text
 
 
+_FORMULA = ".. math:: "
+
+
 def sentence(text: str) -> str:
-    """The first sentence of a text, on one line, without the period; "i.i.d." ends none."""
-    paragraph = " ".join(text.split("\n\n")[0].split())
+    """The first sentence of a text, on one line, without the period; "i.i.d." ends none; with the formula that completes it."""
+    paragraph, *others = (" ".join(each.split()) for each in text.split("\n\n"))
+    if others and others[0].startswith(_FORMULA) and not paragraph.endswith("."):
+        paragraph += f" :math:`{others[0].removeprefix(_FORMULA)}`"
     return re.split(r"(?<!\.[a-z])\.(?=\s|$)", paragraph)[0]
 
 

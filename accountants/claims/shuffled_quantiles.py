@@ -53,7 +53,7 @@ def prefix_error(m: RangeQueries | HadamardRangeQueries, beta: Fraction) -> Encl
 
 
 def loss_bound(alpha: float, users: int, cells: int, share: Fraction = _MEDIAN) -> float:
-    r"""What the loss :math:`\sum_i \pi (x_i - y)_+ + (1 - \pi)(y - x_i)_+` of a quantile exceeds the least one by, at most.
+    r"""Bound of the excess of a quantile's loss :math:`\sum_i \pi (x_i - y)_+ + (1 - \pi)(y - x_i)_+` over the least loss.
 
     .. math:: \alpha + \frac{n \max(\pi, 1 - \pi)}{2B}
 

@@ -173,7 +173,7 @@ def _crossing(value: Callable[[float], float]) -> Fraction:
 
 
 def stated(guarantee: Guarantee) -> PrivacyProfile:
-    """What follows from a guarantee by rho or mu above 0; of mu that is a pair's profile, the worst map's, from above.
+    """Upper bound of the profile of a guarantee by rho or mu above 0; for mu the profile of the worst map.
 
     Source: Dong, Roth, Su 2022, Definition 2.6 and Theorem 2.10: a mu-GDP map is a post-processing of Gaussian noise.
     """

@@ -159,7 +159,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Odometer:
-    r"""What has been spent, valid at every time at once, also at one that is chosen by what was seen.
+    r"""What has been spent, valid at all times simultaneously, also at a time that depends on the views so far.
 
     If things are always stopped at a reading of at most (epsilon, delta), everything together is (epsilon, delta)-private.
     With J orders :math:`\alpha_j` that are fixed beforehand, and `slack` in equal shares,

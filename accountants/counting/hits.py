@@ -146,7 +146,7 @@ def _enumerated(h: ComposedHits) -> FiniteProfile | None:
 
 @dataclass(frozen=True)
 class HiddenHits(SummedLosses):
-    r"""A lower bound: what these shuffles tell where all other users send the second element, and that is not known to be theirs.
+    r"""A lower bound: all other users send the second element, and the adversary does not know which messages are theirs.
 
     .. math:: \delta(\varepsilon) \ge s\, \delta_{\mathrm{known}}(\varepsilon - \ln s), \qquad s = (1 - p)^L
 
@@ -194,7 +194,7 @@ class HiddenHits(SummedLosses):
 
 @dataclass(frozen=True)
 class MergedHits(PrivacyProfile):
-    r"""Several messages replaced at once in one shuffle: a lower bound that counts what speaks for any of their elements.
+    r"""Several messages replaced at once in one shuffle: a lower bound that counts messages for any of their elements.
 
     User 1 sends one message for each of D elements S, or of D others S', and one for each of w elements W; all other users
     hold S' and W, and there are B random messages. The rows of different elements are independent, two at a time, so that

@@ -1,4 +1,4 @@
-r"""What the messages of an accurate protocol can tell of a hidden value, and which errors that rules out.
+r"""How much the messages of an accurate protocol reveal about a hidden value, and which errors that rules out.
 
 The hard data hide one of B values, held by hardly more users than every other (`weight`). An accurate protocol names it, so
 by Fano's inequality its messages tell :math:`(1 - \beta - \tau) \log_2 B - 1` bits. But the same accuracy keeps them from

@@ -111,7 +111,7 @@ def _told(n: int, error: Fraction, epsilon: Fraction, delta: Fraction, r: int) -
 
 
 def heavy_hitter_error(users: int, beta: Number, epsilon: Number, delta: Number = 0) -> int:
-    r"""The alpha that every mechanism accurate with probability ``1 - beta`` must allow, by `heavy_hitter_failure`.
+    r"""The alpha that every mechanism accurate with probability 1 - beta must allow, by `heavy_hitter_failure`.
 
     The largest integer :math:`\alpha_0` that is certified to have :math:`\beta(\alpha) > \beta` for all :math:`\alpha <
     \alpha_0`; 0 where there is none.

@@ -38,7 +38,7 @@ def error(
 def error_as_printed(
     users: int, values: int, epsilon: Number, delta: Number, beta: Number = Fraction(1, 4), shuffled: int = 1
 ) -> Enclosure:
-    r"""The same with the printed local guarantee: :math:`\varepsilon' = \varepsilon + \ln n` in the shuffled model, and delta.
+    r"""Error as by `error`, with the printed local guarantee: epsilon + ln n in the shuffled model, and delta.
 
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.5 and 3.12 and Corollary 3.13. Parameters and value as
     for `error`.

@@ -56,7 +56,7 @@ def error_of_active(
 def error_of_active_as_printed(
     users: int, active: int, values: int, epsilon: Number, delta: Number, beta: Number = Fraction(1, 4), shuffled: int = 1
 ) -> Enclosure:
-    """The same with the printed local guarantee; see `intermediate.error_as_printed`."""
+    """Limit as by `error_of_active`, with the printed local guarantee; see `intermediate.error_as_printed`."""
     s = _with_active(users, active, values, epsilon, delta, beta, shuffled)
     return answer(largest(s, active, told_as_printed(s)), "Fano's inequality, some users active, Lemma 3.5 as printed")
 

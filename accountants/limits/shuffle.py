@@ -63,7 +63,7 @@ def local_epsilon(users: int, epsilon: Number, delta: Number, local_delta: Numbe
 
 
 def local_epsilon_as_printed(users: int, epsilon: Number) -> Enclosure:
-    r"""Epsilon for which one message of a shuffled protocol is LDP, with the same delta: :math:`\varepsilon + \ln n`.
+    r"""Epsilon for which one message of a shuffled protocol is LDP, with the same delta: epsilon + ln n.
 
     Source: Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, Theorem 6.2; Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 3.5.
 
@@ -74,7 +74,7 @@ def local_epsilon_as_printed(users: int, epsilon: Number) -> Enclosure:
 
 
 def information(users: int, values: int, epsilon: Number, delta: Number) -> Enclosure:
-    """Bits that one message of a shuffled protocol tells of a uniform one of B values.
+    """Bits that one message of a shuffled protocol reveals about a uniform one of B values.
 
     Source: `information.curve_information`; it is never above Lemma 3.8's with the printed local guarantee.
 
@@ -87,7 +87,7 @@ def information(users: int, values: int, epsilon: Number, delta: Number) -> Encl
 
 
 def information_as_printed(users: int, values: int, epsilon: Number, delta: Number) -> Enclosure:
-    r"""The same by :math:`1 + (\varepsilon + \ln n) \log_2 e + 2 \delta \log_2 B`, and never above the bits of a value.
+    r"""Bits as by `information`, by the printed 1 + (epsilon + ln n) log2(e) + 2 delta log2(B); at most the bits of a value.
 
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.5 and 3.8. Parameters and value as for `information`.
     """

@@ -48,7 +48,7 @@ def error(
 def error_as_printed(
     users: int, values: int, epsilon: Number, delta: Number = 0, beta: Number = Fraction(1, 4), shuffled: int = 0
 ) -> Enclosure:
-    r"""The same with :math:`I = 1 + \varepsilon_L \log_2 e + 2 \delta \log_2 B`, and without 1 where delta is 0.
+    r"""Error as by `error`, with the printed I = 1 + epsilon_L log2(e) + 2 delta log2(B), without the 1 where delta is 0.
 
     Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemma 3.8, and Lemma 3.5 for the shuffled model. Parameters and
     value as for `error`.

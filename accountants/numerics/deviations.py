@@ -54,7 +54,7 @@ def expected_largest(variance: Fraction, sums: int) -> flint.arb:
 
 
 def largest_of_one_and_others(one: Fraction, other: Fraction, others: int, nats: flint.arb) -> flint.arb:
-    r"""What the largest absolute deviation among one sum of centred coins and several others exceeds with probability e**-nats.
+    r"""Bound of the largest absolute deviation of one sum of centred coins and several others, except with probability e**-nats.
 
     .. math:: \min_{s > 0} \frac1s \Bigl(L + \ln 2\bigl(e^{u\,\phi(s)} + m\, e^{w\,\phi(s)}\bigr)\Bigr), \qquad
               \phi(s) = e^s - 1 - s

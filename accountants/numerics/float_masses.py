@@ -251,7 +251,7 @@ class Masses:
 
 
 def polya_ratios(alpha: Fraction, shape: Fraction, last: int) -> list[flint.arb]:
-    r"""Of the masses at k and at k - 1 of the difference of two Polya numbers of shape r, for k from 1 to `last`, in balls.
+    r"""Ratios of the masses at k and k - 1 of the difference of two Polya numbers of shape r, for k from 1 to `last`, in balls.
 
     .. math:: \rho_k = \frac{\alpha (k - 1 + r)}{k (1 + \alpha^2) - \alpha (k + 1 - r) \rho_{k+1}}, \qquad 0 < \rho_k \le 1
 

@@ -128,11 +128,11 @@ class Quadratic(SearchedProfile, OnePairProfile):
         return super().epsilon(delta)
 
     def renyi(self, order: Number) -> Enclosure:
-        """alpha times half the distance's square. Source: Mironov 2017, Proposition 7."""
+        """Renyi divergence of order alpha: alpha times half the squared distance. Source: Mironov 2017, Proposition 7."""
         return Enclosure.of(Fraction(order) * self.distance_squared / 2, source=self.source)
 
     def rho(self) -> Enclosure:
-        """Half the distance's square, at every order. Source: Bun, Steinke 2016, Proposition 1.6."""
+        """The smallest rho: half the squared distance, at every order. Source: Bun, Steinke 2016, Proposition 1.6."""
         return Enclosure.of(self.distance_squared / 2, source=self.source)
 
     def gdp(self) -> Enclosure:

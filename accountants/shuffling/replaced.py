@@ -1,4 +1,4 @@
-r"""Replacement: what a shuffle costs, if the adversary is told names in place of who sent from the blanket.
+r"""Replacement: the divergence of a shuffle if the adversary learns reports with names, not who drew from the blanket.
 
 User 1 holds x1 or x2, n - 1 others hold anything, and b is a part of every other user's law, of mass :math:`\gamma`. With
 

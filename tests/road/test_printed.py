@@ -51,6 +51,12 @@ def test_every_source_of_a_docstring_is_a_row(tmp_path: Path, monkeypatch: pytes
     assert (row.theorem, row.source, row.name) == ("It is at most 1 for i.i.d. views", "Warner 1965, page 3.1", "f")
 
 
+def test_a_theorem_that_ends_in_a_formula_has_it_on_the_page() -> None:
+    assert theory.markdown(theory.sentence("It is private with\n\n.. math:: \\varepsilon =\n          1\n\nTight.")) == (
+        r"It is private with $\varepsilon = 1$"
+    )
+
+
 def test_a_trace_names_the_files_of_a_folder_in_the_order_of_their_first_calls() -> None:
     found = theory.trace(lambda: (theory.sentence("a"), files_of_the_bound(PAGE), theory.sentence("b")), ROOT)
     assert found == ["tests/road/test_printed.py", "benchmarks/theory.py"]
