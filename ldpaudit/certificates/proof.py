@@ -7,7 +7,6 @@ proof of the wrong number is INVALID, whoever made it, and one of another law is
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -16,6 +15,8 @@ from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ldpaudit.certificates import verify_certificate as checker
 from ldpaudit.core.remembered import remembered
@@ -188,18 +189,26 @@ def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
     most = max(3, min(number, int((_MOST_ENTRIES / size) ** 0.5)))
     if number > most:  # the first ones, the last one, and some between
         inputs = [inputs[i * (number - 1) // (most - 1)] for i in range(most)]
-    laws = {x: dict(m.law(x).items()) for x in inputs}
+    absent = [None] if relation == "add-remove" else []
+    places: dict[Any, int] = {}
+    numbers: dict[Fraction, int] = {Fraction(0): 0}  # a law has many views, and few probabilities
+    laws = {x: [(places.setdefault(y, len(places)), numbers.setdefault(Fraction(p), len(numbers)))
+                for y, p in m.law(x).items()] for x in (*inputs, *absent)}  # fmt: skip
+    table = {x: np.zeros(len(places), dtype=np.int64) for x in laws}
+    for x, law in laws.items():
+        table[x][[place for place, _ in law]] = [p for _, p in law]
+    shares, most = list(numbers), len(numbers)
     pairs = list(permutations(inputs, 2))
-    if relation == "add-remove":
-        laws[None] = dict(m.law(None).items())
+    if absent:
         pairs = [pair for x in inputs for pair in ((x, None), (None, x))]
     # Of bits that differ in fewer places the word says no more: they cost less.
     fewer = [{**said, "only_here": i, "only_there": j} for i in range(said["only_here"] + 1) for j in range(said["only_there"] + 1)
              if i + j] if said["word"] == "bits" else [said]  # fmt: skip
     allowed = {_by_ratio(cells) for words in fewer for cells in checker.cases(words, relation)}
     for x, other in pairs:
-        here, there = laws[x], laws[other]
-        found = _by_ratio((1, here.get(y, Fraction(0)), there.get(y, Fraction(0))) for y in here.keys() | there.keys())
+        codes, often = np.unique(table[x] * most + table[other], return_counts=True)
+        both = zip(often.tolist(), *(each.tolist() for each in np.divmod(codes, most)), strict=True)
+        found = _by_ratio((views, shares[p], shares[q]) for views, p, q in both)
         if found not in allowed and len(found) > 1:  # two inputs whose views have one law cost nothing
             what = f"{m} is not what the word {said['word']!r} says, on {x!r} and {other!r}"
             raise Contradiction(f"internal error, please report it: {what}")
@@ -209,13 +218,9 @@ def _compare(m: Mechanism, said: dict[str, Any], relation: str) -> str:
 
 def _by_ratio(cells: Iterable[tuple[int, Fraction, Fraction]]) -> frozenset[tuple[Fraction | None, Fraction, Fraction]]:
     """The probabilities of all views with one ratio of P to Q, taken together; no more of two laws tells them apart."""
-    alike: Counter[tuple[int, int, int, int]] = Counter()  # most views of a law have one of a few probabilities
-    for views, p, q in cells:
-        alike[p.numerator, p.denominator, q.numerator, q.denominator] += views
     found: dict[Fraction | None, list[Fraction]] = {}
-    for (above, below, other_above, other_below), views in alike.items():
-        if views and (above or other_above):
-            p, q = Fraction(above, below), Fraction(other_above, other_below)
+    for views, p, q in cells:
+        if views and (p or q):
             both = found.setdefault(p / q if q else None, [Fraction(0), Fraction(0)])
             both[0] += views * p
             both[1] += views * q

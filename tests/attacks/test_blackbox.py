@@ -109,6 +109,7 @@ def test_a_row_of_bits_shows_its_epsilon_however_it_is_written(way: str) -> None
     assert 0.85 <= evidence.epsilon_lower <= 1
 
 
+@pytest.mark.slow
 def test_an_integer_of_more_bits_than_a_word_shows_its_epsilon() -> None:
     row = bits(4, 130)
     evidence = audit(lambda x: WRITTEN["an integer"](row(x)), inputs=[0, 129], trials=20_000, confidence=SURE)
@@ -159,7 +160,7 @@ def test_a_little_in_each_of_many_numbers_adds_up() -> None:
         rows[:, :40] = rng.random((size, 40)) < 0.45 + 0.1 * x
         return rows
 
-    assert audit(function, inputs=[0, 1], trials=50_000).epsilon_lower > 2  # a single number shows 0.2
+    assert audit(function, inputs=[0, 1], trials=20_000).epsilon_lower > 2  # a single number shows 0.2
 
 
 def test_the_one_pair_of_inputs_that_leaks_is_found() -> None:
@@ -255,7 +256,7 @@ def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:
     assert len(seen) == len(reports)
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", [Mode.FIXED, pytest.param(Mode.SEQUENTIAL, marks=pytest.mark.slow)])
 def test_what_a_report_shows_of_those_before_it_is_no_leak(mode: Mode) -> None:
     calls = itertools.count()
     rng = np.random.default_rng(6)

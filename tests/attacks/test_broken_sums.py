@@ -110,7 +110,7 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
         (a_count_is_published_before_noise_too, PLAN, 1e-2, REPLACE_ONE),
         (the_number_of_empty_reports_is_published, PLAN, 1e-2, ADD_REMOVE),
         (large_noise_is_cut_off, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE),
-        (large_noise_is_drawn_again, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE),
+        pytest.param(large_noise_is_drawn_again, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow),
     ],
 )
 def test_broken_systems_are_refuted_at_the_defaults(
@@ -152,13 +152,11 @@ def is_clamped(data: Data, size: int, rng: np.random.Generator) -> Counts:
 @pytest.mark.parametrize(
     ("system", "plan"),
     [
-        (as_described, PLAN),
-        (summed, Aggregate(BITS, USERS)),
-        (each_round_has_its_own_noise, Repeat(PLAN, 2)),
-        (wraps_around, PLAN),
         (wraps_around_early, PLAN),
         (counters_are_packed, PLAN),
-        (is_clamped, PLAN),
+        *(pytest.param(system, PLAN, marks=pytest.mark.slow) for system in (as_described, wraps_around, is_clamped)),
+        pytest.param(summed, Aggregate(BITS, USERS), marks=pytest.mark.slow),
+        pytest.param(each_round_has_its_own_noise, Repeat(PLAN, 2), marks=pytest.mark.slow),
     ],
 )
 def test_what_is_computed_from_the_noisy_sum_is_not_refuted(system: System, plan: Plan) -> None:

@@ -127,7 +127,7 @@ def test_all_tests_that_begin_while_a_score_is_learned_spend_the_level_once(delt
     assert all(each.counts.trials <= 8_000 - box.remaining for each in box.target.wagers)
 
 
-@pytest.mark.parametrize("claim", [0.5, 1.0])
+@pytest.mark.parametrize("claim", [0.5, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_of_fifty_inputs_the_two_that_differ_are_found_in_a_tenth_of_the_views_that_all_of_them_would_take(claim: float) -> None:
     rates = dict.fromkeys(range(50), 0.5) | {3: 0.8, 4: 0.2}
     views = []
@@ -140,7 +140,7 @@ def test_of_fifty_inputs_the_two_that_differ_are_found_in_a_tenth_of_the_views_t
     assert sorted(views)[1] < 37_366 / 10
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_a_sound_function_of_four_inputs_is_audited_to_its_end_whichever_lead(seed: int) -> None:
     coins = random.Random(seed)
     response = lambda x: x if coins.random() < 0.5 else coins.choice([y for y in range(4) if y != x])  # noqa: E731

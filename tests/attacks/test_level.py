@@ -29,6 +29,12 @@ CHANCE = 0.025
 MORE, MANY = 200, 2_000
 EVERY_VIEW = [case for case in cases() if "every view" in case.name]
 CASES = [case for case in cases() if "every view" not in case.name]
+LONG = {
+    "binary response, a look at every view", "a function at delta 0.1, sequential", "a function, binary response, sequential",
+    "a function, noise alone, sequential", "to the last views, noise alone, sequential",
+    "to the last views, 5-ary response, sequential",
+}  # fmt: skip
+"""The cases that take longest, beside which there is another one of their mode."""
 
 
 def limit(runs: int) -> int:
@@ -36,7 +42,11 @@ def limit(runs: int) -> int:
     return int(stats.binom.isf(CHANCE, runs, 1 - CONFIDENCE))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def shorter(several: list[Case]) -> list[Any]:
+    return [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * (case.name in LONG)) for case in several]
+
+
+@pytest.mark.parametrize("case", shorter(CASES))
 def test_a_true_claim_is_refuted_no_more_often_than_stated(case: Case) -> None:
     fewer = {"last views": 5, "learned again": 5, "a function": FEW, "delta": FEW}
     runs = next((runs for words, runs in fewer.items() if words in case.name), RUNS)
@@ -49,7 +59,7 @@ def test_nor_over_more_runs(case: Case) -> None:
     assert case.count(1000, MORE) <= most(MORE) * MORE
 
 
-@pytest.mark.parametrize("case", EVERY_VIEW, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", shorter(EVERY_VIEW))
 def test_nor_where_the_audit_may_stop_after_every_view(case: Case) -> None:
     refuted = case.count(0, MANY)
     assert MANY / 1000 <= refuted <= most(MANY) * MANY
@@ -93,10 +103,10 @@ SOUND: dict[str, Sound] = {
         for form in Form for users in (1, 2)
     },
 }  # fmt: skip
-SLOW = ("objects of any form", "lists of 500 to 1,000 numbers", "raw reports of 2", "unordered reports of 2")
+FEW_KINDS = ("randomized response", "noise alone", "many noises and a classifier", "canonical reports of 2")
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in SOUND])
+@pytest.mark.parametrize("kind", [kind if kind in FEW_KINDS else pytest.param(kind, marks=pytest.mark.slow) for kind in SOUND])
 def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> None:
     s = SOUND[kind]
     if s.reading.learned:

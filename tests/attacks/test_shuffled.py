@@ -107,7 +107,7 @@ def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_mult
         (Shuffle(KaryRandomizedResponse.for_epsilon(7, 2), 10**4), 1e-2, 0.7),
         (Shuffle(KaryRandomizedResponse.for_epsilon(2, 2), 6), 1e-2, 0.9),
         (Shuffle(KaryRandomizedResponse.for_epsilon(2, 3), 6), 1e-2, 0.9),
-        (Shuffle(KaryRandomizedResponse.for_epsilon(12, 4096), 10**6), 1e-2, 0.8),
+        pytest.param(Shuffle(KaryRandomizedResponse.for_epsilon(12, 4096), 10**6), 1e-2, 0.8, marks=pytest.mark.slow),
         (Shuffle(HadamardResponse.for_epsilon(3, 5), 20), 1e-2, 0.8),
         (Shuffle(UnaryEncoding.symmetric(11, 10**4), 10**6), 1e-2, 0.8),
     ],
@@ -121,20 +121,20 @@ def test_a_witness_is_measured_and_never_above_what_is_certified(plan: Shuffle, 
 
 
 @pytest.mark.parametrize(
-    ("plan", "delta", "reached"),
+    ("plan", "delta", "reached", "trials"),
     [
-        (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, 0.85),
-        (Shuffle(UnaryEncoding.symmetric(4, 100), 8), 1e-2, 0.5),
-        pytest.param(Shuffle(SubsetSelection.for_epsilon(4, 100, 20), 8), 1e-2, 0.4, marks=pytest.mark.slow),
-        (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 2), 1e-2, 0.3),
-        pytest.param(Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3, marks=pytest.mark.slow),
-        (Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1), 0.0, 0.9),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(9, 4096), 10**4), 1e-2, 0.85, 50_000),
+        (Shuffle(UnaryEncoding.symmetric(4, 100), 8), 1e-2, 0.5, 50_000),
+        pytest.param(Shuffle(SubsetSelection.for_epsilon(4, 100, 20), 8), 1e-2, 0.4, 50_000, marks=pytest.mark.slow),
+        (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 2), 1e-2, 0.3, 10_000),
+        pytest.param(Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(1, 2), 2), 5), 1e-2, 0.3, 50_000, marks=pytest.mark.slow),
+        (Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1), 0.0, 0.9, 50_000),
     ],
     ids=str,
 )
-def test_a_shuffled_plan_is_audited_without_a_witness(plan: Shuffle, delta: float, reached: float) -> None:
+def test_a_shuffled_plan_is_audited_without_a_witness(plan: Shuffle, delta: float, reached: float, trials: int) -> None:
     exact = account(plan).epsilon(delta)
-    evidence = ldp.audit(plan, epsilon=exact.high, delta=delta, trials=50_000, confidence=0.999, seed=3)
+    evidence = ldp.audit(plan, epsilon=exact.high, delta=delta, trials=trials, confidence=0.999, seed=3)
     assert reached * exact.high < evidence.epsilon_lower <= exact.high
 
 
@@ -147,8 +147,10 @@ def one_report(x: int) -> int:
     return int(KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, 1, rng)[0])
 
 
-@pytest.mark.parametrize(("code", "trials"), [(twice_as_loud, 40_000), (one_report, 3_000)])
-@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(("code", "trials", "given"), [
+    (twice_as_loud, 40_000, True), (one_report, 3_000, False),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in ((twice_as_loud, 40_000, False), (one_report, 3_000, True))),
+])  # fmt: skip
 def test_shuffled_code_that_is_louder_than_declared_is_refuted(code: Any, trials: int, given: bool) -> None:
     plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
     exact, witness = account(plan).epsilon(1e-2), witness_of(plan, 1e-2) if given else None

@@ -107,7 +107,8 @@ ASKED = Contest(Fraction(2), Fraction(1, 10**6), dictionary=4, top=2)
         Contender("laplace", "histogram", "as_printed"), Contender("jl_heavy_hitter", "", "for_users"),
         Contender("randomized_response", "", "for_epsilon"), Contender("randomized_response", "", "for_epsilon", shuffled=True),
         Contender("unary_encoding", "", "symmetric", shuffled=True), Contender("shuffled_hadamard", "", "as_printed"),
-        Contender("shuffled_count_min", "", "as_printed"), Contender("bucket_heavy_hitter", "", "as_printed"),
+        Contender("bucket_heavy_hitter", "", "as_printed"),
+        pytest.param(Contender("shuffled_count_min", "", "as_printed"), marks=pytest.mark.slow),
     ],
     ids=str,
 )  # fmt: skip
@@ -222,8 +223,8 @@ def test_the_table_has_a_line_for_each_and_says_who_was_left_out(tmp_path: Path,
 @pytest.mark.usefixtures("in_process")
 def test_the_same_seed_gives_the_same_scores_as_data(tmp_path: Path, capsys: Any) -> None:
     measured = ("seconds", "megabytes")
-    stems = ("randomized_response", "sign_oracle")
+    stems = ("hadamard_response", "sign_oracle")
     found = [json.loads(compare(tmp_path, capsys, stems, "--format", "json")[0]) for _ in range(2)]
     one, other = ([{k: v for k, v in row.items() if k not in measured} for row in each["rows"]] for each in found)
     assert one == other
-    assert {"randomized_response, shuffled", "sign_oracle"} <= {row["system"] for row in one}
+    assert {"hadamard_response", "sign_oracle"} <= {row["system"] for row in one}

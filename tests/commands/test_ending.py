@@ -74,8 +74,10 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
     wait_until_gone(child)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("form", "number"), [
+    ("text", signal.SIGTERM), ("json", signal.SIGINT),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in (("text", signal.SIGINT), ("json", signal.SIGTERM))),
+])  # fmt: skip
 def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_stopped(number: int, form: str) -> None:
     target = "tests.misbehaving_callables:type_shown"
     common = ("audit", target, "--inputs", "0", "1", "--epsilon", "1", "--format", form)

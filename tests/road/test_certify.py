@@ -171,7 +171,8 @@ KEPT = f"{RESPONSE}[contribution]\nmemoized = true\n[epochs]\ncount = 9\nwindow 
         (RESPONSE, "2", 'neighbours = "group-of-2"'),
         (RESPONSE, "1.0000000000000002", ""),
         (KEPT, "3", 'unit = "window"\nneighbours = "same-pattern"'),
-        ('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1", 'unit = "lifetime"'),
+        pytest.param('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1",
+                     'unit = "lifetime"', marks=pytest.mark.slow),
         ('[mechanism]\nkind = "sign_oracle"\nepsilon = 1\nusers = 9\ndomain = 4\n[shuffle]\nusers = 9', "1", ""),
     ],
 )  # fmt: skip
@@ -316,8 +317,8 @@ def test_any_number_of_processes_gives_the_same_certificates(jobs: int) -> None:
     assert [c.to_json() for c in found if isinstance(c, Certificate)] == alone
 
 
-LONG = ("dap-histogram-5", "dap-histogram-6-5", "dap-histogram-7", "enpa-prio")
-"""Bundled deployments whose risks and proofs take ten seconds and more; in the main run their bounds alone are judged."""
+LONG = ("dap-histogram-5", "dap-histogram-6-5", "dap-histogram-7", "enpa-prio", "enpa-prio-notification", "shuffled-dictionary")
+"""Bundled deployments whose risks and proofs take seconds; in the main run their bounds alone are judged."""
 FILES = sorted(FOLDER.glob("*.toml"))
 
 

@@ -48,9 +48,8 @@ RUNS, SURE = 2000, 5
         ("laplace:histogram", {"k": 4}, GOAL, {}, "scale", "smallest"),
         ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
         ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
-        ("shuffled_count_min", {"users": 10**3, "domain": 8, "rows": 1, "buckets": 50}, ONE, {}, "gamma", "smallest"),
-        pytest.param("shuffled_count_min", {"users": 10**4, "domain": 8, "rows": 2, "buckets": 100}, ONE, {}, "gamma", "smallest",
-                     marks=pytest.mark.slow),
+        *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
+                       "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
         ("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
         ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
         ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
@@ -98,7 +97,7 @@ def test_a_pure_goal_is_searched_without_curves() -> None:
             return self.known.epsilon(delta)
 
     def plan(epsilon: Fraction) -> Repeat:
-        return Repeat(Shuffle(Geometric.for_epsilon(epsilon, 1), 99), 3)
+        return Repeat(Shuffle(Geometric.for_epsilon(epsilon, 1), 9), 3)
 
     answer = _Question(Goal(Fraction(2)), "epsilon", "largest", plan, 0.5, profile=Counted).real()
     assert (answer.value, answer.refused) == (Decimal("0.666666"), Decimal("0.666667"))
@@ -110,12 +109,8 @@ def test_of_any_randomizer_the_answers_are_better_than_those_of_the_clones() -> 
     largest, clones = float(design("guarantee", {}, GOAL, users=1000).value), largest_local_epsilon(1000, *_pair(GOAL))
     ternary = float(design("randomized_response", {"k": 3}, GOAL, users=1000).value)
     assert 1.2 * clones < largest < ternary < 1.01 * largest
-    assert design("guarantee", {"epsilon": 2}, GOAL).value < 0.6 * users_needed(2, *_pair(GOAL))
-
-
-def test_a_mechanism_of_its_own_may_say_more_than_any_randomizer() -> None:
-    assert design("randomized_response", {"k": 3}, GOAL, users=1000).value > design("guarantee", {}, GOAL, users=1000).value
-    assert design("randomized_response", {"k": 3, "epsilon": 2}, GOAL).value < design("guarantee", {"epsilon": 2}, GOAL).value
+    needed = design("guarantee", {"epsilon": 2}, GOAL).value
+    assert design("randomized_response", {"k": 3, "epsilon": 2}, GOAL).value < needed < 0.6 * users_needed(2, *_pair(GOAL))
 
 
 def _pair(goal: Goal) -> tuple[Fraction, Fraction]:
@@ -179,7 +174,7 @@ def test_every_protocol_keeps_the_goal_and_they_are_ordered_by_their_errors() ->
 
 
 def test_protocols_that_no_noise_makes_private_are_left_out() -> None:
-    found = any_messages(Goal(Fraction(1, 100), Fraction(1, 10**9)), 100, 4)
+    found = any_messages(Goal(Fraction(1, 10), Fraction(1, 1000)), 100, 4)
     assert len(found) == 2, "binary sums of a hundred users are never so private"
     assert all(each.messages == 1 for each in found)
 
