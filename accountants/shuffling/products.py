@@ -33,6 +33,8 @@ _MOST_CELLS = 300
 """Kinds of bundles up to which a law is listed."""
 _MOST_KINDS = 1000
 """The same of a data set's law, which is evaluated alone."""
+_PRIME = 2**61 - 1
+"""Residues of this many classes hardly ever are one where ratios are not."""
 _MOST_SETS = 64
 """Bundles that all others hold which are tried; more are not."""
 _EQUAL = 1e-9
@@ -116,8 +118,24 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     )
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
-        if cells := product_cells(tuple(run.blanket for run in runs), _MOST_KINDS):
+        blankets = tuple(run.blanket for run in runs)
+        if not _has_more_kinds(blankets, _MOST_KINDS) and (cells := product_cells(blankets, _MOST_KINDS)):
             yield OthersAlike(Blanket.of_cells(cells), (first, second), tuple(run.other for run in runs))
+
+
+def _has_more_kinds(runs: Part, most: int) -> bool:
+    """Whether bundles are of more than `most` kinds for certain: equal ratios have equal residues. See `product_cells`."""
+
+    found = {(1, 1)}
+    for run in runs:
+        ratios = {tuple(Fraction(r) / Fraction(b) for r in (r1, r2)) for r1, r2, b in run.cells}  # type: ignore[arg-type]
+        if any(ratio.denominator % _PRIME == 0 for both in ratios for ratio in both):
+            return False
+        residues = [[ratio.numerator * pow(ratio.denominator, -1, _PRIME) for ratio in both] for both in ratios]
+        found = {(u * x % _PRIME, v * y % _PRIME) for u, v in found for x, y in residues}
+        if len(found) > most:
+            return True
+    return False
 
 
 def _is_exact(each: OthersAlike) -> bool:

@@ -233,9 +233,11 @@ LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fracti
     "plan",
     [
         Repeat(LAPLACE[0], 2),
-        Repeat(LAPLACE[1], 30),
-        Compose([Repeat(LAPLACE[0], 7), LAPLACE[1]]),
-        Compose([Repeat(LAPLACE[2], 20), Repeat(LAPLACE[0], 9)]),
+        Repeat(LAPLACE[1], 4),
+        Compose([Repeat(LAPLACE[2], 3), Repeat(LAPLACE[0], 2)]),
+        pytest.param(Repeat(LAPLACE[1], 30), marks=pytest.mark.slow),
+        pytest.param(Compose([Repeat(LAPLACE[0], 7), LAPLACE[1]]), marks=pytest.mark.slow),
+        pytest.param(Compose([Repeat(LAPLACE[2], 20), Repeat(LAPLACE[0], 9)]), marks=pytest.mark.slow),
     ],
 )
 def test_composed_laplace_noise_is_exact_and_what_a_lattice_encloses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +355,7 @@ def test_a_counter_of_which_no_finite_loss_is_known_to_be_likely_still_has_its_i
     assert found.epsilon(0.5).low == math.inf
 
 
-@pytest.mark.parametrize("batch", [100, 400, 1000])
+@pytest.mark.parametrize("batch", [400, *(pytest.param(batch, marks=pytest.mark.slow) for batch in (100, 1000))])
 def test_the_infinite_losses_of_equal_runs_compose_as_independent_chances(batch: int) -> None:
     one = of("trie_heavy_hitter", "TrieHeavyHitter", 10**4, batch, 10, 1)
     alone, twice = account(one), account(Repeat(one, 2))

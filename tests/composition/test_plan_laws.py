@@ -59,7 +59,7 @@ shares = st.floats(0, 1.1)
 deltas = st.one_of(st.floats(1e-12, 0.3), st.floats(-60, -1).map(lambda log: 10.0**log))
 few = st.integers(2, 40)
 many = st.one_of(st.integers(2, 9), st.integers(100, 10**4))
-quick = settings(max_examples=8)
+quick = settings(max_examples=settings().max_examples // 3)
 
 
 def sound(found: Enclosure, most: float = math.inf) -> Enclosure:
@@ -90,7 +90,7 @@ def epsilon_of(profile: PrivacyProfile, share: float) -> float:
     return profile.epsilon(0).high * share**3
 
 
-@settings(max_examples=12)
+@quick
 @given(plans(), st.tuples(shares, shares), st.tuples(deltas, deltas))
 def test_delta_falls_with_epsilon_and_epsilon_with_delta(
     plan: Plan, at: tuple[float, float], two: tuple[float, float]
@@ -132,7 +132,7 @@ def test_more_users_hide_better(
     rises(more.epsilon(delta), fewer.epsilon(delta))
 
 
-@settings(max_examples=10)
+@quick
 @given(st.sampled_from(sorted(ROUNDS | CROWDS)), reports, locals_, st.floats(1.001, 2), few, shares, deltas)
 def test_reports_that_tell_more_cost_more(
     how: str, m: str, e: float, factor: float, size: int, share: float, delta: float
@@ -143,7 +143,7 @@ def test_reports_that_tell_more_cost_more(
     rises(quieter.epsilon(delta), louder.epsilon(delta))
 
 
-@settings(max_examples=10)
+@quick
 @given(st.sampled_from(sorted(CROWDS)), reports, locals_, many, shares, deltas)
 def test_a_crowd_is_never_worse_than_none(how: str, m: str, e: float, users: int, share: float, delta: float) -> None:
     report = Repeat(REPORTS[m](e), 2) if how == "shuffled as a pair" else REPORTS[m](e)
@@ -209,10 +209,11 @@ CASES: dict[str, tuple[Mechanism, list[Pair]]] = {
     "one oracle": (ShuffledHadamard(400, 8, 8, 40), both(hits(16_000, 2.0**-8))),
     "an oracle per width": (RangeQueries(300, 4, 9, 50), [each for each in both(hits(15_000, 2.0**-9)) for _ in range(2)]),
 }
+LONG = {"binary sums", "an oracle per width"}
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in CASES])
 def test_repeated_shuffles_are_enclosed_closely(name: str, times: int) -> None:
     """From above the others' messages are known, which they are in the oracle; what they hide is a share of p."""
     m, pairs = CASES[name]

@@ -183,7 +183,7 @@ def test_a_float_estimate_is_about_what_it_estimates(m: Mechanism, users: int) -
             assert math.isclose(float(there.log()), math.log(delta), abs_tol=10 * LATTICE)
 
 
-@pytest.mark.parametrize(("m", "users"), ESTIMATED, ids=str)
+@pytest.mark.parametrize(("m", "users"), [*ESTIMATED[:3], pytest.param(*ESTIMATED[3], marks=pytest.mark.slow)], ids=str)
 def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
     bound = account(Shuffle(m, users)).bound  # type: ignore[attr-defined]
     top, looked = account(m).epsilon(0).high, [0]
@@ -417,7 +417,7 @@ ENPA_FIVE_BINS_REFUTED = {
 """Where the figure is read for a one-hot report of five bins, a data set exceeds it."""
 
 
-@pytest.mark.parametrize("users", [10**4, 10**5, *(pytest.param(users, marks=pytest.mark.slow) for users in (10**6, 10**7))])
+@pytest.mark.parametrize("users", [10**4, *(pytest.param(users, marks=pytest.mark.slow) for users in (10**5, 10**6, 10**7))])
 def test_enpa_s_figure_holds_for_one_flipped_bit_and_not_for_five_bins(users: int) -> None:
     bit, bins = (account(Shuffle(KaryRandomizedResponse.for_epsilon(8, k), users)) for k in (2, 5))
     for column, epsilon in enumerate(ENPA[users]):

@@ -111,7 +111,7 @@ def test_the_divergence_of_finite_laws_is_exact(laws: list[list[Fraction]], orde
     assert found.relative_width < EXACT
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 2)
 @given(laws=small_laws(2), order=ORDERS)
 def test_whatever_is_known_of_a_profile_its_divergence_lies_inside(laws: list[list[Fraction]], order: Fraction) -> None:
     whole, truth = listed(laws), worst(laws, order)
@@ -155,7 +155,7 @@ def normal_quantile(p: Fraction) -> mpmath.mpf:
     return mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(p.numerator) / p.denominator - 1)
 
 
-@settings(max_examples=5)
+@settings(max_examples=settings().max_examples // 5)
 @given(laws=small_laws(2))
 def test_rho_and_mu_are_the_largest_over_all_orders_and_all_events(laws: list[list[Fraction]]) -> None:
     whole = profile_of(laws, "laws")

@@ -157,7 +157,7 @@ def test_a_law_of_two_mirrored_inputs_is_binary_randomized_response() -> None:
     assert signs.law(second).probability((2, 1)) == 1 - signs.law(first).probability((2, 1))
 
 
-@pytest.mark.parametrize("users", [2, 10**4, 10**6])
+@pytest.mark.parametrize("users", [2, 10**4, pytest.param(10**6, marks=pytest.mark.slow)])
 def test_two_inputs_of_one_law_cost_nothing(users: int) -> None:
     alike = Blanket.of([(F(3, 4), F(3, 4), F(1, 4)), (F(1, 4), F(1, 4), F(1, 4))])
     for epsilon in (0, 1e-58, 1e-3, 1):

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 import flint
 import numpy as np
@@ -312,8 +312,11 @@ def test_a_large_sketch_is_bounded_from_both_sides() -> None:
     assert found.low / 2 <= other.low <= other.high <= 1.001 * other.low
 
 
-@pytest.mark.parametrize("epsilon0", [Fraction(1, 10), Fraction(1), Fraction(3)])
-@pytest.mark.parametrize("users", [10**3, 10**6, 10**9])
+REACHED = [(10**3, Fraction(3)), (10**6, Fraction(1, 10)), (10**9, Fraction(1))]
+REST = [each for each in product((10**3, 10**6, 10**9), (Fraction(1, 10), Fraction(1), Fraction(3))) if each not in REACHED]
+
+
+@pytest.mark.parametrize(("users", "epsilon0"), [*REACHED, *(pytest.param(*each, marks=pytest.mark.slow) for each in REST)])
 def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_clones(
     epsilon0: Fraction, users: int
 ) -> None:
