@@ -139,8 +139,8 @@ def main() -> None:
     print("# Third-party packages, audited\n")
     print(f"Each mechanism as a black box, {TRIALS:,} reports, confidence {CONFIDENCE:g} each; printed by")
     print("`python -m benchmarks.third_party`. A bound below the claim says only that these samples do not refute it.")
-    print("Canonical reports are without types, order of sets and low bits of floats. Noise that is added in floats")
-    print("betrays its input by which floats can be reached (Mironov 2012); what leaves the device may be rounded.\n")
+    print("*Canonical* is the bound for reports without types, order of sets and low bits of floats. Floating-point noise reveals")
+    print("its input, because different inputs reach different floats (Mironov 2012); on a device, reports may be rounded.\n")
     print("| package | mechanism | claimed epsilon | measured at least | canonical | outcome |\n|---|---|---|---|---|---|")
     for package in (pure_ldp, multi_freq_ldpy, diffprivlib, opendp):
         np.random.seed(1)  # noqa: NPY002 - what these packages draw from
