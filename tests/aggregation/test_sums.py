@@ -168,7 +168,7 @@ def test_an_envelope_lies_closely_above_every_data_set(one: CountLaw, zero: Coun
 
 
 @given(two_probabilities, st.integers(34, 400), st.sampled_from([1e-2, 1e-4, 1e-8]))
-@settings(deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 def test_a_sum_costs_at_most_a_shuffle_and_more_users_never_cost(
     bits: tuple[Fraction, Fraction], users: int, delta: float
 ) -> None:
@@ -281,7 +281,7 @@ def test_noise_of_clients_and_of_aggregators_is_convolved() -> None:
     st.booleans(),
     st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(1, 20)]),
 )
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 3)
 @example((Fraction(3, 4), Fraction(1, 4)), 3, Fraction(3, 2), False, Fraction(1, 20))
 def test_a_noisy_sum_costs_what_brute_force_finds(
     bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, shape: Fraction
@@ -359,10 +359,10 @@ def test_counts_of_several_reports_cost_what_brute_force_finds(users: int, x: Fr
 def test_more_reports_of_a_memoized_bit_cost_more_but_never_more_than_the_bit() -> None:
     found = [
         account(Aggregate(Rappor(32, 2, HALF, Fraction(1, 4), Fraction(3, 4), reports), 1000)).epsilon(1e-6)
-        for reports in (1, 4, 16)
+        for reports in (1, 4)
     ]
     lifetime = account(Aggregate(PermanentRappor(32, 2, HALF), 1000)).epsilon(1e-6)
-    assert found[0].high < found[1].low < found[1].high < found[2].low < found[2].high < lifetime.high
+    assert found[0].high < found[1].low < found[1].high < lifetime.high
     assert all(each.high < 1.02 * each.low for each in found)
 
 

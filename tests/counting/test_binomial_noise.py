@@ -295,7 +295,9 @@ VECTORS = (((1, 1), (-1, 1)), ((1, 2), (-1, 1)), ((2, 1), (-1, 2)), ((-3, 1),))
 
 
 @pytest.mark.parametrize("shifts", VECTORS)
-@pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 3)), (5, F(1, 2)), (4, F(4, 5))])
+@pytest.mark.parametrize(
+    ("n", "gamma"), [(3, F(1, 3)), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((5, F(1, 2)), (4, F(4, 5))))]
+)
 def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
     shifts: tuple[tuple[int, int], ...], n: int, gamma: Fraction
 ) -> None:

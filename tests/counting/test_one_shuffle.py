@@ -287,7 +287,7 @@ def test_it_is_below_the_divergence_of_all_messages(
     [
         HadamardRangeQueries.as_printed(1, 1e-6, users=10**6, side=1024),
         HadamardRangeQueries(users=10**6, side=1024, tau=20, rho=376),
-        SparseStatisticalQueries(users=10**6, queries=10**4, k=32, changed=16, tau=20, rho=2000),
+        pytest.param(SparseStatisticalQueries(10**6, queries=10**4, k=32, changed=16, tau=20, rho=2000), marks=pytest.mark.slow),
         ShuffledHadamard(10**6, 1024, 20, 2000, 32),
     ],
 )

@@ -48,6 +48,8 @@ def enumerable(m: Mechanism) -> bool:
 
 
 FINITE = [m for m in SMALL if enumerable(m)]
+ALL = [*SMALL, *(pytest.param(m, marks=pytest.mark.slow) if type(m) in set(map(type, SMALL)) else m for m in AT_ONE)]
+"""By default a class's small settings, or those of epsilon 1 where there are none."""
 COMPARED = 100_000
 """Probabilities of pairs of inputs that the default run compares; a smaller mechanism of the class is always among them."""
 
@@ -109,7 +111,7 @@ def test_the_accountant_agrees_with_enumeration(m: Mechanism, epsilon: float, de
             assert ours.low == ours.high or ours.high - ours.low <= 1e-9 * ours.high  # both may be infinite
 
 
-@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@pytest.mark.parametrize("m", ALL, ids=str)
 @settings(max_examples=settings().max_examples // 2)
 @given(a=st.floats(0, 8), b=st.floats(0, 8))
 def test_delta_never_increases_with_epsilon(m: Mechanism, a: float, b: float) -> None:
@@ -117,7 +119,7 @@ def test_delta_never_increases_with_epsilon(m: Mechanism, a: float, b: float) ->
     assert profile.delta(max(a, b)).low <= profile.delta(min(a, b)).high
 
 
-@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@pytest.mark.parametrize("m", ALL, ids=str)
 @settings(max_examples=settings().max_examples // 2)
 @given(delta=st.one_of(st.just(0.0), st.floats(0, 0.999), st.floats(-300, -1).map(lambda e: 10.0**e)))
 def test_delta_of_epsilon_of_delta_is_at_most_delta(m: Mechanism, delta: float) -> None:
@@ -131,7 +133,7 @@ FAR: tuple[Number, ...] = (0, 5e-324, 1, 1e3, 1e100, 1e300, Fraction(10**400))
 RARE: tuple[Number, ...] = (0, Fraction(1, 10**4000), Fraction(1, 10**400), 1e-300, 0.5, Fraction(2**60 - 1, 2**60))
 
 
-@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@pytest.mark.parametrize("m", ALL, ids=str)
 def test_however_large_or_small_epsilon_and_delta_are_there_are_enclosures_and_no_two_of_them_disagree(m: Mechanism) -> None:
     for relation in m.relations:
         profile = account(m, relation)

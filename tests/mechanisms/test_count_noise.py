@@ -245,7 +245,7 @@ def test_what_one_input_never_shows_costs_its_probability_however_large_epsilon_
     assert found.epsilon(mass * F(11, 10)).high < math.inf
 
 
-@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize("parties", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(parties: int) -> None:
     several, once = account(Repeat(Skellam(F(30)), parties)), account(Skellam(F(30), (1,) * parties))
     for delta in (1e-2, 1e-6):

@@ -65,7 +65,7 @@ def test_one_level_holds_over_all_data_sets(n: int, m: int, t: int) -> None:
     check(n, m, t, 1)
 
 
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 3])
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 2 or (n, m, t) == (3, 2, 2)])
 def test_two_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
     check(n, m, t, 2)
 
@@ -82,7 +82,7 @@ def test_one_level_holds_over_all_data_sets_of_six(n: int, m: int, t: int) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if 4 <= n <= 5])
+@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if 3 <= n <= 5])
 def test_two_levels_hold_over_all_data_sets_of_five(n: int, m: int, t: int) -> None:
     check(n, m, t, 2)
 

@@ -107,6 +107,6 @@ def test_reports_that_are_not_shuffled_tell_who_was_drawn() -> None:
 
 def test_a_sample_of_shuffled_numbers_with_laplace_noise_is_bounded_from_both_sides() -> None:
     """It once ended in an error of a hash, for its laws are balls."""
-    shuffle = Shuffle(Laplace(F(1)), 100)
-    found, whole = (account(plan).delta(0.02) for plan in (Subsample(shuffle, 1000, 100), shuffle))
+    shuffle = Shuffle(Laplace(F(1)), 10**6)
+    found, whole = (account(plan).delta(0.0005) for plan in (Subsample(shuffle, 10**7, 10**6), shuffle))
     assert 0 < found.low < found.high < whole.low
