@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias, TypeVar, get_args
 
 from ldpaudit import mechanisms
 from ldpaudit.core.expression import parse
-from ldpaudit.core.nearest import or_rather
+from ldpaudit.core.nearest import one_of, or_rather
 from ldpaudit.core.number import brief, exact
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.files import File
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 CONSTRUCTOR = "constructor"
 """The key that names a constructor, where the parameters' names alone do not tell which is meant."""
+LISTING = "ldpaudit mechanisms"  # the command that lists what there is
 INTEGERS = tuple[int, ...]  # the annotation of a parameter that is a list of integers, in text such as ``[1, -1]``
 
 
@@ -36,19 +37,13 @@ class ParameterError(ValueError):
 def find(kind: str, variant: str = "") -> type[Mechanism]:
     """The class of a stem and variant. Raises ParameterError where there is none."""
     if kind not in mechanisms.names():
-        # The one that was probably meant, or all, of which there are dozens.
-        meant = or_rather(kind, mechanisms.names())
-        listed = f"needs one of those that `ldpaudit mechanisms` lists, got {kind!r}{meant}"
-        raise ParameterError(listed if meant else _one_of(mechanisms.names(), kind), "kind")
+        raise ParameterError(one_of(mechanisms.names(), kind, LISTING), "kind")
     variants = mechanisms.classes(kind)
     if variant not in variants:
-        raise ParameterError(_one_of(variants, variant, repr), "variant")
+        named = list(filter(None, variants))
+        needs = f"needs no variant, or {one_of(named, variant, LISTING).removeprefix('needs ')}"
+        raise ParameterError(needs if named else f"{kind} has no variants, got {variant!r:.60}", "variant")
     return variants[variant]
-
-
-def _one_of(known: Collection[str], given: object, shown: Callable[[str], str] = str) -> str:
-    """What a name that is none is refused with."""
-    return f"needs one of {', '.join(map(shown, known))}, got {given!r}{or_rather(given, known)}"
 
 
 def build(kind: str, variant: str, parameters: Mapping[str, Any], files: Opener = File.read) -> Mechanism:
@@ -102,7 +97,7 @@ def _fitting(owner: type[T], parameters: Mapping[str, Any]) -> tuple[str, Callab
     given = dict(parameters)
     if (named := given.pop(CONSTRUCTOR, None)) is not None:
         if named not in ways:
-            raise ParameterError(_one_of(ways, named), CONSTRUCTOR)
+            raise ParameterError(one_of(ways, named, f"{LISTING} STEM"), CONSTRUCTOR)
         ways = {named: ways[named]}
     wanted = {name: parameters_of(make) for name, make in ways.items()}
     fitting = [name for name, parts in wanted.items() if _required(parts) <= set(given) <= set(parts)]
@@ -110,11 +105,26 @@ def _fitting(owner: type[T], parameters: Mapping[str, Any]) -> tuple[str, Callab
         raise ParameterError(f"needs {CONSTRUCTOR} = one of {', '.join(fitting)}: ({', '.join(given)}) fit them all")
     if fitting:
         return fitting[0], ways[fitting[0]], given
-    known = {name for parts in wanted.values() for name in parts}
-    choices = " or ".join(f"({', '.join(parts)})" for parts in wanted.values())
-    stray = sorted(set(given) - known)
-    meant = or_rather(stray[0], known) if stray else ""
-    raise ParameterError(f"needs {choices}, got ({', '.join(given)}){meant}", *stray[:1])
+    raise _misfit(wanted.values(), given)
+
+
+def _misfit(wanted: Collection[Mapping[str, inspect.Parameter]], given: Collection[str]) -> ParameterError:
+    """For parameters that fit none of several ways: what is needed, what was given, and what to change."""
+    known = {name for parts in wanted for name in parts}
+    choices = " or ".join(f"({', '.join(parts)})" for parts in wanted)
+    says = f"needs {choices}, got ({', '.join(given)})"
+    if stray := sorted(set(given) - known):
+        return ParameterError(f"{says}{or_rather(stray[0], known) or f'; {stray[0]} is none of these'}", stray[0])
+    missing = [[name for name in parts if name in _required(parts) - {*given}] for parts in wanted if {*given} <= {*parts}]
+    needless = [[name for name in given if name not in parts] for parts in wanted if _required(parts) <= {*given}]
+    if missing and (given or len(wanted) == 1):
+        return ParameterError(f"{says}; add {_shortest(missing)}")
+    return ParameterError(f"{says}; leave out {_shortest(needless)}" if needless else says)
+
+
+def _shortest(several: list[list[str]]) -> str:
+    fewest = min(map(len, several))
+    return " or ".join(dict.fromkeys(", ".join(each) for each in several if len(each) == fewest))
 
 
 def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
@@ -124,7 +134,7 @@ def call(function: Callable[..., T], parameters: Mapping[str, Any]) -> T:
     """
     wanted = parameters_of(function)
     if not _required(wanted) <= set(parameters) <= set(wanted):
-        raise ParameterError(f"needs ({', '.join(wanted)}), got ({', '.join(parameters)})")
+        raise _misfit([wanted], parameters)
     values = {key: _value(key, value, wanted[key], File.read) for key, value in parameters.items()}
     try:
         return function(**values)
@@ -157,11 +167,11 @@ def _value(key: str, value: Any, parameter: inspect.Parameter, files: Opener) ->
 
 def _number(key: str, value: Any) -> Fraction:
     try:
-        return parse(value) if isinstance(value, str) else exact(value, "it")
+        return parse(value) if isinstance(value, str) else exact(value, "")
     except TypeError:
         raise ParameterError(f"needs a number or an expression in quotes, got {brief(value)}", key) from None
     except ValueError as error:
-        raise ParameterError(str(error), key) from None
+        raise ParameterError(str(error).strip(), key) from None
 
 
 def _integer(key: str, value: Any) -> int:

@@ -6,7 +6,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import wraps
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from ldpaudit.commands.ending import (
     supervised,
 )
 from ldpaudit.commands.output import note, require_every_letter, say
+from ldpaudit.commands.usage import in_our_words
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.errors import Stopped, in_a_line, of_the_user
 from ldpaudit.version import __version__
@@ -53,13 +54,21 @@ VERBS = (
 
 
 class _Verbs(TyperGroup):
-    """Suggests a name that is like the one that was mistyped; older versions of typer do not."""
+    """Says of a command line that it cannot read what it says of other bad input: one line, in our words."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
-            ctx.fail(f"No such command {name!r}{or_rather(name, self.commands)}")
+            ctx.fail(f"needs a command, got {name!r}{or_rather(name, self.commands)}")
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        with in_our_words() if args else nullcontext():  # without any, the help is printed
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with in_our_words():
+            return super().invoke(ctx)
 
 
 app = typer.Typer(

@@ -46,7 +46,6 @@ def account(
 ) -> None:
     """Certified epsilon or delta of a mechanism; shuffled or summed, subsampled and repeated, in this order, where asked."""
     import ldpaudit
-    from ldpaudit.core.expression import parse
     from ldpaudit.core.number import nearest, six_digits, spelled
     from ldpaudit.profile import require_delta, require_epsilon, require_order
 
@@ -57,7 +56,7 @@ def account(
     require_drawable(plot)
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
-    order = None if renyi is None else parse(renyi)
+    order = None if renyi is None else options.number("--renyi", renyi)
     if order is not None:
         require_order(order)
     given_too = [] if change is None else [f"change={change}"]
@@ -67,11 +66,12 @@ def account(
         asked, at, given = _READINGS[readings[0]], "order", order
         answer = getattr(ldpaudit.account(plan, relation), readings[0])(*([] if order is None else [order]))
     else:
-        asked, at, given = ("epsilon", "delta", parse(delta or "0")) if epsilon is None else ("delta", "epsilon", parse(epsilon))
+        asked, at = ("epsilon", "delta") if epsilon is None else ("delta", "epsilon")
+        given = options.number(f"--{at}", (delta or "0") if epsilon is None else epsilon)
         (require_delta if epsilon is None else require_epsilon)(given)
         profile = ldpaudit.account(plan, relation)
         answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
-    claimed = None if epsilon is None or delta is None else parse(delta)
+    claimed = None if epsilon is None or delta is None else options.number("--delta", delta)
     if plot is not None and given is not None:
         from ldpaudit.display import axes
         from ldpaudit.report import plot as drawing

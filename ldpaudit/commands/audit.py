@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpaudit.commands import options as given
 from ldpaudit.commands.ending import REFUTED, reached
 from ldpaudit.commands.options import Format, FormatOption, SeedOption
 from ldpaudit.commands.output import note, progress, say, say_json
@@ -49,10 +50,10 @@ def audit(
     epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
     inputs: Annotated[list[str] | None, typer.Option(help="Two or more inputs, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
-    trials: Annotated[int | None, typer.Option(help="Total number of samples; by default a million.")] = None,
+    trials: Annotated[int | None, given.whole_number("Total number of samples; by default a million.")] = None,
     budget: Annotated[str | None, typer.Option(help="Instead of --trials, a time such as 60s, 5m or 1h.")] = None,
-    confidence: Annotated[float, typer.Option(help="Of the bound.")] = 0.95,
-    users: Annotated[int, typer.Option(help="With 2, consecutive calls are two users' reports, one of whom differs.")] = 1,
+    confidence: Annotated[float, given.real_number("Of the bound.")] = 0.95,
+    users: Annotated[int, given.whole_number("With 2, consecutive calls are two users' reports, one of whom differs.")] = 1,
     sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
     canaries: Annotated[Path | None, typer.Option(help=CANARIES)] = None,
@@ -61,7 +62,7 @@ def audit(
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     support: Annotated[str | None, typer.Option(help=SUPPORT)] = None,
     patience: Annotated[
-        float | None, typer.Option(help="Seconds that an answer may take, by default 20; 3 times as long at first.")
+        float | None, given.real_number("Seconds that an answer may take, by default 20; 3 times as long at first.")
     ] = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
@@ -69,7 +70,6 @@ def audit(
     """Lower bound on the epsilon of any randomizer, from samples of its own output."""
     import ldpaudit
     from ldpaudit.adapters.callables import resolve, resolve_system
-    from ldpaudit.core.expression import parse
     from ldpaudit.core.pace import least_trials, seconds
     from ldpaudit.enclosure import round_up, show_down
     from ldpaudit.errors import Stopped
@@ -80,6 +80,7 @@ def audit(
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
+    claimed, slack = given.number("--epsilon", epsilon), given.number("--delta", delta)
     kind, _, rest = target.partition(":")
     if outputs and kind in ("exec", "log"):
         raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
@@ -89,24 +90,24 @@ def audit(
         unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
         if needless := [name for name, value in unread.items() if value]:
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
-        claim: dict[str, Any] = {"epsilon": _float(parse(epsilon)), "delta": round_up(parse(delta))}
+        claim: dict[str, Any] = {"epsilon": _float(claimed), "delta": round_up(slack)}
         claim |= {"confidence": confidence, "seed": seed, "neighbours": neighbours}
         sys.path.insert(0, str(Path.cwd()))
         with progress("running the system"):
             all_others = [] if others is None else _users(others)
             system = resolve_system(target, called=True)
             found = ldpaudit.audit_one_run(system, _users(canaries), all_others, **claim)
-        if refuted := found.refutes(parse(epsilon)):
+        if refuted := found.refutes(claimed):
             reached(REFUTED)
         if format is Format.json:
-            _say_data(target, parse(epsilon), found, None, None)
+            _say_data(target, claimed, found, None, None)
         else:
             _say_verdict(target, epsilon, found, refuted)
         raise typer.Exit(REFUTED if refuted else 0)
     if others is not None:
         raise ValueError("an audit needs --others with --canaries")
     allowed = None if budget is None else seconds(budget)
-    claimed, values = parse(epsilon), [_input(text) for text in inputs or []]
+    values = [_input(text) for text in inputs or []]
     form, rounded, read = Form.UNORDERED if sets else Form.CANONICAL, None, None
 
     def audited(reading: Reading, trials: int) -> Evidence:
@@ -128,7 +129,7 @@ def audit(
             if support is not None:
                 sys.path.insert(0, str(Path.cwd()))
                 read = resolve(support)
-            options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(parse(delta))}
+            options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(slack)}
             options |= {"confidence": confidence, "seed": seed}
             if allowed is not None:
                 raw = Reading(users=users, learned=learned, support=read)

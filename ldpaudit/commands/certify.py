@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpaudit.commands import options
 from ldpaudit.commands.options import Format, FormatOption, NoImportOption, SeedOption, files_in
 from ldpaudit.commands.output import console, note, progress, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
@@ -26,9 +27,9 @@ def certify(
     ],
     output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
     seed: SeedOption = 0,
-    trials: Annotated[int, typer.Option(help="Samples per claim.")] = 200_000,
-    confidence: Annotated[float, typer.Option(help="Confidence of the evidence on each claim.")] = 0.999,
-    jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
+    trials: Annotated[int, options.whole_number("Samples per claim.")] = 200_000,
+    confidence: Annotated[float, options.real_number("Confidence of the evidence on each claim.")] = 0.999,
+    jobs: Annotated[int | None, options.whole_number("Processes; by default one per core.", least=1)] = None,
     sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
     require_decision: Annotated[bool, typer.Option(help="Exit with code 3 if a claim is undecided.")] = False,
     no_import: NoImportOption = False,
@@ -39,7 +40,7 @@ def certify(
     previous: Annotated[
         Path | None, typer.Option(help="Folder of earlier certificates: the pages say what has changed since.")
     ] = None,
-    patience: Annotated[float, typer.Option(help="Time limit in seconds for a deployment's own code.", min=0)] = 1800,
+    patience: Annotated[float, options.real_number("Time limit in seconds for a deployment's own code.", least=0)] = 1800,
     format: FormatOption = Format.text,
 ) -> None:
     """Account, attack, prove and judge every claim of deployment files.
@@ -55,6 +56,8 @@ def certify(
     if previous is not None and output is None:
         raise ValueError("certify needs --output, the folder for the pages that list the changes, with --previous")
     key = None if sign is None else signature.private_key(sign)
+    if output is not None and output.exists() and not output.is_dir():  # known before any work is done
+        raise ValueError(f"certify --output: needs a folder, got the file {output}")
 
     paths = files_in(files, ".toml", "certify needs deployment files")
     asked = [parallel.ask(path) for path in paths]

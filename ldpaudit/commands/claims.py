@@ -8,6 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from ldpaudit.commands import options
 from ldpaudit.commands.options import (
     ExpectFailsOption,
     Format,
@@ -19,6 +20,7 @@ from ldpaudit.commands.options import (
     parameters_of,
 )
 from ldpaudit.commands.output import console, note, progress, require_drawable, say, say_json
+from ldpaudit.core.nearest import one_of
 from ldpaudit.report.claims import TableFormat
 
 COUNTING = ("ggkpv-1", "ggkpv-2")  # the tables with numbers at any parameters
@@ -50,6 +52,7 @@ def claims(
                 advance(each)
         say(format.write(rows))
         return
+    literature.stems(paper)  # refuses what is no paper before anything is judged
     chosen = _settings("claims", stem, parameters)
     found = [(command, x, literature.of_paper(literature.printed(stem, x), paper)) for command, x in chosen]
     if paper is not None and not any(judged for *_, judged in found):
@@ -69,9 +72,9 @@ def claims(
 def accuracy(
     stem: Annotated[str, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.")],
     parameters: ParametersArgument = None,
-    runs: Annotated[int, typer.Option(min=1, help="Simulations per claim.")] = 100,
-    confidence: Annotated[float, typer.Option(help="Confidence of the interval for the probability of failure.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    runs: Annotated[int, options.whole_number("Simulations per claim.", least=1)] = 100,
+    confidence: Annotated[float, options.real_number("Confidence of the interval for the probability of failure.")] = 0.95,
+    seed: Annotated[int, options.whole_number("Seed of all randomness.")] = 0,
     expect_fails: ExpectFailsOption = None,
     format: FormatOption = Format.text,
 ) -> None:
@@ -127,7 +130,7 @@ def table(
     name: Annotated[str | None, typer.Argument(help="Name of a table; without one, all are listed.", show_default=False)] = None,
     format: FormatOption = Format.text,
     parameters: ParametersArgument = None,
-    runs: Annotated[int, typer.Option(min=0, help="Simulations per system in ggkpv-1 and ggkpv-2.")] = 10,
+    runs: Annotated[int, options.whole_number("Simulations per system in ggkpv-1 and ggkpv-2.", least=0)] = 10,
     seed: SeedOption = 0,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
@@ -198,7 +201,7 @@ def _printed(name: str, format: Format) -> None:
     from ldpaudit.studies import tables
 
     if name not in tables.names():
-        raise ValueError(f"table needs one of {', '.join([*COUNTING, *tables.names(), FIELD])}, got {name!r}")
+        raise ValueError(f"table {one_of([*COUNTING, *tables.names(), FIELD], name, 'ldpaudit table')}")
     chosen, checked = tables.load(name), []
     with progress(name, len(chosen.rows)) as advance:
         for each in judged.check(chosen):
@@ -231,7 +234,7 @@ def limit(
             say(f"{name}: {takes}\n    {first_line}".rstrip())
         return
     if name not in known:
-        raise ValueError(f"limit needs one of {', '.join(known)}, got {name!r}")
+        raise ValueError(f"limit {one_of(known, name, 'ldpaudit limit')}")
     with parameters_of(name):
         answer = call(known[name], pairs(parameters))
     if format is Format.json:
@@ -249,11 +252,12 @@ def prove(
     """Run the proofs, and print what is checked, assumed and admitted."""
     from ldpaudit import mechanisms
     from ldpaudit.derivation import proofs_of
+    from ldpaudit.registry import LISTING
 
     rows = []
     for stem in stems or mechanisms.stems():
         if stem not in mechanisms.stems() and mechanisms.part_of(stem, "proof") is None:
-            raise ValueError(f"prove needs stems among {', '.join(mechanisms.stems())}, got {stem!r}")
+            raise ValueError(f"prove {one_of(mechanisms.names(), stem, LISTING)}")
         rows += [(stem, proof) for proof in proofs_of(stem)]
     if format is Format.json:
         keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")

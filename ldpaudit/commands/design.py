@@ -11,6 +11,7 @@ import typer
 from ldpaudit.commands import options
 from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs, parameters_of
 from ldpaudit.commands.output import note, progress, require_drawable, say, say_json
+from ldpaudit.core.nearest import one_of
 from ldpaudit.report.claims import TableFormat
 
 if TYPE_CHECKING:
@@ -70,18 +71,18 @@ def design(
       ldpaudit design aggregate users=1e5 values=8 ...
       ldpaudit design aggregate error=1/100 values=8 aggregators=2 ...
     """
-    from ldpaudit.core.expression import parse
     from ldpaudit.studies.design import Goal
     from ldpaudit.studies.design import design as answer_to
 
-    goal, texts = Goal(parse(epsilon), parse(delta)), pairs(parameters)
+    goal = Goal(options.number("--epsilon", epsilon), options.number("--delta", delta))
+    texts = pairs(parameters)
     options.require_one_view(shuffle, aggregate)
     if mechanism in (FREQUENCIES, AGGREGATE):
         if shuffle or aggregate or repeat is not None:
             raise ValueError(f"design of {mechanism} needs no --shuffle, --aggregate or --repeat: it is of all users, once")
         (_frequencies if mechanism == FREQUENCIES else _sums)(goal, texts, format)
         return
-    given = {key: parse(value) if key != "constructor" else value for key, value in texts.items()}
+    given = {key: options.number(key, value) if key != "constructor" else value for key, value in texts.items()}
     with parameters_of(mechanism, keys=True):
         found = answer_to(mechanism, given, goal, shuffle or aggregate, repeat, aggregate is not None)
     if format is Format.json:
@@ -176,11 +177,13 @@ def compare(
     column: Annotated[str, typer.Option(help="Column of the CSV or Parquet file; by default the first.", show_default=False)] = "",
     epsilon: Annotated[str, typer.Option(help="Epsilon that every system is certified to keep.")] = "1",
     delta: Annotated[str, typer.Option(help="Delta at which that is certified.")] = "1e-9",
-    users: Annotated[int, typer.Option(min=2, help="Number of simulated users, where no data are given.")] = 100_000,
-    dictionary: Annotated[int, typer.Option(min=1, help="Number of most frequent values that oracles are asked about.")] = 1_000,
-    top: Annotated[int, typer.Option(min=1, help="Number of most frequent values that should be recovered.")] = 100,
+    users: Annotated[int, options.whole_number("Number of simulated users, where no data are given.", least=2)] = 100_000,
+    dictionary: Annotated[
+        int, options.whole_number("Number of most frequent values that oracles are asked about.", least=1)
+    ] = 1_000,
+    top: Annotated[int, options.whole_number("Number of most frequent values that should be recovered.", least=1)] = 100,
     only: Annotated[list[str] | None, typer.Option("--only", help="Only this stem; repeatable.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    seed: Annotated[int, options.whole_number("Seed of all randomness.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
 ) -> None:
@@ -192,7 +195,6 @@ def compare(
     """
     import numpy as np
 
-    from ldpaudit.core.expression import parse
     from ldpaudit.errors import LdpauditError
     from ldpaudit.files import user_data
     from ldpaudit.report import comparison as report
@@ -200,10 +202,12 @@ def compare(
     from ldpaudit.workers.worker_processes import Crew, Task
 
     require_drawable(plot)
-    contest = comparison.Contest(parse(epsilon), parse(delta), dictionary, top, seed)
-    chosen = [each for each in comparison.contenders() if not only or each.stem in only]
+    contest = comparison.Contest(options.number("--epsilon", epsilon), options.number("--delta", delta), dictionary, top, seed)
+    all_of_them = list(comparison.contenders())
+    chosen = [each for each in all_of_them if not only or each.stem in only]
     if not chosen:
-        raise ValueError(f"compare --only needs a stem that compares, got {', '.join(only or [])}")
+        comparable = {each.stem: each for each in all_of_them}
+        raise ValueError(f"compare --only: {one_of(comparable, (only or [''])[0], 'ldpaudit compare')}")
     values = user_data.english(users, np.random.default_rng(seed)) if data is None else user_data.read(data, column)
     rows, left = [], []
     with progress("comparing", len(chosen)) as advance, Crew() as crew:
@@ -226,9 +230,9 @@ def compare(
 
 
 def calibrate(
-    runs: Annotated[int, typer.Option(help="Audits per mechanism.", min=1)] = 1_000,
-    trials: Annotated[int, typer.Option(help="Samples per audit.", min=16)] = 2_000,
-    confidence: Annotated[float, typer.Option(help="Of each audit.")] = 0.95,
+    runs: Annotated[int, options.whole_number("Audits per mechanism.", least=1)] = 1_000,
+    trials: Annotated[int, options.whole_number("Samples per audit.", least=16)] = 2_000,
+    confidence: Annotated[float, options.real_number("Of each audit.")] = 0.95,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
 ) -> None:

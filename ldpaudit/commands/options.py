@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,29 +22,52 @@ class Format(StrEnum):
     json = "json"
 
 
-def whole(text: str) -> int:
-    """An integer, of which any exact expression is one: 1e6, 2**20."""
+def number(option: str, text: str) -> Fraction:
+    """The exact number that an option's text means; an error names the option."""
     from ldpaudit.core.expression import parse
 
     try:
-        number = parse(text)
+        return parse(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    if number.denominator != 1:
-        raise typer.BadParameter(f"needs an integer, got {text!r}")
-    return int(number)
+        raise ValueError(f"{option}: {error}") from None
 
 
-def whole_number(help: str) -> Any:
-    """An option whose value is an integer, written as any exact expression."""
-    return typer.Option(parser=whole, metavar="<int>", help=help)
+def _numeric(help: str, kind: type, least: int | None) -> Any:
+    """An option whose value is a number of this kind, written as any exact expression: 1e6, 2**20, 19/20."""
+
+    def read(text: str | float) -> int | float:
+        from ldpaudit.core.expression import parse
+
+        if not isinstance(text, str):  # a default
+            return text
+        refused = f"needs {'an integer' if kind is int else 'a number'}{above}, got {text!r}"
+        try:
+            number = parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(refused if text.isidentifier() else str(error)) from None
+        if (kind is int and number.denominator != 1) or (least is not None and number < least):
+            raise typer.BadParameter(refused)
+        return kind(number)
+
+    above = "" if least is None else f" >= {least}"
+    return typer.Option(parser=read, metavar=f"<{kind.__name__}{above}>", help=help)
+
+
+def whole_number(help: str, least: int | None = None) -> Any:
+    """An option whose value is an integer, ``least`` or more."""
+    return _numeric(help, int, least)
+
+
+def real_number(help: str, least: int | None = None) -> Any:
+    """An option whose value is a float, ``least`` or more."""
+    return _numeric(help, float, least)
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
 NoImportOption = Annotated[
     bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of all samples.", min=0)]
+SeedOption = Annotated[int, whole_number("Seed of all samples.", least=0)]
 NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
 StemArgument = Annotated[str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)]
 ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
@@ -68,14 +92,24 @@ def files_in(given: list[Path], ending: str, needs: str) -> list[Path]:
 
 @contextmanager
 def parameters_of(name: str, keys: bool = False) -> Iterator[None]:
-    """Errors of parameters say whose these are, and where asked, which."""
+    """Errors of parameters say whose these are, and where asked, which; that of a name which is none, no more than that."""
     from ldpaudit.registry import ParameterError
 
     try:
         yield
     except ParameterError as error:
+        if error.keys == ("kind",):
+            raise ValueError(f"mechanism: {error}{_of_a_deployment(name)}") from None
         where = f"{'.'.join(error.keys)}: " if keys and error.keys else ""
         raise ValueError(f"{name}: {where}{error}") from None
+
+
+def _of_a_deployment(name: str) -> str:
+    """Which command is for a deployment that was given in place of a mechanism."""
+    from ldpaudit.files import bundled
+
+    is_one = name.endswith(".toml") or name in bundled.ids()
+    return f"; `ldpaudit certify {name}` judges a deployment" if is_one else ""
 
 
 def pairs(texts: list[str] | None, what: str = "a parameter", form: str = "key=value") -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ldpaudit.commands import options
 from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, mechanism
 from ldpaudit.commands.output import progress, say, say_json
 
@@ -31,7 +32,7 @@ def run(
     numbered: Annotated[
         bool, typer.Option("--numbered", help="Encode words as numbers by their first 7 bytes, for at least 2**56 values.")
     ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
+    workers: Annotated[int, options.whole_number("Processes on this machine.", least=1)] = 1,
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers (extra 'dist').", show_default=False)
     ] = None,
@@ -41,10 +42,9 @@ def run(
     output: Annotated[Path | None, typer.Option(help="Output file for the result, as JSON.", show_default=False)] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            help="Simulate with coins that this seed reproduces. By default coins come from the operating system, and are secret.",
-            min=0,
-            show_default=False,
+        options.whole_number(
+            "Simulate with coins that this seed reproduces. By default coins come from the operating system, and are secret.",
+            least=0,
         ),
     ] = None,
     format: FormatOption = Format.text,

@@ -27,12 +27,15 @@ _DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
 _STUCK = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+[A-Za-z]|(?![eE][+-]?\d)[A-Za-z])|[A-Za-z_]\w*\.\d")
 """A number and a name that nothing stands between."""
 _NOT_FINITE = re.compile(r"\s*[+-]?(?:inf|infinity|nan)\s*", re.IGNORECASE)
-_UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|%)\s*")  # a number with a unit behind it
+_UNIT = re.compile(r"\s*([\d._]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]{2,}|[A-DF-IK-Za-df-ik-z]|%)\s*")  # a number with a unit behind it
+_COMMAS = re.compile(r"\s*[+-]?\d+(?:,\d+)+(?:\.\d*)?\s*")  # a number with commas before its decimals, or between thousands
 _WITHOUT = {
     "nats": "needs a number without a unit, such as {}: an epsilon is in nats",
     "bits": "needs nats, such as '{}*log(2)'",
     "%": "needs a number without a unit, such as '{}/100' for a share",
     "percent": "needs a number without a unit, such as '{}/100' for a share",
+    **dict.fromkeys("kK", "needs a number without a unit, such as {}*1000"),
+    "M": "needs a number without a unit, such as {}*1000000",
 }
 _WITHOUT_OTHER = "needs a number without a unit, such as {}"
 _FUNCTIONS = {"exp": flint.arb.exp, "log": flint.arb.log, "ln": flint.arb.log, "sqrt": flint.arb.sqrt}
@@ -66,6 +69,8 @@ def parse(text: str) -> Fraction:
         raise ValueError(f"needs a finite number, got {text!r}")
     if found := _UNIT.fullmatch(text):
         raise ValueError(f"{_WITHOUT.get(found[2], _WITHOUT_OTHER).format(found[1])}, got {text!r}")
+    if _COMMAS.fullmatch(text):
+        raise ValueError(f"needs a number without commas, such as 0.5 or 1000000, got {text!r}")
     if "^" in text:
         raise ValueError(f"needs ** for a power, got {text!r}")
     if _STUCK.search(text):  # of which Python's parser would warn on standard error

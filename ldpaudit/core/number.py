@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, time
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 
@@ -48,7 +49,7 @@ def show(value: object) -> str:
 
 def brief(value: object) -> str:
     """A value for an error message, however long it is."""
-    text = show(value) if isinstance(value, int | Fraction) else repr(value)
+    text = show(value) if isinstance(value, int | Fraction) else str(value) if isinstance(value, date | time) else repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from ldpaudit import mechanisms
 from ldpaudit.certificates import certificate
 from ldpaudit.core import parameters
-from ldpaudit.core.nearest import or_rather
+from ldpaudit.core.nearest import one_of
 from ldpaudit.files import tables
 from ldpaudit.gate import checking, findings
 from ldpaudit.plan import Guarantee
@@ -54,7 +54,7 @@ def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
             inner = found["properties"]
             properties = {"schema": inner.pop("schema_"), **inner, "verdict": _VERDICT, "digest": _DIGEST}
             return {**found, "properties": properties, "required": ["schema", *found["required"], "verdict", "digest"]}
-    raise ValueError(f"schema needs one of {', '.join(NAMES)}, got {name!r}{or_rather(name, NAMES)}")
+    raise ValueError(f"schema {one_of(NAMES, name, 'ldpaudit schema -h')}")
 
 
 def _of(model: type[BaseModel], title: str) -> dict[str, Any]:

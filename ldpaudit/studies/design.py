@@ -250,7 +250,7 @@ def _left_out(owner: type[Mechanism], parameters: Mapping[str, Any]) -> str | No
         return asked[0][0]
     wanted = " or ".join(f"({', '.join(parameters_of(make))})" for make in constructors(owner).values())
     raise ParameterError(
-        f"needs {wanted} without one of {', '.join(SEARCHED)}, or all of them, got ({', '.join(parameters)})"
+        f"needs all of {wanted}, or all but one that is to be found ({', '.join(SEARCHED)}), got ({', '.join(parameters)})"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ldpaudit.accountants.claims import STEMS
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
+from ldpaudit.core.nearest import one_of
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
 
@@ -28,7 +29,7 @@ def stems(paper: str | None = None) -> list[str]:
     ``paper``: only those of this source, one of `PAPERS`. Raises ValueError where it is no source of ours.
     """
     if paper is not None and paper not in PAPERS:
-        raise ValueError(f"claims needs a paper among {', '.join(PAPERS)}, got {paper!r}")
+        raise ValueError(f"claims --paper: {one_of(PAPERS, paper, 'ldpaudit claims')}")
     return sorted(stem for source, several in STEMS.items() if paper in (None, source) for stem in several)
 
 
@@ -49,7 +50,7 @@ def settings(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[An
     stem; ParameterError where the parameters do not fit.
     """
     if stem not in stems():
-        raise ValueError(f"needs one of {', '.join(stems())}, got {stem!r}")
+        raise ValueError(f"stem: {one_of(stems(), stem, 'ldpaudit claims')}")
     known = _claims(stem)
     if not parameters:
         return tuple(known.EXAMPLES)
