@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import reprlib
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from opcode import opmap
+from pathlib import Path
+from types import TracebackType
 
 _PARTED = (list, tuple, set, frozenset, dict)
 _SHORT = reprlib.Repr()
@@ -102,19 +108,83 @@ def of_the_user(error: BaseException) -> bool:
     """Whether an error says what a user did or what the machine lacks: ours, one of Python's that we raised about a value,
     or one of files or memory.
 
-    Any other is a fault of ours.
+    Any other is a fault of ours, also a ValueError that arose where we meant to raise none.
     """
-    if isinstance(error, LdpauditError | ValueError | OSError | MemoryError):
+    if isinstance(error, LdpauditError | OSError | MemoryError | UnicodeError):
         return True
-    trace = error.__traceback__ if isinstance(error, TypeError) else None
-    while trace is not None and trace.tb_next is not None:
+    # The frames of another process stay there: its ValueError is taken for one that was meant.
+    if isinstance(error, ValueError) and (type(error.__cause__).__name__ == "_RemoteTraceback" or in_users_code(error)):
+        return True
+    return isinstance(error, ValueError | TypeError) and _is_meant(error)
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether an error that audited code seems to raise arose in our own code, where we meant to raise none.
+
+    The frame of whoever caught it is the first; adapters only call code of other people's.
+    """
+    entered = [trace.tb_frame.f_globals.get("__name__", "") for trace in list(_traces(error))[1:]]
+    ours = bool(entered) and _is_ours(entered[0]) and not entered[0].startswith("ldpaudit.adapters")
+    return ours and not _is_meant(error) and not in_users_code(error)
+
+
+def _is_meant(error: BaseException) -> bool:
+    """Whether the innermost frame is ours, and raised the error by a statement of its own."""
+    *_, trace = [None, *_traces(error)]
+    if trace is None or not _is_ours(trace.tb_frame.f_globals.get("__name__", "")):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == opmap["RAISE_VARARGS"]
+
+
+def in_users_code(error: BaseException) -> str:
+    """The innermost line that we called and that is neither ours nor a library's, as ``file:line``; empty where there is none."""
+    found, called = "", False
+    for trace in _traces(error):
+        file, ours = trace.tb_frame.f_code.co_filename, _is_ours(trace.tb_frame.f_globals.get("__name__", ""))
+        if called and not (ours or file.startswith((*_libraries(), "<"))):
+            found = f"{_from_here(file)}:{trace.tb_lineno}"
+        called = called or ours  # what comes before is whoever called us
+    return found
+
+
+def fault(error: BaseException) -> str:
+    """A fault of ours in a line: what, and the innermost place."""
+    *_, place = ["", *(f" ({each.tb_frame.f_code.co_filename}:{each.tb_lineno})" for each in _traces(error))]
+    return " ".join(f"internal error of ldpaudit, please report it: {type(error).__name__}: {error}{place}".split())
+
+
+def _traces(error: BaseException) -> Iterator[TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
         trace = trace.tb_next
-    return trace is not None and "ldpaudit" in str(trace.tb_frame.f_globals.get("__name__", ""))
+
+
+def _is_ours(module: object) -> bool:
+    return str(module).partition(".")[0] == "ldpaudit"
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Folders of Python's own modules and of installed packages."""
+    return tuple({sysconfig.get_paths()[each] for each in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _from_here(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def in_a_line(error: BaseException) -> str:
-    """What an error says, on one line; of memory that is missing Python says little or nothing."""
+    """What an error says, on one line; of memory that is missing Python says little or nothing, and of files it says codes."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {without_file(error)}"
     words = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return f"{OUT_OF_MEMORY}: {words}" if words else OUT_OF_MEMORY
     return words
+
+
+def without_file(error: BaseException) -> str:
+    """What an error says, behind the name of the file."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else in_a_line(error)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.adapters.callables import as_it_is_now, call, in_order, one_by_one, positional
+from ldpaudit.adapters.callables import as_it_is_now, call, in_order, named, one_by_one, positional
 from ldpaudit.attacks.blackbox.canonical import formed
 from ldpaudit.attacks.blackbox.encoding import Encoded, encode, join
 from ldpaudit.attacks.blackbox.folding import Kept, fold
@@ -76,7 +76,7 @@ def _supports(support: Callable[[Any, Any], Any], inputs: Sequence[Any], report:
     try:
         return [support(report, y) for y in inputs]
     except Exception as error:  # whatever the user's function raises
-        raise ImplementationError(f"the support raised {type(error).__name__}: {error}, of the report {report!r:.60}") from error
+        raise ImplementationError(f"the support raised {named(error)}, of the report {report!r:.60}") from error
 
 
 def together(function: Callable[..., Any]) -> Callable[..., Any]:

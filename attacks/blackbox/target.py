@@ -74,7 +74,8 @@ def target(
     """
     given = [] if inputs is None else list(inputs)
     if len(given) < 2:
-        raise ValueError(f"an audit of a callable needs at least two inputs, got {len(given)}")
+        got = f"{len(given)}: {given[0]!r:.60}" if given else "0"
+        raise ValueError(f"an audit of a callable needs at least two inputs, as in --inputs 0 1 or inputs=[0, 1], got {got}")
     sampler = Sampler.of(function, reading, given)
     if reading.users == 2:  # the second user has the first of the inputs, the first user any of them
         given = [(x, given[0]) for x in given]

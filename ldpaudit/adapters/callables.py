@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from ldpaudit.adapters.objects import as_callable
-from ldpaudit.errors import ImplementationError, Stopped, shown
+from ldpaudit.core.nearest import or_rather
+from ldpaudit.errors import ImplementationError, Stopped, in_users_code, is_fault, shown
 from ldpaudit.mechanism import Mechanism, Views, is_ours
 from ldpaudit.plan import Plan
 
@@ -104,9 +105,10 @@ def resolve_system(name: str, called: bool = False) -> Any:
 def _imported(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if "/" in module or module.endswith(".py"):
-        raise ImplementationError(f"needs MODULE:CALLABLE with an importable module name, got the path {module!r}")
+        as_is = f"; write {module.removesuffix('.py')}:{attribute or 'CALLABLE'}" if "/" not in module else ""
+        raise ImplementationError(f"needs MODULE:CALLABLE with an importable module name, got the path {module!r}{as_is}")
     if not module or not attribute:
-        raise ImplementationError(f"needs MODULE:CALLABLE, got {name!r}")
+        raise ImplementationError(f"needs MODULE:CALLABLE, such as mypackage.rappor:randomize, got {name!r}")
     try:
         found = import_module(module)
         _require_first(module.partition(".")[0])
@@ -115,8 +117,17 @@ def _imported(name: str) -> Any:
     except BaseException as error:  # whatever the user's module raises while it is imported
         if _asks_to_stop(error):
             raise
-        raise ImplementationError(f"cannot import {name}: {_named(error)}") from error
+        raise ImplementationError(f"cannot import {name}: {named(error)}{_not_there(error, module)}") from error
     return found
+
+
+def _not_there(error: BaseException, module: str) -> str:
+    """What was probably meant by a name that a module does not have, or where a module is looked for; else nothing."""
+    if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+        return "; it is looked for in this folder and among the installed packages"
+    if isinstance(error, AttributeError) and error.obj is sys.modules.get(module):
+        return or_rather(error.name, vars(error.obj))
+    return ""
 
 
 def _require_first(name: str) -> None:
@@ -153,9 +164,9 @@ def _returned(function: Callable[[Any], Any], x: Any) -> Any:
     except ImplementationError:  # an adapter's, which says what happened
         raise
     except BaseException as error:  # code that ends the program would end the audit as if it had passed
-        if _asks_to_stop(error):
+        if _asks_to_stop(error) or is_fault(error):
             raise
-        raise ImplementationError(f"the callable raised {_named(error)}", x) from error
+        raise ImplementationError(f"the callable raised {named(error)}", x) from error
     if report is None:
         raise ImplementationError("the callable needs to return a report, got None", x)
     return report
@@ -171,7 +182,10 @@ def as_it_is_now(report: Any, x: Any) -> Any:
     except ImplementationError:
         raise
     except Exception as error:
-        raise ImplementationError(f"needs reports that can be copied, got {type(report).__name__}: {_named(error)}", x) from error
+        if inspect.iscoroutine(report):
+            report.close()  # or Python warns that nobody awaited it
+            raise ImplementationError("needs a callable that returns a report, got one that is async", x) from None
+        raise ImplementationError(f"needs reports that can be copied, got {type(report).__name__}: {named(error)}", x) from error
 
 
 def _copied(part: Any, x: Any) -> Any:
@@ -202,12 +216,14 @@ def _asks_to_stop(error: BaseException) -> bool:
     return isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and pressed)
 
 
-def _named(error: BaseException) -> str:
-    """An error of other people's in words, where it has any."""
+def named(error: BaseException) -> str:
+    """An error of other people's in words, where it has any, and the line of their code."""
     try:
-        return f"{type(error).__name__}: {error}"
+        words = f": {error}" if str(error) else ""
     except Exception:  # whatever its own words raise
-        return type(error).__name__
+        words = ""
+    at = "" if isinstance(error, SyntaxError) else in_users_code(error)  # Python's words of that name the line
+    return f"{type(error).__name__}{words}{f' ({at})' if at else ''}"
 
 
 def one_by_one(function: Callable[..., Any]) -> bool:
@@ -272,7 +288,7 @@ def _with_a_hint(error: BaseException, x: Any) -> BaseException:
     if not isinstance(cause, ValueError | LookupError | TypeError | AssertionError):
         return error
     hint = "if this input is not one of the code's, name two that are as inputs, or with --inputs"
-    found = ImplementationError(f"the callable raised {_named(cause)}; {hint}", x)
+    found = ImplementationError(f"the callable raised {named(cause)}; {hint}", x)
     found.__cause__ = cause
     return found
 

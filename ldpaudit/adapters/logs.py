@@ -109,13 +109,14 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
         try:
             found[_key(_value(row[input_column]))].append(_value(row[report_column]))
         except KeyError as error:
-            columns = strict_json.shown(", ".join(map(str, row)))
-            raise DeploymentError(f"needs a column {error}, got {columns}", str(file)) from None
+            raise DeploymentError(rows.no_column(error.args[0], [*map(str, row)]), str(file)) from None
         except TypeError:
             kind = type(row[input_column]).__name__
             raise DeploymentError(f"needs inputs that can be written as JSON, got {kind}", str(file), number) from None
         except RecursionError:
             raise DeploymentError("needs JSON with less nesting", str(file), number) from None
+    if not found:
+        raise DeploymentError(f"needs the columns {input_column} and {report_column}, and rows of reports, got no row", str(file))
     if all(report == "" for reports in found.values() for report in reports):
         raise DeploymentError(f"needs reports, got empty cells in the column {report_column!r}", str(file))
     try:

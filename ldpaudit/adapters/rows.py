@@ -14,15 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.strict_json import shown
-from ldpaudit.errors import DeploymentError, in_a_line
+from ldpaudit.errors import DeploymentError, without_file
 
 CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
 FORMS = (CSV, PARQUET, TEXT)  # what files end in, small or large; a name without an ending is that of text
 
 
 def form(file: Path, known: Sequence[str] = FORMS) -> str:
-    """The format of a file, by the end of its name. Raises DeploymentError where it is none of the known ones."""
+    """The format of a file, by the end of its name. Raises DeploymentError where it is none of the known ones, or a folder."""
+    if file.is_dir():
+        raise DeploymentError("needs a file, got a folder", str(file))
     found = file.suffix.lower() or TEXT
     if found not in known:
         raise DeploymentError(f"needs a file that ends in {' or '.join(known)}, got {file.suffix or 'no ending'}", str(file))
@@ -71,7 +74,8 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
             if names is None:
                 names = row = [name.strip() for name in row]  # people write blanks after commas
                 if twice := {name for name in names if names.count(name) > 1}:
-                    raise DeploymentError(f"needs each column once, got {min(twice)!r:.60} twice", str(file), rows.line_num)
+                    found = f"needs each column once, got {min(twice)!r:.60} twice; the first line names the columns"
+                    raise DeploymentError(found, str(file), rows.line_num)
             elif len(row) != len(names):
                 found = f"{len(row)} for {len(names)} columns" if row else "an empty line"
                 raise DeploymentError(f"needs exactly one value in each column, got {found}", str(file), rows.line_num)
@@ -98,8 +102,14 @@ def columns(file: Path, *wanted: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 def chosen(names: Sequence[str], column: str) -> str:
     """The column of this name, or the first one where it is empty. Raises ValueError where there is none."""
     if not names or (column and column not in names):
-        raise ValueError(f"needs a column {column or 'of values'!r}, got {shown(', '.join(names)) or 'none'}")
+        raise ValueError(no_column(column or "of values", names))
     return column or names[0]
+
+
+def no_column(wanted: str, names: Sequence[str]) -> str:
+    """What is wrong with the columns of a file."""
+    parted = "; commas part columns" if len(names) == 1 and set(names[0]) & set(";\t|") else or_rather(wanted, names)
+    return f"needs a column {wanted!r}, got {shown(', '.join(names)) or 'none'}{parted}"
 
 
 def _decoded(file: Path) -> Iterator[str]:
@@ -181,7 +191,7 @@ def _read_parquet(file: Path, read: Callable[[Any], Any]) -> Any:
         of_polars = any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
         if not (of_polars or isinstance(error, UNREADABLE)):
             raise
-        raise DeploymentError(f"needs a readable Parquet file: {in_a_line(error)}", str(file)) from None
+        raise DeploymentError(f"needs a readable Parquet file: {without_file(error)}", str(file)) from None
 
 
 @contextmanager

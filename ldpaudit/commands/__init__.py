@@ -26,7 +26,7 @@ from ldpaudit.commands.ending import (
 from ldpaudit.commands.output import note, require_every_letter, say
 from ldpaudit.commands.usage import in_our_words
 from ldpaudit.core.nearest import or_rather
-from ldpaudit.errors import Stopped, in_a_line, of_the_user
+from ldpaudit.errors import Stopped, fault, in_a_line, of_the_user
 from ldpaudit.version import __version__
 
 VERBS = (
@@ -158,6 +158,7 @@ def _explain(error: BaseException | None) -> None:
     else:
         with suppress(OSError, ValueError):  # of a standard error that is closed
             traceback.print_exception(error)  # and not 1, with which Python ends: that says that a claim is refuted
+        _tell(fault(error) if error is not None else "internal error of ldpaudit, please report it")
 
 
 def _tell(line: str) -> None:

@@ -203,10 +203,15 @@ def _outputs(target: str, data: list[Any], users: int) -> Outputs:
 
 def _users(file: Path) -> list[Any]:
     """What users hold: a JSON list, or a value per line."""
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{file}: needs a readable file of users' values: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: needs a UTF-8 text file") from None
     found = _input(text) if text.lstrip().startswith("[") else text.splitlines()
     if not isinstance(found, list):
-        raise ValueError(f"{file} needs a value per line, or a JSON list")
+        raise ValueError(f"{file}: needs a value per line, or a JSON list")
     return [_value(x) for x in found]
 
 
@@ -222,6 +227,11 @@ def _callable(target: str, patience: float | None, stack: ExitStack) -> Any:
 
     sys.path.insert(0, str(Path.cwd()))
     kind, _, rest = target.partition(":")
+    if kind == target and not target.endswith(".py"):
+        hint = given.of_a_deployment(target)
+        raise ValueError(f"needs MODULE:CALLABLE, MODULE:PLAN, exec:COMMAND or log:FILE, got {target!r}{hint}")
+    if kind == "exec" and not rest.strip():
+        raise ValueError(f"needs exec:COMMAND, such as exec:./randomizer, got {target!r}")
     if kind != "exec":
         return resolve_audited(target)
     return stack.enter_context(Program(rest, PATIENCE if patience is None else patience))

@@ -32,7 +32,7 @@ def number(option: str, text: str) -> Fraction:
         raise ValueError(f"{option}: {error}") from None
 
 
-def _numeric(help: str, kind: type, least: int | None) -> Any:
+def _numeric(help: str, kind: type[int] | type[float], least: int | None) -> Any:
     """An option whose value is a number of this kind, written as any exact expression: 1e6, 2**20, 19/20."""
 
     def read(text: str | float) -> int | float:
@@ -99,12 +99,12 @@ def parameters_of(name: str, keys: bool = False) -> Iterator[None]:
         yield
     except ParameterError as error:
         if error.keys == ("kind",):
-            raise ValueError(f"mechanism: {error}{_of_a_deployment(name)}") from None
+            raise ValueError(f"mechanism: {error}{of_a_deployment(name)}") from None
         where = f"{'.'.join(error.keys)}: " if keys and error.keys else ""
         raise ValueError(f"{name}: {where}{error}") from None
 
 
-def _of_a_deployment(name: str) -> str:
+def of_a_deployment(name: str) -> str:
     """Which command is for a deployment that was given in place of a mechanism."""
     from ldpaudit.files import bundled
 

@@ -24,7 +24,8 @@ def in_our_words() -> Iterator[None]:
 
 
 def _sentence(error: Any) -> str:
-    context, what = error.ctx, _what(error)
+    what: str = _what(error)
+    context = error.ctx
     if context is None:
         return what
     if context.parent is None:
@@ -34,7 +35,7 @@ def _sentence(error: Any) -> str:
 
 def _what(error: Any) -> str:
     """What is wrong, behind the command's name."""
-    parameter, message = getattr(error, "param", None), error.format_message().rstrip(".")
+    parameter, message = getattr(error, "param", None), str(error.format_message()).rstrip(".")
     name = "" if parameter is None else _name(parameter)
     if type(error).__name__ == "MissingParameter":
         return f"needs {name}, which is missing"
@@ -55,7 +56,7 @@ def _what(error: Any) -> str:
 def _name(parameter: Any) -> str:
     """An option by its longest spelling, an argument in capitals."""
     is_option = parameter.param_type_name == "option"
-    return max(parameter.opts, key=len) if is_option else (parameter.metavar or parameter.name).upper()
+    return str(max(parameter.opts, key=len) if is_option else (parameter.metavar or parameter.name).upper())
 
 
 def _value(message: str) -> str:

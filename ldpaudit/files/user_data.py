@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters import rows
-from ldpaudit.errors import DeploymentError, LdpauditError, in_a_line
+from ldpaudit.errors import DeploymentError, LdpauditError, without_file
 
 _WORDS = 300_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz'-. "
@@ -90,7 +90,7 @@ def read(path: str | Path, column: str = "") -> Held:
             raise ValueError(f"one value per user, got {nested!r:.40}")
         return Held.of(map(str, values))
     except (OSError, ValueError, MemoryError) as error:
-        raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(file)) from None
+        raise DeploymentError(f"needs a readable file of users' values: {without_file(error)}", str(file)) from None
 
 
 def english(users: int, rng: np.random.Generator) -> Held:

@@ -201,7 +201,8 @@ def _loaded(file: Saved, read: Callable[[Any], _Read]) -> _Read | None:
     try:
         return None if data is None else read(data)
     except (ValueError, KeyError, TypeError, zlib.error) as error:
-        raise ValueError(f"{file.needs}, got {error!r:.200}") from None
+        said = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ValueError(f"{file.needs}, got one of another kind: {said:.200}") from None
 
 
 def _plain(answer: Answer) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ldpaudit.adapters import rows
 from ldpaudit.core.partitions import Counts, Part, Partition, listed
-from ldpaudit.errors import DeploymentError, in_a_line
+from ldpaudit.errors import DeploymentError, without_file
 from ldpaudit.files.user_data import of_bytes
 
 SUFFIXES = rows.FORMS  # of the files of a folder that are its parts, in small or large letters
@@ -38,7 +38,7 @@ class Shard:
             values, users = self._read()
             return Counts(listed(map(self._ended, values)), np.array(users, dtype=np.int64))
         except (OSError, ValueError, TypeError, OverflowError, MemoryError) as error:
-            raise DeploymentError(f"needs a readable file of users' values: {in_a_line(error)}", str(self.path)) from None
+            raise DeploymentError(f"needs a readable file of users' values: {without_file(error)}", str(self.path)) from None
 
     def __str__(self) -> str:
         return str(self.path)

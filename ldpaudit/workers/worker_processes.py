@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import ldpaudit
-from ldpaudit.errors import ImplementationError, LdpauditError, in_a_line, of_the_user
+from ldpaudit.errors import ImplementationError, LdpauditError, fault, in_a_line, of_the_user
 
 PATIENCE = 1800.0  # seconds that a user's code may take for all that is asked of it at once, by default
 GLANCE = 0.2  # seconds between two looks at whether a silent process is still there
@@ -300,11 +299,4 @@ def _made(function: Callable[..., Any], arguments: tuple[Any, ...], pickled: boo
         found = function(*arguments)
         return json.dumps(("returned", base64.b64encode(pickle.dumps(found)).decode() if pickled else found))
     except Exception as error:
-        return json.dumps(("raised", in_a_line(error) if of_the_user(error) else _fault(error)))
-
-
-def _fault(error: Exception) -> str:
-    """A fault of ours in a line: what, and the innermost place."""
-    *_, place = traceback.extract_tb(error.__traceback__)
-    found = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-    return " ".join(f"internal error of ldpaudit, please report it: {found}".split())
+        return json.dumps(("raised", in_a_line(error) if of_the_user(error) else fault(error)))

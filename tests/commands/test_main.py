@@ -79,6 +79,12 @@ def test_mechanisms_lists_every_stem() -> None:
         (("audit", "tests.broken_callables:fair", "--inputs", "0", DEEP, "--epsilon", "1"), "nested less deeply"),
         (("audit", ANSWERS_DEEP, "--inputs", "0", "1", "--epsilon", "1"), "for each question, got '[[["),
         (("audit", "nowhere", "--inputs", "0", "1", "--epsilon", "1"), "MODULE:CALLABLE"),
+        (("audit", "my.toml", "--inputs", "0", "1", "--epsilon", "1"), "; `ldpaudit certify my.toml` judges a deployment"),
+        (("audit", "exec:", "--inputs", "0", "1", "--epsilon", "1"), "needs exec:COMMAND, such as exec:./randomizer, got 'exec:'"),
+        (("audit", "tests.broken_callables:fare", "--inputs", "0", "1", "--epsilon", "1"), "did you mean 'fair'"),
+        (("audit", "nowhere:at_all", "--inputs", "0", "1", "--epsilon", "1"), "; it is looked for in this folder and among"),
+        (("audit", "tests.broken_callables:fair", "--canaries", "none.txt", "--epsilon", "1"), "none.txt: needs a readable file"),
+        (("audit", "log:docs", "--epsilon", "1"), "docs: needs a file, got a folder"),
         (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
         (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
         (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
@@ -136,7 +142,8 @@ def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.Mon
     with pytest.raises(SystemExit) as ended:
         commands.main()
     assert ended.value.code == 2
-    assert "ZeroDivisionError: ours" in capsys.readouterr().err
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith("ldpaudit: internal error of ldpaudit, please report it: ZeroDivisionError: ours (")
 
 
 def test_the_page_of_commands_shows_every_one() -> None:

@@ -31,6 +31,9 @@ UNREADABLE: dict[str, tuple[str, bytes | None, str]] = {
     "nothing": ("log.csv", b"", ""),
     "the header alone": ("log.csv", HEAD, ""),
     "other columns": ("log.csv", b"value,report\n0,1\n", "needs a column 'input', got value, report"),
+    "no row": ("log.csv", HEAD, "needs the columns input and report, and rows of reports, got no row"),
+    "semicolons": ("log.csv", b"input;report\n0;1\n", "needs a column 'input', got input;report; commas part columns"),
+    "capitals": ("log.csv", b"Input,report\n0,1\n", "needs a column 'input', got Input, report; did you mean 'Input'?"),
     "one input": ("log.csv", HEAD + b"0,1\n", "at least two inputs"),
     "another encoding": ("log.csv", "input,report\n0,1\n1,2\n".encode("utf-16"), ""),
     "bytes that are no text": ("log.csv", HEAD + b"0,\xff\xfe\n1,2\n", ""),
@@ -171,7 +174,7 @@ def test_a_log_that_is_sorted_by_its_reports_hides_nothing(tmp_path: Path) -> No
 def test_a_folder_is_no_log(tmp_path: Path) -> None:
     for name in ("log.csv", "log.parquet"):
         (tmp_path / name).mkdir()
-        with pytest.raises(DeploymentError, match="needs a readable"):
+        with pytest.raises(DeploymentError, match="needs a file, got a folder"):
             read_log(tmp_path / name)
 
 
