@@ -109,8 +109,8 @@ def users_of(m: Any) -> tuple[Any, dict[Any, int] | None]:
 
 
 def over_parts(m: Any, rng: Any) -> Any:
-    """A run over one part."""
-    users = getattr(m, "users", 8)
+    """A run over one part, of few users where any number may be in it."""
+    users = m.users if isinstance(m, TrieRounds) else min(getattr(m, "users", 8), 64)
     held = Counts.of({"a": users} if isinstance(m, TrieRounds) else {1: users})
     return driven(m.centre([users], rng), lambda questions: total(m.answer(each, held, rng) for each in questions))
 

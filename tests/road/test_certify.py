@@ -317,7 +317,10 @@ def test_any_number_of_processes_gives_the_same_certificates(jobs: int) -> None:
     assert [c.to_json() for c in found if isinstance(c, Certificate)] == alone
 
 
-LONG = ("dap-histogram-5", "dap-histogram-6-5", "dap-histogram-7", "enpa-prio", "enpa-prio-notification", "shuffled-dictionary")
+LONG = (
+    "dap-hedge", "dap-histogram-5", "dap-histogram-6-5", "dap-histogram-7", "enpa-prio", "enpa-prio-notification",
+    "shuffled-dictionary", "shuffled-randomized-response",
+)  # fmt: skip
 """Bundled deployments whose risks and proofs take seconds; in the main run their bounds alone are judged."""
 FILES = sorted(FOLDER.glob("*.toml"))
 

@@ -104,7 +104,7 @@ def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.M
     ("name", "data"),
     [
         ("expression", b"exp(1)"),
-        ("deployment", fuzz_kinds.DEPLOYMENT),
+        pytest.param("deployment", fuzz_kinds.DEPLOYMENT, marks=pytest.mark.slow),
         ("gate", fuzz_kinds.GATE),
         ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
         ("program", fuzz_kinds.ANSWERS),

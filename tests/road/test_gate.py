@@ -367,13 +367,13 @@ def randomize(x):
     "tests/test_privacy.py": """\
 import pytest
 from ours.randomizer import randomize
-@pytest.mark.ldp(epsilon=1.0, inputs=[0, 1], budget=20000)
+@pytest.mark.ldp(epsilon=1.0, inputs=[0, 1], budget=6000)
 def test_a_report_is_private(ldp_audit):
     assert ldp_audit(randomize).epsilon_lower > 0.5
 """,
     "pyproject.toml": """\
 [tool.ldpaudit]
-trials = 20000
+trials = 6000
 [[tool.ldpaudit.targets]]
 id = "randomize"
 callable = "ours.randomizer:randomize"
