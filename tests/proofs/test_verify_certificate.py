@@ -195,9 +195,10 @@ def test_what_is_refuted_is_refuted_by_the_program_and_nothing_that_holds(plan: 
     assert not is_valid(valid.record | {"epsilon": str(above)})
 
 
-def test_every_small_law_of_the_zoo_is_what_its_word_says() -> None:
+@pytest.mark.parametrize("inputs", [200, pytest.param(10**9, marks=pytest.mark.slow)])
+def test_every_small_law_of_the_zoo_is_what_its_word_says(inputs: int) -> None:
     words: Counter[str] = Counter()
-    for m in (m for name in stems() for m in zoo(name).small):
+    for m in (m for name in stems() for m in zoo(name).small if len(m.inputs) <= inputs):
         try:
             found = prove(Run(m), m.relations[0], None, Fraction(1, 2), Enclosure(0.0, 700.0, Rigour.INTERVAL, "any"))
         except Unsupported:
