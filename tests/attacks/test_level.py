@@ -30,9 +30,8 @@ MORE, MANY = 200, 2_000
 EVERY_VIEW = [case for case in cases() if "every view" in case.name]
 CASES = [case for case in cases() if "every view" not in case.name]
 LONG = {
-    "binary response, a look at every view", "a function at delta 0.1, sequential", "a function, binary response, sequential",
-    "a function, noise alone, sequential", "to the last views, noise alone, sequential",
-    "to the last views, 5-ary response, sequential",
+    "binary response, a look at every view", "a function, binary response, sequential", "a function, noise alone, sequential",
+    "to the last views, noise alone, sequential", "to the last views, 5-ary response, sequential",
 }  # fmt: skip
 """The cases that take longest, beside which there is another one of their mode."""
 
