@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import flint
 
+from ldpaudit.accountants.aggregation.exchanged import Clamped
 from ldpaudit.accountants.aggregation.numbers import NoisyInteger, NoisyNumber
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.numerics.precision import narrow
@@ -133,6 +134,8 @@ def _atoms(bound: int, alpha: Fraction) -> list[Atom]:
     return [(tails[0], tails[bound]), *between, (tails[bound], tails[0])]
 
 
-def summands(m: Geometric | TruncatedGeometric, neighbours: Neighbours) -> NoisyNumber | None:
-    """A number whose noise adds up; None where it is truncated, by how much depends on what the user holds."""
-    return NoisyInteger(m.bound, m.alpha) if isinstance(m, Geometric) else None
+def summands(m: Geometric | TruncatedGeometric, neighbours: Neighbours) -> NoisyNumber | Clamped | None:
+    """A number whose noise adds up; where it is truncated, one whose law depends on what the user holds, up to a bound of 40."""
+    if isinstance(m, Geometric):
+        return NoisyInteger(m.bound, m.alpha)
+    return Clamped(tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)) if m.bound <= _SHUFFLED else None

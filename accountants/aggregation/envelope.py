@@ -60,7 +60,7 @@ _MANY = 10**4
 _ROUGH, _TOP = 0.02, 0.05
 """Relative width of delta that is enough for the branch and bound of `shuffling.binary`, which lists no masses; and the part of
 the largest delta from which on it is asked, and is quick."""
-_CHANCE = 1e-20
+CHANCE = 1e-20
 """Of fewer than M uncertain users with a bit that tells nothing."""
 
 
@@ -188,10 +188,10 @@ class Others:
         parts = [_total(self.one, least), _total(self.zero, self.users - most)]
         common = tuple(map(min, self.one, self.zero))
         shared = sum(common, Fraction(0))
-        hidden, chance = _at_least(most - least, shared), 0.0
+        hidden, chance = at_least(most - least, shared), 0.0
         if hidden:
             parts.append(_total(tuple(p / shared for p in common), hidden))
-            chance = _CHANCE
+            chance = CHANCE
         pair = self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
         return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
 
@@ -210,9 +210,9 @@ def _variance(law: CountLaw) -> Fraction:
     return sum((k * k * p for k, p in enumerate(law)), Fraction(0)) - mean * mean
 
 
-def _at_least(n: int, p: Fraction) -> int:
+def at_least(n: int, p: Fraction) -> int:
     """A number that Bin(n, p) falls short of with a chance of at most 1e-20, by Bernstein's inequality."""
-    nats, variance = -math.log(_CHANCE), float(n * p * (1 - p))
+    nats, variance = -math.log(CHANCE), float(n * p * (1 - p))
     return max(0, math.floor(n * p) - math.ceil(bernstein_reach(variance, nats)) - 2)
 
 

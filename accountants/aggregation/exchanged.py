@@ -1,31 +1,45 @@
-r"""Sums of reports in which one value's law is another's with two coordinates exchanged, such as one-hot vectors and subsets.
+r"""Sums of reports that are bounded from below at data sets, and from above by what tells more than the sum.
 
-*From above*: a sum is computed from the shuffled reports; and where the adversary knows all reports but for which of the two
-coordinates user 1's adds to, only the noise of aggregators hides that.
+*Exchanged*: one value's law is another's with two coordinates exchanged, such as one-hot vectors and subsets. From above, a sum is
+computed from the shuffled reports; and where the adversary knows all reports but for which of the two coordinates user 1's adds
+to, only the noise of aggregators hides that.
 
-*From below*: at a data set, what is computed from a sum: user 1's first count, or the difference of the two counts, whose law is
+From below, at a data set, what is computed from a sum: user 1's first count, or the difference of the two counts, whose law is
 that of a sum of independent steps of -1, 0 or 1. Where the counts are nearly normal and equally noisy, the difference tells nearly
 everything.
+
+*Clamped integers*: each of the others draws, with probability :math:`\gamma`, the sum over the integers of the smallest of their
+probabilities, what does not depend on what it holds. From above, at least M of the others do, but for a chance of
+:math:`10^{-20}`, and all other reports are told: then the sum is user 1's report and M independent ones, for every pair of its
+inputs. Also from above, the shuffled reports. From below, the others all hold the least, the middle or the largest integer. Of few
+users, all data sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations, combinations_with_replacement
+from typing import ClassVar
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
-from ldpaudit.accountants.aggregation.envelope import Others, coin
+from ldpaudit.accountants.aggregation.added_noise import aligned
+from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, below_exp, largest_low
+from ldpaudit.accountants.aggregation.envelope import CHANCE, CountLaw, Others, at_least, coin
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
-from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
 
 _FEW = 4
 """Others up to whom all data sets of user 1's two values and a third one are tried, at most 15; else corners and a middle."""
+_INPUTS, _SETS = 16, 64
+"""Integers up to which all pairs of them are looked at from above, and most data sets that are all looked at."""
 TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
@@ -42,14 +56,26 @@ class Exchanged:
 
 
 @dataclass(frozen=True)
-class ExchangedProfile(PrivacyProfile):
-    """Profile of such a sum."""
+class Clamped:
+    """What a report adds to the sum: the law of each input, on 0, 1, ..."""
+
+    laws: tuple[CountLaw, ...]
+
+
+@dataclass(frozen=True)
+class _AtDataSets(PrivacyProfile):
+    """Profile of a sum, from what some data sets attain."""
 
     users: int
-    counts: Exchanged
     rounds: int  # that are summed one by one
     added: tuple[Masses, ...]  # laws of the aggregators' noise
     above: PrivacyProfile  # what bounds it
+    below: ClassVar[str]  # what is computed from the sum
+
+    @property
+    @abstractmethod
+    def _seen(self) -> tuple[TwoCoordinates, ...]:
+        """The laws of what is computed, at all data sets that are tried."""
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
@@ -58,21 +84,87 @@ class ExchangedProfile(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
         goal = max(round_up(Fraction(require_delta(delta))), TINY)
-        return self._enclosure(max(each.epsilon(goal) for each in self._seen), self.above.epsilon(delta))
+        return self._enclosure(max((each.epsilon(goal) for each in self._seen), default=0.0), self.above.epsilon(delta))
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
-        source = f"the sum of {self.users} reports; above: {above.source}; below: a count, or the difference of two, at a data set"
+        source = f"the sum of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"
         return Enclosure.met(low, above.high, Rigour.INTERVAL, source)
+
+    def _repeated(self, pairs: Iterable[Pair]) -> tuple[TwoCoordinates, ...]:
+        """Both orders of some pairs of laws, over all rounds."""
+        both = (each for pair in pairs for each in (pair, pair.reversed))
+        return tuple(TwoCoordinates(reduce(Pair.times, [each] * self.rounds).coarse()) for each in both)
+
+
+@dataclass(frozen=True)
+class ClampedProfile(_AtDataSets):
+    """Profile of a sum of integers whose noise is clamped."""
+
+    laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
+    below = "the others all hold one integer"
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """As `_AtDataSets`, or from above by the others' part that does not depend on what they hold."""
+        found = super().delta(epsilon)
+        return self._least(found, self._high(float(epsilon)))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """As `delta`."""
+        found, goal = super().epsilon(delta), round_down(Fraction(delta))
+        return self._least(found, bracket(lambda e: e >= found.high or self._high(e) <= goal)[1])
+
+    def _least(self, found: Enclosure, high: float) -> Enclosure:
+        if high >= found.high:
+            return found
+        why = "what does not depend on what the others hold"
+        return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, why))
+
+    def _high(self, epsilon: float) -> float:
+        x = below_exp(epsilon)
+        return max((each.high(x) for each in self._told), default=1.0)
+
+    @cached
+    def _told(self) -> tuple[TwoCoordinates, ...]:
+        """Laws of every pair of inputs where all of the others' reports are told but for what does not depend on what they hold."""
+        if self._is_small:
+            return self._seen
+        if self.rounds > 1 or len(self.laws) > _INPUTS:
+            return ()
+        common = tuple(map(min, *self.laws))
+        gamma = sum(common, Fraction(0))
+        rest = Masses.counts(tuple(p / gamma for p in common)).times(at_least(self.users - 1, gamma))
+        return self._repeated(replace(pair, outside=pair.outside + CHANCE) for pair in self._pairs(rest, self.laws))
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether every data set is looked at."""
+        return math.comb(self.users + len(self.laws) - 2, self.users - 1) <= _SETS and self.rounds == 1
+
+    @cached
+    def _seen(self) -> tuple[TwoCoordinates, ...]:
+        if self._is_small:
+            held = combinations_with_replacement(map(Masses.counts, self.laws), self.users - 1)
+            return self._repeated(pair for laws in held for pair in self._pairs(reduce(Masses.plus, laws), self.laws))
+        ends, middle = (self.laws[0], self.laws[-1]), self.laws[len(self.laws) // 2]
+        alike = (Masses.counts(law).times(self.users - 1) for law in (*ends, middle))
+        return self._repeated(pair for others in alike for pair in self._pairs(others, ends))
+
+    def _pairs(self, others: Masses, own: Iterable[CountLaw]) -> Iterator[Pair]:
+        rest = reduce(Masses.plus, self.added, others)
+        yield from (Pair.of(*aligned(a, b)) for a, b in combinations([Masses.counts(law).plus(rest) for law in own], 2))
+
+
+@dataclass(frozen=True)
+class ExchangedProfile(_AtDataSets):
+    """Profile of a sum of reports in which two counts are exchanged."""
+
+    counts: Exchanged
+    below = "a count, or the difference of two"
 
     @cached
     def _seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
-        pairs = (pair for held in self._data_sets() for pair in (self._difference(*held), self._count(held[0])))
-        return tuple(
-            TwoCoordinates(reduce(Pair.times, [each] * self.rounds).coarse())
-            for pair in pairs
-            for each in (pair, pair.reversed)
-        )
+        return self._repeated(pair for held in self._data_sets() for pair in (self._difference(*held), self._count(held[0])))
 
     def _data_sets(self) -> Iterator[tuple[int, int]]:
         """How many others hold user 1's first value, and how many the second."""

@@ -22,7 +22,7 @@ from itertools import pairwise
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
-from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
+from ldpaudit.accountants.aggregation.exchanged import TINY, Clamped, ClampedProfile, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.composition.plan import ComposedProfile, Part
 from ldpaudit.accountants.numerics.float_masses import Masses
@@ -61,7 +61,7 @@ _USUAL = 1e-6
 def profile(
     plan: Aggregate,
     neighbours: Neighbours | None,
-    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | None],
+    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | Clamped | None],
     listed: Callable[[Mechanism], Masses],
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
@@ -93,14 +93,17 @@ def profile(
         return local
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
-    if tells_the_multiset(m) or isinstance(added, Exchanged):
+    if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped):
         shuffled = account(Shuffle(plan.plan, plan.users), relation)
         if tells_the_multiset(m) and not plan.noise:
             return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
+        noise = tuple(map(listed, plan.noise))
+        if isinstance(added, Clamped):
+            return ClampedProfile(plan.users, rounds, noise, shuffled, added.laws)
         if not isinstance(added, Exchanged):
             return PostProcessedProfile(shuffled)
         bounds = SmallestBound((shuffled, *_known_report(plan.noise, (rounds, rounds))))
-        return ExchangedProfile(plan.users, added, rounds, tuple(map(listed, plan.noise)), bounds)
+        return ExchangedProfile(plan.users, rounds, noise, bounds, added)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:

@@ -14,16 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
-from ldpaudit import Aggregate, Compose, Repeat, Unsupported, account
+from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
+from ldpaudit.accountants.aggregation import exchanged
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.laplace_sum import density
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.neighbours import group
-from tests.oracles.sums import Outcomes, divergence, summed
+from tests.oracles.sums import Outcomes, divergence, summed, worst
 
 F = Fraction
 HALF, MILLIONTH = F(1, 2), F(1, 10**6)
@@ -70,6 +71,31 @@ def test_a_sum_of_integers_costs_what_brute_force_over_all_data_sets_finds(
     found = account(plan, group(changed)).delta(math.log(x))
     assert found.low - LEFT <= truth <= found.high + LEFT
     assert found.high - found.low < LEFT
+
+
+@given(
+    st.fractions(F(1, 20), F(9, 10), max_denominator=20), st.sampled_from([(2, 3), (3, 2), (4, 1)]),
+    st.sampled_from([F(1), F(9, 8), F(3, 2), F(3), F(50)]), st.booleans(), st.booleans(),
+)  # fmt: skip
+def test_a_sum_of_clamped_integers_costs_what_brute_force_over_all_data_sets_finds(
+    alpha: Fraction, size: tuple[int, int], x: Fraction, noisy: bool, few: bool
+) -> None:
+    """With all data sets looked at, exactly; as with many users, the truth lies between the ends."""
+    users, m = size[0], TruncatedGeometric(size[1], alpha)
+    truth = worst(m, users, x, noise=window(F(1, 5)) if noisy else None)
+    found = account(Aggregate(m, users, [DiscreteLaplace(F(1, 5))] * noisy))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchanged, "_SETS", 64 if few else 0)
+        low, high = found.delta(math.nextafter(math.log(x), 9)).low, found.delta(max(0.0, math.nextafter(math.log(x), 0))).high
+    assert low - LEFT <= truth <= high + LEFT
+    assert not few or high - low < 2 * LEFT
+
+
+def test_a_sum_of_many_clamped_integers_costs_less_than_their_shuffle_where_aggregators_add_noise() -> None:
+    m, noise = TruncatedGeometric(2, HALF), DiscreteLaplace(F(9, 10))
+    found, alone = (account(Aggregate(m, 100, added)).epsilon(MILLIONTH) for added in ([noise], []))
+    assert 0 < found.low < found.high < 1.001 * found.low
+    assert found.high < alone.low < alone.high <= account(Shuffle(m, 100)).epsilon(MILLIONTH).high < 1.1 * alone.low
 
 
 @pytest.mark.parametrize("users", [2, 3, 64, 65, 1000])
