@@ -78,13 +78,13 @@ def test_a_sum_of_few_is_what_rationals_say_with_its_ties(values: tuple[Fraction
 @pytest.mark.parametrize("shift", [F(0), F(1, 50), F(1, 8)])
 def test_the_contour_and_the_sum_over_answers_agree(gamma: Fraction, users: int, shift: Fraction) -> None:
     with flint.ctx.workprec(256):
-        b = ball(gamma / 2)
-        high, low = (ball(F(1, 2)) - ball(shift), b), (-ball(F(1, 2)) - ball(shift), b)
-        law = [(high[0] / b, b), (low[0] / b, b), (flint.arb(0), 1 - 2 * b)]
+        b = ball(gamma / 3)
+        high, low = (ball(F(1, 2)) - ball(shift), b), (-ball(F(1, 2)) - ball(shift), 2 * b)
+        law = [(high[0] / b, b), (low[0] / (2 * b), 2 * b), (flint.arb(0), 1 - 3 * b)]
         contour = Contour.of(law, users).value(1e-8) / users
-        walk = _Walk(high, low).sum(users - 1, 2 * b, 0, 1e-12)
+        walk = _Walk(high, low).sum(users - 1, 3 * b, 0, 1e-12)
         assert walk.overlaps(contour)
-        assert two_answers(high, low, 1 - 2 * b, users, 1e-10).overlaps(walk)
+        assert two_answers(high, low, 1 - 3 * b, users, 1e-10).overlaps(walk)
         assert contour.rad() < LATTICE * contour.mid()
 
 

@@ -17,6 +17,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
+from ldpaudit.accountants.shuffling.products import _has_more_kinds
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
@@ -417,6 +418,11 @@ def test_too_far_out_in_a_tail_for_replacement_the_clones_still_bound_delta() ->
     found = account(Shuffle(Compose([Run(filters), Run(KaryRandomizedResponse(2, Fraction(4, 5)))]), 10**6))
     for epsilon in (0.1, 1, 2, 2.7):
         assert found.delta(epsilon).high < 1e-200
+
+
+def test_kinds_of_bundles_are_counted_without_listing_them() -> None:
+    two, four = (Blanket.of([(r, 1 - r, 1 - r), (1 - r, r, r)]) for r in (Fraction(2, 3), Fraction(4, 5)))
+    assert [_has_more_kinds((two, two, four), most) for most in (4, 5)] == [True, False]
 
 
 def test_a_bundle_of_too_many_kinds_is_bounded_by_its_epsilon_alone() -> None:
