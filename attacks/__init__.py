@@ -7,7 +7,7 @@ Reading order: a stem (`randomized_response`) and the noun that it makes (`attac
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -18,7 +18,7 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
 from ldpaudit.mechanisms.shared.sums import in_rounds
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, Neighbours, require_relation
 from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
@@ -186,6 +186,7 @@ def recheck(
 
 def _of_one_user(target: Plan | Mechanism, neighbours: Neighbours | None) -> tuple[Plan | Mechanism, Neighbours | None]:
     """What is sampled: for a group of users a plan of as many runs, else the target itself; and the one relation of its parts."""
+    require_relation(neighbours)
     is_group = neighbours is not None and neighbours.kind == "group"
     if not (is_group or isinstance(target, Plan)):
         return target, neighbours
@@ -201,6 +202,8 @@ def _of_callable(
     from ldpaudit.attacks.blackbox import late
     from ldpaudit.attacks.engine import reproducible
 
+    if not isinstance(inputs, Iterable | None):
+        raise TypeError(f"an audit needs a list of inputs such as [0, 1], got {inputs!r:.60}")
     given, function = None if inputs is None else list(inputs), as_callable(target)
     _require_different(given)
     if reading.support is None and (support := support_of(target)) is not None:

@@ -79,3 +79,9 @@ SAME_PATTERN = Neighbours("same-pattern")
 def group(users: int) -> Neighbours:
     """Data of this many users are replaced, each by any other value."""
     return Neighbours("group", users=users)
+
+
+def require_relation(given: object) -> None:
+    """Check that a relation is one, or None."""
+    if not isinstance(given, Neighbours | None):
+        raise TypeError(f"neighbours need to be a relation such as Neighbours.named('add-remove'), got {given!r:.60}")

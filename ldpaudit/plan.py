@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.core.number import brief, exact, show, whole
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, counted
-from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours, require_relation
 
 MOST = 1 << 128
 """Most runs, and most users: no larger number is counted anywhere, and none slips in by a typing error in an exponent."""
@@ -60,7 +60,8 @@ def as_plan(target: Plan | Mechanism) -> Plan:
             return target
         case Mechanism():
             return Run(target)
-    raise TypeError(f"a plan needs a Mechanism or a Plan, got {type(target).__name__}")
+    given = f"the class {target.__name__} without parameters" if isinstance(target, type) else type(target).__name__
+    raise TypeError(f"a plan needs a Mechanism or a Plan, got {given}")
 
 
 def _at_least(node: object, name: str, given: object, least: int) -> int:
@@ -207,6 +208,8 @@ class Compose(Plan):
     parts: tuple[Plan, ...]
 
     def __init__(self, parts: Iterable[Plan | Mechanism]) -> None:
+        if isinstance(parts, Plan | Mechanism):
+            raise TypeError(f"Compose needs a list of plans, got one: {parts}")
         object.__setattr__(self, "parts", tuple(map(as_plan, parts)))
         if not self.parts:
             raise ValueError("Compose needs at least one part, got none")
@@ -378,6 +381,7 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
     one user's; and where nothing follows from a guarantee for so large a group. Without a relation, where the parts
     have different usual ones.
     """
+    require_relation(neighbours)
     if neighbours is None:
         return plan, _usual(plan)
     if neighbours.kind != "group":

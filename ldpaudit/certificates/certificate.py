@@ -20,6 +20,7 @@ from ldpaudit.core.records import ProofRecord as ProofRecord
 from ldpaudit.core.records import Real, Record
 from ldpaudit.core.records import RiskRecord as RiskRecord
 from ldpaudit.core.records import WitnessRecord as WitnessRecord
+from ldpaudit.core.refusal import refusal
 from ldpaudit.display import markup
 from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.errors import DeploymentError
@@ -190,17 +191,21 @@ class Certificate(Record):
         Raises DeploymentError where it is not a certificate, or was changed after it was written.
         """
         try:
-            data = strict_json.parse(text)
+            if not isinstance(data := strict_json.parse(text), dict):
+                raise ValueError(f"needs an object with keys, got {type(data).__name__}")
             digest, verdict, schema = (data.pop(key) for key in ("digest", "verdict", "schema"))
             if "schema_" in data:
                 raise ValueError("needs no key 'schema_'")
             certificate = cls.model_validate_json(json.dumps({**data, "schema_": schema}))
         except ValidationError as error:
-            first = error.errors(include_context=False)[0]
-            key = strict_json.shown(".".join(map(str, first["loc"])), 60)
-            raise DeploymentError(f"needs a certificate of schema {SCHEMA}: {first['msg']}", name, None, key) from None
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise DeploymentError(f"needs a certificate in JSON: {error}", name) from None
+            says, path = refusal(error, cls)
+            key = strict_json.shown(".".join(map(str, path)), 60)
+            raise DeploymentError(f"needs a certificate of schema {SCHEMA}: {strict_json.shown(says)}", name, None, key) from None
+        except KeyError as error:
+            raise DeploymentError(f"needs a certificate in JSON: the key {error} is missing", name) from None
+        except (ValueError, AttributeError, TypeError) as error:
+            written = ", as `ldpaudit certify --output FOLDER` writes it" if isinstance(error, json.JSONDecodeError) else ""
+            raise DeploymentError(f"needs a certificate in JSON{written}: {error}", name) from None
         if certificate.digest != digest:
             found = f"needs the digest {certificate.digest[:16]}..., got {str(digest)[:16]}..."
             raise DeploymentError(f"was changed after it was written: {found}", name)

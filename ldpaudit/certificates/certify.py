@@ -28,6 +28,8 @@ from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
 from ldpaudit.core.cached import cached
+from ldpaudit.core.number import brief
+from ldpaudit.core.number import whole as integer
 from ldpaudit.core.remembered import remembered
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up
@@ -80,6 +82,10 @@ def certify(
     ImplementationError
         Where the audited code raises, hangs or returns what it never may.
     """
+    if not isinstance(deployment, str | Path | Deployment):
+        raise TypeError(f"certify needs a deployment file or the id of a bundled one, got {brief(deployment)}")
+    if integer(seed) is None or integer(trials) is None:  # known before any work is done
+        raise TypeError(f"certify needs integers for seed and trials, got {brief(seed)} and {brief(trials)}")
     whole = deployment if isinstance(deployment, Deployment) else load(deployment)
     records = []
     for case in cases(whole, seed, trials, confidence):

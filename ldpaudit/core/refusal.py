@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from inspect import isclass
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from ldpaudit.core.nearest import or_rather
+from ldpaudit.core.number import brief
 
 LONGEST = 200  # bytes of an id in UTF-8: with an ending it is a file's name, which may have 255
 
@@ -33,6 +33,7 @@ def checked_id(text: str) -> str:
     return text
 
 
+CALLABLE = r"^[\w.]+:[\w.]+$"  # the name of code, as files say it
 Id = Annotated[str, AfterValidator(checked_id)]  # an id in a configuration file
 
 
@@ -79,16 +80,32 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _sentence(error: Mapping[str, Any], known: tuple[str, ...]) -> str:
     """A pydantic error in our words."""
-    found, key = f", got {error['input']!r:.60}", error["loc"][-1] if error["loc"] else ""
+    given, key = error["input"], error["loc"][-1] if error["loc"] else ""
+    holds_tables = isinstance(given, dict) or (isinstance(given, list) and any(isinstance(each, dict) for each in given))
+    found = "" if holds_tables else f", got {brief(given)}"
     match error["type"]:
-        case "missing" if error["loc"] == ("claims",):
+        case "missing" if error["loc"] == ("claims",) and "mechanism" in known:
             return "needs at least one table [[claims]], which is missing; `ldpaudit init` shows one"
         case "missing":
             return "is required"
-        case "list_type" if isinstance(error["input"], dict):
+        case "list_type" if isinstance(given, dict):
             return f"needs double brackets, [[{key}]], got [{key}]"
-        case "string_type" if isinstance(error["input"], date):
-            return f"needs text in quotes, got {error['input']}"
+        case "list_type":
+            return f"needs a list in brackets{found}"
+        case "model_type" if isinstance(given, list):
+            return f"needs single brackets, [{key}], got [[{key}]]"
+        case "model_type" | "dict_type":
+            return f"needs a table, [{key}]{found}"
+        case "string_type":
+            return f"needs text in quotes{found}"
+        case "bool_type" | "bool_parsing":
+            return f"needs true or false, without quotes{found}"
+        case "int_type" | "int_parsing" | "int_from_float":
+            return f"needs an integer{found}"
+        case "too_short" if isinstance(given, list):
+            return f"needs at least {error['ctx']['min_length']} values, got {len(given)}"
+        case "string_pattern_mismatch" if "[\\w.]+:[\\w.]+" in error["ctx"]["pattern"]:
+            return f"needs MODULE:CALLABLE, such as mypackage.rappor:randomize{found}"
         case "greater_than_equal" | "less_than_equal":
             return f"needs a number {error['msg'].removeprefix('Input should be ')}{found}"
         case "extra_forbidden":

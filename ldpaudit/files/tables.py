@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ldpaudit.core.expression import LONGEST, parse
 from ldpaudit.core.number import brief, exact
-from ldpaudit.core.refusal import Id
+from ldpaudit.core.refusal import CALLABLE, Id
 from ldpaudit.neighbours import Neighbours
 
 SCHEMA: Literal["ldpaudit.deployment/2"] = "ldpaudit.deployment/2"
@@ -142,7 +142,7 @@ class ImplementationTable(Table):
     """The deployed code."""
 
     callable: str = Field(
-        pattern=r"^[\w.]+:[\w.]+$", description="`module:callable` of the code that is sampled instead of the mechanism."
+        pattern=CALLABLE, description="`module:callable` of the code that is sampled instead of the mechanism."
     )
 
 

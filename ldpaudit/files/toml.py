@@ -20,6 +20,7 @@ DEEPEST = 64  # tables and lists in one another that a configuration file may ha
 _TABLE = re.compile(r"^\s*\[(\[?)\s*([\w.\-\s]+?)\s*\]\]?")
 _EXPRESSION = re.compile(r"^\s*[\w.-]+\s*=\s*((?=[^#]*\d)[\w.][\w.()+*/ -]*?[/(*][\w.()+*/ -]*?)\s*(?:#.*)?$")
 """A line whose value is an expression."""
+_TEXT = re.compile(r"^\s*[\w.-]+\s*=\s*([A-Za-z][\w-]*)\s*(?:#.*)?$")  # a line whose value is a word
 _LONGEST_LINE = 300  # characters of a line that is looked at for one: the time grows with their square
 _KEY = re.compile(r"^\s*([\w.\-]+|\"[^\"]*\")\s*=")
 
@@ -52,7 +53,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
             raise DeploymentError("needs TOML, and this looks like JSON", name) from None
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else None
-        raise DeploymentError(f"needs TOML: {error}{_unquoted(text, line)}", name, line) from None
+        says = str(error).replace("Cannot overwrite a value", "needs each key once")
+        raise DeploymentError(f"needs TOML: {says}{_unquoted(text, line)}", name, line) from None
     except ValueError as error:  # an integer of thousands of digits
         raise DeploymentError(f"needs TOML: {error}", name) from None
     except RecursionError:
@@ -63,10 +65,14 @@ def parse(text: str, name: str) -> dict[str, Any]:
 
 
 def _unquoted(text: str, line: int | None) -> str:
-    """The commonest mistake, as the end of an error: an expression without quotes; nothing where it is another one."""
+    """The commonest mistake, as the end of an error: an expression or a word without quotes; nothing where it is another one."""
     lines = text.splitlines()[line - 1 : line] if line else []
-    found = _EXPRESSION.match(lines[0]) if lines and len(lines[0]) <= _LONGEST_LINE else None
-    return f'; an expression stands in quotes: "{found[1]}"' if found else ""
+    if not lines or len(lines[0]) > _LONGEST_LINE:
+        return ""
+    if found := _EXPRESSION.match(lines[0]):
+        return f'; an expression stands in quotes: "{found[1]}"'
+    found = _TEXT.match(lines[0])
+    return f'; text stands in quotes: "{found[1]}"' if found else ""
 
 
 def too_deep(tree: Any, deepest: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
-from ldpaudit.core.refusal import Id, refusal, repeated
+from ldpaudit.core.refusal import CALLABLE, Id, refusal, repeated
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, Table, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text
@@ -47,7 +47,7 @@ class TargetTable(Table):
         "raw", description="Form of reports: as returned; without types and low bits of floats; also without the order of lists."
     )
     support: str | None = Field(
-        None, pattern=r"^[\w.]+:[\w.]+$",
+        None, pattern=CALLABLE,
         description="`module:function` of a report and an input: whether the report supports the input, as by its hash function.",
     )  # fmt: skip
     expect: Literal["refuted"] | None = Field(None, description="The expected outcome, if the target is known to be refuted.")

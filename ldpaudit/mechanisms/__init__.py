@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldpaudit.core.nearest import or_rather
 from ldpaudit.mechanisms.shared.plugins import part_of as part_of
 from ldpaudit.mechanisms.shared.stems import classes as classes
 from ldpaudit.mechanisms.shared.stems import has_own_law as has_own_law
@@ -23,7 +24,8 @@ def __getattr__(name: str) -> Any:
             for found in classes(each).values():
                 if found.__name__ == name:
                     return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    meant = "" if name.startswith("_") else or_rather(name, __dir__())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{meant}")
 
 
 def __dir__() -> list[str]:

@@ -38,6 +38,8 @@ class Experiment:
         if not (math.isfinite(self.trials) and self.trials == int(self.trials)):
             raise ValueError(f"an audit needs a whole number of trials, got {self.trials!r:.60}")
         object.__setattr__(self, "trials", int(self.trials))
+        if self.mode not in list(Mode):
+            raise ValueError(f"an audit needs mode to be {' or '.join(Mode)}, got {self.mode!r:.60}")
         object.__setattr__(self, "mode", Mode(self.mode))
         _require_number("seed", self.seed, Integral, "an integer")
         numbers = {"confidence": self.confidence, "delta": self.delta, "epsilon": 0 if self.epsilon is None else self.epsilon}

@@ -279,7 +279,10 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ('delta = "1e-6"', 'delta = "1e-6 nats"', 24, "claims.1.delta", "without a unit, such as 1e-6"),
         ('p = "1/2"', 'p = "50 %"', 7, "mechanism.p", "needs a number without a unit, such as '50/100' for a share, got '50 %'"),
         ("k = 4", 'k = "4 values"', 6, "mechanism.k", "needs a number without a unit, such as 4, got '4 values'"),
-        ("users = 1_000", "users = inf", 13, "shuffle.users", "needs a valid integer, got inf"),
+        ("k = 4", "k = 2020-01-31", 6, "mechanism.k", "needs a number or an expression in quotes, got 2020-01-31"),
+        ("k = 4", "k = nan", 6, "mechanism.k", ": needs a finite number, got nan"),
+        ("users = 1_000", 'users = "1,000"', 13, "shuffle.users", "needs an integer, got '1,000'"),
+        ("users = 1_000", "users = inf", 13, "shuffle.users", "needs an integer, got inf"),
     ],
 )
 def test_an_error_names_file_line_key_what_was_required_and_what_was_found(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+import ldpaudit
 from ldpaudit.adapters.callables import call
-from ldpaudit.errors import ImplementationError, fault, in_a_line, of_the_user
+from ldpaudit.errors import DeploymentError, ImplementationError, fault, in_a_line, of_the_user
 
 OURS = """
 def slips(x):
@@ -67,3 +69,40 @@ def test_an_error_of_a_file_names_it_without_a_code() -> None:
     with pytest.raises(OSError, match="nowhere") as caught:
         open("nowhere/at/all")  # noqa: PTH123, SIM115
     assert in_a_line(caught.value) == "nowhere/at/all: No such file or directory"
+
+
+M = ldpaudit.mechanisms.KaryRandomizedResponse(k=2, p=0.75)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: ldpaudit.mechanisms.KaryRandomisedResponse, "no attribute 'KaryRandomisedResponse'; did you mean 'KaryRandomized"),
+        (lambda: ldpaudit.account(type(M)), "a plan needs a Mechanism or a Plan, got the class KaryRandomizedResponse without"),
+        (lambda: ldpaudit.account(M, "add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+        (lambda: ldpaudit.audit(M, neighbours="add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+        (lambda: ldpaudit.Compose(M), "Compose needs a list of plans, got one: KaryRandomizedResponse(k=2, p=3/4)"),
+        (lambda: ldpaudit.certify(5), "certify needs a deployment file or the id of a bundled one, got 5"),
+        (lambda: ldpaudit.certify("enpa-notification", seed="a"), "certify needs integers for seed and trials, got 'a' and"),
+        (lambda: ldpaudit.audit(abs, inputs=0, epsilon=1), "an audit needs a list of inputs such as [0, 1], got 0"),
+        (lambda: ldpaudit.audit(abs, inputs=[0, 1], mode="fast"), "an audit needs mode to be fixed or sequential, got 'fast'"),
+    ],
+)
+def test_what_the_interface_is_not_given_it_names(ask: Callable[[], Any], says: str) -> None:
+    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(says)):
+        ask()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("id = 1", "needs a certificate in JSON, as `ldpaudit certify --output FOLDER` writes it: "),
+        ("[1, 2]", "needs a certificate in JSON: needs an object with keys, got list"),
+        ("{}", "needs a certificate in JSON: the key 'digest' is missing"),
+        ('{"digest": "", "verdict": "", "schema": "x/2"}', "schema: needs a certificate of schema ldpaudit.certificate/1: needs"),
+        ('{"digest": "", "verdict": "", "schema": "x", "idd": 1}', "idd: needs a certificate of schema ldpaudit.certificate/1: is"),
+    ],
+)
+def test_what_is_no_certificate_is_told_what_one_has(text: str, says: str) -> None:
+    with pytest.raises(DeploymentError, match=re.escape(says)):
+        ldpaudit.Certificate.from_json(text)
