@@ -60,8 +60,11 @@ def as_plan(target: Plan | Mechanism) -> Plan:
             return target
         case Mechanism():
             return Run(target)
-    given = f"the class {target.__name__} without parameters" if isinstance(target, type) else type(target).__name__
-    raise TypeError(f"a plan needs a Mechanism or a Plan, got {given}")
+    raise TypeError(f"a plan needs a Mechanism or a Plan, got {_kind(target)}")
+
+
+def _kind(given: object) -> str:
+    return f"the class {given.__name__} without parameters" if isinstance(given, type) else type(given).__name__
 
 
 def _at_least(node: object, name: str, given: object, least: int) -> int:

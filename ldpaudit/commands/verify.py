@@ -84,7 +84,9 @@ def _verify_several(paths: list[Path], key: Path | None, resample: bool, format:
 
         from ldpaudit.display.visible import visible
 
-        table = Table("file", "certificate", "is", box=None, pad_edge=False)
+        table = Table(box=None, pad_edge=False)
+        for column in ("file", "certificate", "is"):
+            table.add_column(column, overflow="fold")  # no name is cut: it is given to a command
         for path, name, found, read in rows:
             said = "stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]
             table.add_row(*(Text(visible(cell)) for cell in (str(path), name, said)))

@@ -107,7 +107,8 @@ def print_certificate(
     console.print(Text(visible(certificate.id), style="bold"), Text(visible(certificate.title)))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("claim", "per", "claimed", "certified", "measured", "verdict"):
-        table.add_column(column, style=None, no_wrap=column != "claim")
+        # An id is written on as many lines as it needs; the rest stays whole as long as there is room.
+        table.add_column(column, style=None, no_wrap=column not in ("claim", "verdict"), overflow="fold")
     for claim in certificate.claims:
         verdict = Text(claim.outcome, style=STYLES[claim.verdict])
         # As text: what users write is no markup.

@@ -121,13 +121,15 @@ def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_h
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("stands") == 2
     assert done.stdout.endswith("2 of 2 certificates stand\n")
+    files = "".join(line[: line.index("  ")] for line in done.stdout.splitlines() if "  " in line)  # the first column
+    assert str(folder / "other" / "same.json") in files, done.stdout
     (folder / "other" / "forged.json").write_text(forged(whole(title="Another")))
     done = run("verify", str(folder), str(folder / "other"))
     assert (done.returncode, "does not stand: title is A base" in " ".join(done.stdout.split())) == (1, True), done.stdout
     (folder / "other" / "changed.json").write_text(genuine().to_json().replace("A base", "A bass"))
     done = run("verify", str(folder / "other"))
     assert done.returncode == 2
-    assert "was changed after it was written" in " ".join(done.stdout.split())
+    assert "was changed" in done.stdout
     assert done.stdout.endswith("1 of 3 certificates stand\n")
     found = json.loads(run("verify", str(folder / "other"), "--format", "json").stdout)
     assert [(row["read"], bool(row["differences"])) for row in found] == [(False, True), (True, True), (True, False)]

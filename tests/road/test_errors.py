@@ -71,21 +71,22 @@ def test_an_error_of_a_file_names_it_without_a_code() -> None:
     assert in_a_line(caught.value) == "nowhere/at/all: No such file or directory"
 
 
-M = ldpaudit.mechanisms.KaryRandomizedResponse(k=2, p=0.75)
+API: Any = ldpaudit  # whose types the arguments below are not
+M = API.mechanisms.KaryRandomizedResponse(k=2, p=0.75)
 
 
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda: ldpaudit.mechanisms.KaryRandomisedResponse, "no attribute 'KaryRandomisedResponse'; did you mean 'KaryRandomized"),
-        (lambda: ldpaudit.account(type(M)), "a plan needs a Mechanism or a Plan, got the class KaryRandomizedResponse without"),
-        (lambda: ldpaudit.account(M, "add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
-        (lambda: ldpaudit.audit(M, neighbours="add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
-        (lambda: ldpaudit.Compose(M), "Compose needs a list of plans, got one: KaryRandomizedResponse(k=2, p=3/4)"),
-        (lambda: ldpaudit.certify(5), "certify needs a deployment file or the id of a bundled one, got 5"),
-        (lambda: ldpaudit.certify("enpa-notification", seed="a"), "certify needs integers for seed and trials, got 'a' and"),
-        (lambda: ldpaudit.audit(abs, inputs=0, epsilon=1), "an audit needs a list of inputs such as [0, 1], got 0"),
-        (lambda: ldpaudit.audit(abs, inputs=[0, 1], mode="fast"), "an audit needs mode to be fixed or sequential, got 'fast'"),
+        (lambda: API.mechanisms.KaryRandomisedResponse, "no attribute 'KaryRandomisedResponse'; did you mean 'KaryRandomized"),
+        (lambda: API.account(type(M)), "a plan needs a Mechanism or a Plan, got the class KaryRandomizedResponse without"),
+        (lambda: API.account(M, "add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+        (lambda: API.audit(M, neighbours="add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+        (lambda: API.Compose(M), "Compose needs a list of plans, got one: KaryRandomizedResponse(k=2, p=3/4)"),
+        (lambda: API.certify(5), "certify needs a deployment file or the id of a bundled one, got 5"),
+        (lambda: API.certify("enpa-notification", seed="a"), "certify needs integers for seed and trials, got 'a' and"),
+        (lambda: API.audit(abs, inputs=0, epsilon=1), "an audit needs a list of inputs such as [0, 1], got 0"),
+        (lambda: API.audit(abs, inputs=[0, 1], mode="fast"), "an audit needs mode to be fixed or sequential, got 'fast'"),
     ],
 )
 def test_what_the_interface_is_not_given_it_names(ask: Callable[[], Any], says: str) -> None:

@@ -76,6 +76,14 @@ def test_a_certificate_on_a_terminal_is_no_markup_and_moves_no_cursor(hostile: C
     assert not [line for line in shown.splitlines() if line.startswith("::")]
 
 
+def test_a_long_id_of_a_claim_stands_whole_on_a_narrow_terminal(hostile: Certificate) -> None:
+    name = "-".join(f"claim{i}" for i in range(20))
+    screen = Console(file=io.StringIO(), width=80, highlight=False)
+    text.print_certificate(hostile.model_copy(update={"claims": (hostile.claims[0].model_copy(update={"id": name}),)}), screen)
+    _, table, _ = screen.file.getvalue().split("claim0-", 2)  # type: ignore[attr-defined]  # before the lines that say why
+    assert name in "claim0-" + "".join(line.split()[0] for line in table.splitlines() if line.split())
+
+
 def test_a_page_of_hostile_words_has_our_tags_only(hostile: Certificate) -> None:
     page = html.page(hostile)
     assert Tags(page).names <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
