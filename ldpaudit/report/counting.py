@@ -71,13 +71,13 @@ _DIGITS = 4
 _COLOURS = ("#1d5fa8", "#b3261e", "#2e7d32", "#8e44ad", "#c77700")
 _MARKERS = {"local": "v", "one message": "s", "many messages": "^", "central": "o"}
 _NOTES = (
-    "at most: bound of the largest error over all values, on average and for any data{starred}.",
-    "measured: the largest error, mean of {runs} runs and its standard error; {data}.",
-    "at least: no protocol of the model has all errors below it with probability above 3/4, whatever the data; local: delta = 0. "
-    "one message: the larger of the central model's and, in brackets, the paper's own for one message, where 0 excludes nothing.",
-    "closed form: no tighter than the theorems' proofs. Constants: randomized response BBGN19, Theorem 3.1; count-min and Hadamard "
-    "from memory, of Lemmas 4.10 and 4.4; RAPPOR ours, in place of none printed.",
-    "paper: the printed cell for the error, without constants and logarithms. reads: numbers read to answer for one value.",
+    "at most: upper bound of the largest error over all values, for any data, in expectation{starred}.",
+    "measured: the largest error, mean of {runs} runs and standard error; {data}.",
+    "at least: no protocol of the model keeps all errors below it with probability above 3/4 on all data; local: for delta = 0. "
+    "one message: the larger of the central model's limit and, in brackets, the paper's own for one message; 0 excludes nothing.",
+    "closed form: the noise of the theorems' proofs. Constants: randomized response BBGN19, Theorem 3.1; count-min and Hadamard "
+    "from memory, of Lemmas 4.10 and 4.4; RAPPOR our own, since the paper prints none.",
+    "paper: the paper's cell for the error, without constants and logarithms. reads: numbers read to answer for one value.",
 )
 
 
