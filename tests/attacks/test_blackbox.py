@@ -163,6 +163,7 @@ def test_a_little_in_each_of_many_numbers_adds_up() -> None:
     assert audit(function, inputs=[0, 1], trials=20_000).epsilon_lower > 2  # a single number shows 0.2
 
 
+@pytest.mark.slow
 def test_the_one_pair_of_inputs_that_leaks_is_found() -> None:
     rng = np.random.default_rng(7)
 
@@ -239,6 +240,7 @@ def test_a_monotone_ratio_pools_what_luck_has_put_out_of_order() -> None:
     assert np.array_equal(monotone_ratio(first[::-1], second[::-1]), weights[::-1])
 
 
+@pytest.mark.slow
 def test_a_black_box_comes_close_to_the_fewest_views() -> None:
     for case in (CASES[0], CASES[3], CASES[9]):
         needed = guess_game(case.fires(case.make(1.0)), 1.0)

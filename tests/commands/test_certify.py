@@ -84,7 +84,7 @@ def test_an_undecided_claim_ends_with_3_where_a_decision_is_required(tmp_path: P
 
 def test_a_claim_that_is_met_exactly_is_certified_with_the_digits_that_are_claimed(tmp_path: Path) -> None:
     """The enclosure is [1.672, 1.672 + 2e-16]; rounded up to six digits it would look like more than what is claimed."""
-    claim = '[mechanism]\nkind = "one_bit"\nepsilon = "1.672"\n[[claims]]\nid = "round"\nepsilon = "1.672"\n'
+    claim = '[mechanism]\nkind = "randomized_response"\nk = 2\nepsilon = "1.672"\n[[claims]]\nid = "round"\nepsilon = "1.672"\n'
     (tmp_path / "d.toml").write_text(f'schema = "ldpaudit.deployment/1"\nid = "d"\n{claim}')
     done = run("certify", str(tmp_path / "d.toml"), *QUICK)
     assert "1.672    = 1.672 " in done.stdout

@@ -136,7 +136,7 @@ def test_a_signature_that_is_believed_and_is_none_is_false(
     assert found == ["accepted" if each else "rejected" for each in right]
     assert True in right
     monkeypatch.setattr(signature, "require", lambda content, signed, key: None)
-    assert "false" in [outcome(KINDS["key"], data, tmp_path, guard).verdict for data in inputs]
+    assert "false" in (outcome(KINDS["key"], data, tmp_path, guard).verdict for data in inputs)
 
 
 def test_the_smallest_input_of_a_finding_is_kept() -> None:
