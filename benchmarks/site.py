@@ -91,7 +91,7 @@ def _print_commands(page: Path) -> None:
     folder = page.with_suffix("")
     folder.mkdir()
     for name, section in zip(names, sections, strict=True):
-        text = re.sub(r"\]\((?=[\w/]+\.md)", "](../", section)
+        text = re.sub(r"\]\((?=[\w/-]+\.md)", "](../", section)
         (folder / f"{name}.md").write_text(f"# ldpaudit {text}\n{_options(name)}\n")
 
 
