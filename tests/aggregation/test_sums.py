@@ -79,9 +79,7 @@ def test_few_reports_have_the_renyi_divergence_of_the_worst_data_set() -> None:
         ),
     ],
 )
-def test_a_sum_is_known_to_a_hundredth(
-    m: UnaryEncoding, users: int, delta: Fraction, reference: float, highest: float
-) -> None:
+def test_a_sum_is_known_to_a_hundredth(m: UnaryEncoding, users: int, delta: Fraction, reference: float, highest: float) -> None:
     """References A02, A06 of 30 digits, where all others hold what user 1 holds first."""
     found = account(Aggregate(m, users)).epsilon(delta)
     assert reference * (1 - 1e-9) <= found.low <= reference * (1 + 1e-12)
@@ -169,9 +167,7 @@ def test_an_envelope_lies_closely_above_every_data_set(one: CountLaw, zero: Coun
 
 @given(two_probabilities, st.integers(34, 400), st.sampled_from([1e-2, 1e-4, 1e-8]))
 @settings(max_examples=settings().max_examples // 2)
-def test_a_sum_costs_at_most_a_shuffle_and_more_users_never_cost(
-    bits: tuple[Fraction, Fraction], users: int, delta: float
-) -> None:
+def test_a_sum_costs_at_most_a_shuffle_and_more_users_never_cost(bits: tuple[Fraction, Fraction], users: int, delta: float) -> None:
     m = UnaryEncoding(3, *bits)
     found = account(Aggregate(m, users)).epsilon(delta)
     assert found.low <= account(m).epsilon(0).high
@@ -382,9 +378,7 @@ def laws_of(m: Mechanism, found: Witness) -> list[Outcomes]:
 
 @given(two_probabilities, st.integers(2, 4), ratios, st.booleans(), st.integers(2, 3))
 @settings(deadline=None)
-def test_a_witness_attains_the_lower_end(
-    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, k: int
-) -> None:
+def test_a_witness_attains_the_lower_end(bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, k: int) -> None:
     m = UnaryEncoding(k, *bits)
     profile = account(Aggregate(m, users), ADD_REMOVE if deletion else REPLACE_ONE)
     epsilon = math.nextafter(math.log(x), 9)

@@ -144,9 +144,7 @@ def test_a_printed_bound_of_one_is_judged(low: float, high: float, rigour: Rigou
         ((Hypothesis("stated and not met", False),), "another relation", Standing.VARIANT),
     ],
 )
-def test_a_source_is_accused_only_of_what_it_claims(
-    hypotheses: tuple[Hypothesis, ...], variant: str, standing: Standing
-) -> None:
+def test_a_source_is_accused_only_of_what_it_claims(hypotheses: tuple[Hypothesis, ...], variant: str, standing: Standing) -> None:
     found = Enclosure(1.1, 1.5, Rigour.EXACT, "made up")
     claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, found, hypotheses, variant=variant)
     assert claim.standing is standing

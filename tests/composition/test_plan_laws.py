@@ -92,9 +92,7 @@ def epsilon_of(profile: PrivacyProfile, share: float) -> float:
 
 @quick
 @given(plans(), st.tuples(shares, shares), st.tuples(deltas, deltas))
-def test_delta_falls_with_epsilon_and_epsilon_with_delta(
-    plan: Plan, at: tuple[float, float], two: tuple[float, float]
-) -> None:
+def test_delta_falls_with_epsilon_and_epsilon_with_delta(plan: Plan, at: tuple[float, float], two: tuple[float, float]) -> None:
     found = account(plan)
     near, far = (sound(found.delta(epsilon_of(found, share)), 1.0) for share in sorted(at))
     rises(far, near)
@@ -123,9 +121,7 @@ def test_more_rounds_cost_more(how: str, m: str, e: float, times: int, more: int
 
 @quick
 @given(st.sampled_from(sorted(CROWDS)), reports, locals_, many, st.floats(1.01, 4), shares, deltas)
-def test_more_users_hide_better(
-    how: str, m: str, e: float, users: int, grown: float, share: float, delta: float
-) -> None:
+def test_more_users_hide_better(how: str, m: str, e: float, users: int, grown: float, share: float, delta: float) -> None:
     more, fewer = (account(CROWDS[how](REPORTS[m](e), n)) for n in (math.ceil(users * grown), users))
     epsilon = epsilon_of(fewer, share)
     rises(more.delta(epsilon), fewer.delta(epsilon))
@@ -134,9 +130,7 @@ def test_more_users_hide_better(
 
 @quick
 @given(st.sampled_from(sorted(ROUNDS | CROWDS)), reports, locals_, st.floats(1.001, 2), few, shares, deltas)
-def test_reports_that_tell_more_cost_more(
-    how: str, m: str, e: float, factor: float, size: int, share: float, delta: float
-) -> None:
+def test_reports_that_tell_more_cost_more(how: str, m: str, e: float, factor: float, size: int, share: float, delta: float) -> None:
     quieter, louder = (account((ROUNDS | CROWDS)[how](REPORTS[m](each), size)) for each in (e, e * factor))
     epsilon = epsilon_of(quieter, share)
     rises(quieter.delta(epsilon), louder.delta(epsilon))

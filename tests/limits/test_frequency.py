@@ -90,9 +90,7 @@ def test_nothing_is_known_where_values_are_held_by_very_many_shuffled_users() ->
 @pytest.mark.parametrize(("n", "values", "epsilon", "delta", "error", "reached"), [
     (10**6, 10**4, 1, 1e-9, 4.0, 19.58), (10**8, 10**6, 1, 1e-10, 6.5, 28.79), (10**5, 10**3, 0.5, 1e-8, 6.5, 29.94),
 ])  # fmt: skip
-def test_a_curator_errs_by_a_few_users(
-    n: int, values: int, epsilon: float, delta: float, error: float, reached: float
-) -> None:
+def test_a_curator_errs_by_a_few_users(n: int, values: int, epsilon: float, delta: float, error: float, reached: float) -> None:
     assert as_found("central.error", n, values, epsilon, delta) == error
     found = central.laplace_error(values, epsilon)
     assert error < found.low

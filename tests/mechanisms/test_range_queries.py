@@ -124,9 +124,7 @@ def worst(oracle: Oracle, number: int, columns: list[tuple[int, ...]], users: in
         (RangeQueries(2, 2, 1, 1), 2, [(1,), (3,)], F(5, 32)),
     ],
 )  # fmt: skip
-def test_two_values_cost_what_all_multisets_say(
-    m: Any, domain: int, columns: list[tuple[int, ...]], exact: Fraction
-) -> None:
+def test_two_values_cost_what_all_multisets_say(m: Any, domain: int, columns: list[tuple[int, ...]], exact: Fraction) -> None:
     found = worst(Oracle(domain, m.tau), m.users * m.rho, columns, m.users)
     ours = account(m).delta(TWO)
     assert found == pytest.approx(float(exact), rel=1e-12)

@@ -80,9 +80,7 @@ HELD = ("", "a", "b", "aa", "ab")
 @pytest.mark.parametrize(
     ("n", "m", "t", "levels"), [(2, 2, 1, 1), (3, 2, 2, 1), (4, 3, 2, 1), (3, 2, 1, 2), (3, 2, 2, 2)]
 )
-def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(
-    n: int, m: int, t: int, levels: int
-) -> None:
+def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(n: int, m: int, t: int, levels: int) -> None:
     # Over all data sets of n words, and one more or two alternatives: the delta is the same at every epsilon.
     words = [w for w in HELD if len(w) <= levels]
     mechanism = TrieHeavyHitter(n, m, t, levels, counts=1)

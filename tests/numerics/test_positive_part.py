@@ -104,9 +104,7 @@ def test_the_nodes_left_out_hold_no_more_than_the_bound(n: int, h: float, values
 
 @pytest.mark.parametrize(("n", "h"), [(30, 0.2), (400, 0.05), (5000, 0.02)])
 @pytest.mark.parametrize("values", [(1.0, -1.0, 0.0), (1.0, -1.03, 0.0), (1.0, -0.6, 0.0), (0.9, -1.0, 0.1, -0.2)])
-def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(
-    n: int, h: float, values: tuple[float, ...]
-) -> None:
+def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(n: int, h: float, values: tuple[float, ...]) -> None:
     w, saddle = np.array(values), 0.3
     p = np.array([0.3, 0.2, *[0.5 / (len(w) - 2)] * (len(w) - 2)])
     k = np.arange(1, 60_000)

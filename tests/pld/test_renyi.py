@@ -348,9 +348,7 @@ def test_of_unbounded_losses_without_a_formula_nothing_is_said_from_above() -> N
     n=st.integers(0, 6),
     order=ORDERS,
 )
-def test_coordinates_in_floats_bound_the_divergence_from_below(
-    p: Fraction, q: Fraction, n: int, order: Fraction
-) -> None:
+def test_coordinates_in_floats_bound_the_divergence_from_below(p: Fraction, q: Fraction, n: int, order: Fraction) -> None:
     """A coin of each of two probabilities added to fair coins; and the reversed pair beside it."""
     first, second = (Masses.binomial(n, Fraction(1, 2)).plus(Masses.counts((1 - each, each))) for each in (p, q))
 

@@ -60,37 +60,19 @@ def check_epsilon(profile: ThresholdProfile, truths: list[Fraction]) -> None:
 SMALL = [(n, m, t) for n in range(2, 7) for m in range(1, n + 1) for t in range(1, m + 1)]
 
 
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 5])
-def test_one_level_holds_over_all_data_sets(n: int, m: int, t: int) -> None:
-    check(n, m, t, 1)
+THREE = [(2, 2, 1), (2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3), (4, 2, 2), (4, 3, 2), (4, 3, 3)]
+LEVELS = [*((*each, 1) for each in SMALL), *((*each, 2) for each in SMALL if each[0] <= 5), *((*each, 3) for each in THREE)]
 
 
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n <= 2 or (n, m, t) == (3, 2, 2)])
-def test_two_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
-    check(n, m, t, 2)
+def is_quick(n: int, m: int, t: int, levels: int) -> bool:
+    return n <= (5 if levels == 1 else 2) or (n, m, t, levels) == (3, 2, 2, 2)
 
 
-@pytest.mark.parametrize(("n", "m", "t"), [(2, 2, 1), (2, 2, 2)])
-def test_three_levels_hold_over_all_data_sets(n: int, m: int, t: int) -> None:
-    check(n, m, t, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if n == 6])
-def test_one_level_holds_over_all_data_sets_of_six(n: int, m: int, t: int) -> None:
-    check(n, m, t, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "t"), [(n, m, t) for n, m, t in SMALL if 3 <= n <= 5])
-def test_two_levels_hold_over_all_data_sets_of_five(n: int, m: int, t: int) -> None:
-    check(n, m, t, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "t"), [(3, 2, 2), (3, 3, 2), (3, 3, 3), (4, 2, 2), (4, 3, 2), (4, 3, 3)])
-def test_three_levels_hold_over_all_data_sets_of_four(n: int, m: int, t: int) -> None:
-    check(n, m, t, 3)
+@pytest.mark.parametrize(
+    ("n", "m", "t", "levels"), [pytest.param(*each, marks=() if is_quick(*each) else pytest.mark.slow) for each in LEVELS]
+)
+def test_a_trie_s_bound_holds_over_all_data_sets(n: int, m: int, t: int, levels: int) -> None:
+    check(n, m, t, levels)
 
 
 DATA_SETS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
@@ -106,9 +88,7 @@ DATA_SETS: tuple[tuple[Data, int, int, int, tuple[str, str]], ...] = (
 
 
 @pytest.mark.parametrize(("data", "m", "t", "levels", "words"), DATA_SETS)
-def test_larger_data_sets_stay_below_the_upper_bound(
-    data: Data, m: int, t: int, levels: int, words: tuple[str, str]
-) -> None:
+def test_larger_data_sets_stay_below_the_upper_bound(data: Data, m: int, t: int, levels: int, words: tuple[str, str]) -> None:
     n = sum(count for _, count in data)
     none, one, other = (law(d, m, t, levels) for d in (data, joined(data, words[0]), joined(data, words[1])))
     adding = ThresholdProfile(FixedBatch(n, m), t, levels)

@@ -318,9 +318,7 @@ REST = [each for each in product((10**3, 10**6, 10**9), (Fraction(1, 10), Fracti
 
 
 @pytest.mark.parametrize(("users", "epsilon0"), [*REACHED, *(pytest.param(*each, marks=pytest.mark.slow) for each in REST)])
-def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_clones(
-    epsilon0: Fraction, users: int
-) -> None:
+def test_any_map_costs_at_least_what_randomized_responses_cost_and_at_most_the_clones(epsilon0: Fraction, users: int) -> None:
     """Binary and ternary response with this epsilon are such maps."""
     e = Fraction(math.exp(epsilon0)) * (1 - Fraction(1, 10**9))  # of an epsilon that is no larger
     high = account(Shuffle(Guarantee(epsilon0), users)).epsilon(1e-6).high
