@@ -74,7 +74,9 @@ class Counts:
             found = [*map(int, values)]
             return Counts(np.array(found, dtype=np.uint64 if max(found) >= _MOST else np.int64), self.holders)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"a system for numbers needs integers of 64 bits: {error}") from None
+            words = [x for x in values if isinstance(x, str) and not x.strip().lstrip("+-").isdecimal()]
+            why = f", got {words[0]!r:.40}; --numbered encodes words as numbers" if words else f": {error}"
+            raise ValueError(f"a system for numbers needs integers of 64 bits{why}") from None
 
     @property
     def digest(self) -> str:

@@ -116,11 +116,17 @@ def print_certificate(
         table.add_row(*(Text(visible(cell)) for cell in cells), verdict)
     console.print(Padding(table, (0, 0, 0, 2)))
     for claim in certificate.claims:
-        why = f"{claim.id}: {claim.reason}.{sight(claim)}{witness(claim)}"
+        why = f"{claim.id}: {claim.reason}.{limit(claim)}{sight(claim)}{witness(claim)}"
         console.print(Padding(Text(visible(why), style="dim"), (0, 0, 0, 2)))
         for line in instead.get(claim.id, ()):
             console.print(Padding(Text(visible(line)), (0, 0, 0, 4)))
     console.print()
+
+
+def limit(claim: ClaimRecord) -> str:
+    """Why there is no bound, where there is none."""
+    known = claim.enclosure is not None or claim.verdict is not Outcome.UNDECIDED or not claim.unsupported
+    return "" if known else f" Unsupported: {claim.unsupported[0]}."
 
 
 def sight(claim: ClaimRecord) -> str:

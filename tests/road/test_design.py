@@ -137,7 +137,7 @@ def test_the_largest_parameter_may_be_where_the_mechanism_ends() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "more", "says"),
     [
-        ("randomized_response", {}, {}, "needs .*without one of epsilon, batch"),
+        ("randomized_response", {}, {}, "needs all of .*or all but one that is to be found \\(epsilon, batch"),
         ("randomized_response", {"k": 2, "epsilon": 1}, {"users": 10}, "needs one parameter left out"),
         ("randomised", {"k": 2}, {}, "needs one of"),
         ("guarantee", {"k": 2}, {"users": 10}, "needs no parameter but epsilon"),

@@ -84,6 +84,14 @@ def test_a_long_id_of_a_claim_stands_whole_on_a_narrow_terminal(hostile: Certifi
     assert name in "claim0-" + "".join(line.split()[0] for line in table.splitlines() if line.split())
 
 
+def test_a_claim_without_a_bound_says_what_is_not_supported(hostile: Certificate) -> None:
+    why = "its inputs have the relations replace-one, not add-remove"
+    claim = hostile.claims[0].model_copy(update={"enclosure": None, "unsupported": (why,), "verdict": Outcome.UNDECIDED})
+    screen = Console(file=io.StringIO(), width=10_000, highlight=False)
+    text.print_certificate(hostile.model_copy(update={"claims": (claim,)}), screen)
+    assert f" Unsupported: {why}." in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_a_page_of_hostile_words_has_our_tags_only(hostile: Certificate) -> None:
     page = html.page(hostile)
     assert Tags(page).names <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
