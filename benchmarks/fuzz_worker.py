@@ -41,7 +41,6 @@ PATIENCE = 10.0
 """Seconds of a processor that an input may take: other work on the machine does not count."""
 STACK, DONE = "stack", "done"
 """Files in which a process that took too long writes where it is, and in which it wrote what it had done."""
-_USAGE = re.compile(r"\AUsage: ")
 _FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')
 
 
@@ -200,7 +199,7 @@ def _read(code: object, said: str, printed: str = "") -> Outcome:
     if code == 2:
         one = len([line for line in lines if not line.startswith("ldpaudit: ")]) == 0 and lines and lines[-1] != "ldpaudit: "
         found = (not said and printed.startswith("ERROR ")) or "\nERROR " in printed
-        return Outcome("rejected") if one or found or _USAGE.match(said) else Outcome("odd", f"exit 2 says {said[:300]!r}")
+        return Outcome("rejected") if one or found else Outcome("odd", f"exit 2 says {said[:300]!r}")
     if code not in (0, 1, 3, None):
         return Outcome("odd", f"exit {code!r}")
     strange = [line for line in lines if not line.startswith("ldpaudit: ")]
@@ -218,7 +217,7 @@ def ended(code: int | None, folder: Path) -> Outcome:
 
 
 def _of_traceback(text: str) -> Outcome:
-    last = next((line for line in reversed(text.splitlines()) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), "")
+    last = next((line for line in reversed(text.splitlines()) if re.match(r"(?!ldpaudit: )[A-Za-z_][\w.]*(:|$)", line)), "")
     frames = _FRAME.findall(text)
     where = ":".join(frames[-1]) if frames else ""
     return Outcome("memory" if last.startswith("MemoryError") else "traceback", last[:300], where)

@@ -22,6 +22,7 @@ from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
 from ldpaudit.core.expression import parse
 from ldpaudit.enclosure import round_up
+from ldpaudit.errors import LdpauditError
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_memory_that_is_not_there_is_said(guard: Guard, tmp_path: Path) -> None:
 def test_an_error_of_no_line_or_of_several_is_odd(guard: Guard, tmp_path: Path, text: str) -> None:
     def function() -> None:
         sys.stderr.write(text)
-        raise ValueError(text.strip())
+        raise LdpauditError(text.strip())
 
     assert seen(guard, tmp_path, function).verdict == "odd"
 
