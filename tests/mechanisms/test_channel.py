@@ -279,9 +279,10 @@ SOON = 10
         (",".join(["((1/3)**4096)**20"] * 1_000), "a matrix of at most 67108864 bits"),
         slow(",".join(["((1/3)**4096)**20"] * 90_000), "a matrix of at most 67108864 bits"),
         slow(",".join(f"{LONG}*{i}" for i in range(20_000)), "different expressions of at most 262144 characters"),
+        (",".join(f"2**0*{'0*' * 88}{i}" for i in range(200)), "different expressions of at most 262144 characters"),
         (",".join(f"exp(exp(-1/{i + 1}))" for i in range(20_000)), "different expressions of at most 262144 characters"),
     ],
-    ids=["rest", "denominators", "sum of 1", "bits", "more bits", "powers", "expressions"],
+    ids=["rest", "denominators", "sum of 1", "bits", "more bits", "powers", "a few powers", "expressions"],
 )
 def test_a_matrix_whose_numbers_take_long_is_refused_soon(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "m.csv").write_text(text)
