@@ -56,8 +56,10 @@ def relinked(path: Path) -> str:
         target = (path.parent / found["target"]).resolve()
         if not (target.is_relative_to(DOCS) or (target.parent == ROOT and target.name in ABOVE)):
             return f"`{found['text']}`"
-        where = os.path.relpath(_place(target), _place(path).parent)
-        return f"[{found['text']}]({where}{found['place'] or ''})"
+        where, place = os.path.relpath(_place(target), _place(path).parent), found["place"] or ""
+        if target == DOCS / "commands.md" and place:  # whose sections are pages of their own there
+            where, place = f"{where.removesuffix('.md')}/{place[1:]}.md", ""
+        return f"[{found['text']}]({where}{place})"
 
     return _LINK.sub(link, path.read_text())
 

@@ -113,12 +113,8 @@ class Guarantee(Plan):
         k**2 rho. From it follow upper bounds of delta, which lose some percent (Bun, Steinke 2016).
     mu : Fraction or None
         Instead of an epsilon: the mu of Gaussian differential privacy, at least 0. Squares of runs add, and k users cost k mu. The
-        worst map adds noise of deviation 1 to a number that changes by mu (Dong, Roth, Su 2022).
-
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        0 and 1 for a rho or a mu, which hold of any map: what it says in epsilon and delta is its profile.
+        worst map adds noise of deviation 1 to a number that changes by mu (Dong, Roth, Su 2022). With a rho or a mu, `epsilon` and
+        `delta` are 0 and 1, which holds of any map; what follows in epsilon and delta is its profile.
 
     Raises
     ------

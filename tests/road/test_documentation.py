@@ -160,6 +160,7 @@ def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_pag
     assert "](CONTRIBUTING.md)" in site.relinked(DOCS / "own.md")
     assert "](architecture.md)" in site.relinked(ROOT / "CONTRIBUTING.md")
     assert "](../adapters.md)" in site.relinked(DOCS / "howto" / "programs.md")
+    assert "](commands/calibrate.md)" in site.relinked(DOCS / "glossary.md")
 
 
 def small(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
