@@ -69,7 +69,7 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
     upper = [place(epsilon, high) for epsilon, _, high in points]
     lower = [place(epsilon, low) for epsilon, low, _ in points]
     powers = sorted({*range(0, decades, -(-decades // 4)), decades})
-    names = ["1" if power == 0 else f"{'under ' * (power == decades)}1e-{power}" for power in powers]
+    names = ["1" if power == 0 else f"{'≤ ' * (power == decades)}1e-{power}" for power in powers]
     rows = [(power / decades, name) for power, name in zip(powers, names, strict=True)]
     numbers = [(_PLOT_LEFT + (_RIGHT - _PLOT_LEFT) * part / 4, f"{widest * part / 4:.3g}", "middle") for part in range(5)]
     if len(numbers[-1][1]) > 5:  # a long number below the end of the axis would leave the picture
