@@ -31,7 +31,7 @@ REACH = 0.95
 NEAR = 2 / 3
 """What a tenth of the default budget shows: 70 % where a large delta is to be exceeded, and nearly always 90 %."""
 SEEDS = 30
-SLOW_SEEDS = 1_000
+SLOW_SEEDS = 400
 
 
 @pytest.mark.slow
@@ -75,10 +75,15 @@ def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None
     assert false_refutations(m, SEEDS) <= limit(SEEDS)
 
 
+FIRST = {type(m): m for m in reversed(AT_ONE)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("m", AT_ONE, ids=str)
-def test_a_true_claim_is_refuted_no_more_often_than_stated_over_1000_seeds(m: Mechanism) -> None:
-    assert false_refutations(m, SLOW_SEEDS) <= most(SLOW_SEEDS) * SLOW_SEEDS
+def test_a_true_claim_is_refuted_no_more_often_than_stated_over_hundreds_of_seeds(m: Mechanism) -> None:
+    """One setting of each class; the others over a quarter of them."""
+    seeds = SLOW_SEEDS if FIRST[type(m)] is m else SLOW_SEEDS // 4
+    assert false_refutations(m, seeds) <= most(seeds) * seeds
 
 
 @pytest.mark.parametrize("wrong", [0, 3])
