@@ -143,7 +143,8 @@ def _plain(value: object, what: str) -> Number:
 
 def _graded(found: Enclosure, unseen: float) -> Enclosure:
     """EXACT where it is as narrow as arithmetic allows, relative to the value or to what is never seen; else INTERVAL."""
-    if found.rigour is not Rigour.EXACT or found.low == found.high or found.high - found.low <= max(_NARROW * found.high, unseen):
+    narrow = math.isfinite(found.high) and found.high - found.low <= max(_NARROW * found.high, unseen)
+    if found.rigour is not Rigour.EXACT or found.low == found.high or narrow:
         return found
     return replace(found, rigour=Rigour.INTERVAL)
 

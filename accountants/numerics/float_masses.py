@@ -289,7 +289,9 @@ def _polya_reach(rate: float, shape: float) -> float:
 
 
 def _nearest(value: flint.arb) -> float:
-    """The float next to a narrow ball."""
+    """The float next to a narrow ball; 0 where it is less than what `_OUTSIDE` has room for."""
+    if value < _SEEN:
+        return 0.0
     if value.rel_accuracy_bits() < _NARROW_BITS:
         raise ArithmeticError(f"a probability needs a ball of {_NARROW_BITS} bits, got {value}")
     return float(value)

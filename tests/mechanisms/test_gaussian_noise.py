@@ -81,6 +81,13 @@ def test_rounded_noise_on_one_count_costs_what_its_best_tail_shows(sigma: Fracti
             assert found.low <= truth <= found.high <= found.low * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("sigma", "k"), [(F(1, 100), 1), (F(1, 10**6), 10)])
+def test_noise_that_is_hardly_ever_anything_but_0_costs_much_and_is_not_exact_without_an_end_above(sigma: Fraction, k: int) -> None:
+    found = account(RoundedGaussian(sigma, (k,))).epsilon(1e-6)
+    assert found.low > 80
+    assert (found.high, found.rigour) == (math.inf, Rigour.INTERVAL)
+
+
 @pytest.mark.parametrize("stem", [gaussian, discrete_gaussian, rounded_gaussian, skellam])
 @pytest.mark.parametrize(("epsilon", "delta", "change"), [(F(1), 1e-6, (1, -1)), (F(1, 10), 1e-9, (1,)), (F(5), 0.01, (2, 1))])
 def test_the_least_noise_for_a_goal_keeps_it_and_less_does_not(

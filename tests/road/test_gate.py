@@ -498,7 +498,7 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
     }
     lay_out(tmp_path, written)
     done = pytest_in(tmp_path, "--continue-on-collection-errors")
-    assert "wrong.ldp.toml:5: mechanism.k: needs a number" in done.stdout
+    assert "wrong.ldp.toml:5: mechanism.k: needs an integer" in done.stdout
     assert "deployment.py" not in done.stdout
     commands = [shlex.split(line.split("reproduce: ")[1]) for line in done.stdout.splitlines() if "reproduce: " in line]
     assert {command[1] for command in commands} == {"certify", "audit", "tests/test_ours.py::test_of_a_function_beside_it"}
