@@ -265,6 +265,7 @@ def test_a_product_in_one_order_is_no_upper_end() -> None:
     """Of ten bits, each of which tells more in one order than in the other."""
     one, other = listed([[Fraction(1, 10), Fraction(9, 10)], [Fraction(1, 2), Fraction(1, 2)]]).pairs
     both = of_pairs([((one, 10),), ((other, 10),)], Fraction(2), "").high
+    assert both == pytest.approx(10 * of_pairs([((one, 1),), ((other, 1),)], Fraction(2), "").high, rel=1e-12)
     for pair in (one, other):
         assert ProductProfile((((pair, 10),),), "in one order").renyi(2).rigour is Rigour.INTERVAL
     assert ProductProfile((((one, 10),), ((other, 10),)), "in both orders").renyi(2).high >= both
