@@ -158,7 +158,7 @@ def test_one_source_is_asked_for_alone_and_another_is_an_error() -> None:
     assert {paper for stem in literature.stems() for paper in literature.PAPERS if stem in literature.stems(paper)} == set(
         literature.PAPERS
     )
-    with pytest.raises(ValueError, match="a paper among"):
+    with pytest.raises(ValueError, match="needs one of HKR12"):
         literature.stems("JRUW")
 
 

@@ -52,7 +52,7 @@ def touches_context(node: ast.AST) -> bool:
     """Whether it names python-flint's context."""
     if isinstance(node, ast.ImportFrom):
         return (node.module or "").startswith("flint") and any(alias.name in ("ctx", "*") for alias in node.names)
-    return isinstance(node, ast.Attribute) and node.attr == "ctx"
+    return isinstance(node, ast.Attribute) and ast.unparse(node).endswith("flint.ctx")
 
 
 def blocks(tree: ast.Module) -> Iterator[ast.With]:
