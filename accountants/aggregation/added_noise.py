@@ -48,6 +48,7 @@ class AddedNoise(PrivacyProfile):
     source: str
     # of a profile that has a formula for divergences, where there is one
     formula: PrivacyProfile | None = None
+    rounded: PrivacyProfile | None = None  # of noise of which this is a function, so that it costs no more
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the best event of either order."""
@@ -78,11 +79,18 @@ class AddedNoise(PrivacyProfile):
         if self.formula is not None:
             return self.formula.renyi(order)
         low = max(each.renyi_low(Fraction(order)) for each in self.below)
-        return enclosed(Enclosure(low, math.inf, Rigour.INTERVAL, self.source), from_above(self, Fraction(order)))
+        above = from_above(self, Fraction(order)) if self.rounded is None else self.rounded.renyi(order)
+        return enclosed(Enclosure(low, math.inf, Rigour.INTERVAL, self.source), above)
 
     def rho(self) -> Enclosure:
-        """By the formula; else by orders."""
-        return PrivacyProfile.rho(self) if self.formula is None else self.formula.rho()
+        """By the formula; else by orders, and by what is rounded."""
+        if self.formula is not None:
+            return self.formula.rho()
+        return super().rho() if self.rounded is None else enclosed(super().rho(), self.rounded.rho())
+
+    def gdp(self) -> Enclosure:
+        """By some epsilons, and by what is rounded."""
+        return super().gdp() if self.rounded is None else enclosed(super().gdp(), self.rounded.gdp())
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         return Enclosure.met(low, high, Rigour.EXACT, self.source).clamp(0.0, most)

@@ -81,6 +81,12 @@ def test_rounded_noise_on_one_count_costs_what_its_best_tail_shows(sigma: Fracti
             assert found.low <= truth <= found.high <= found.low * (1 + 1e-9)
 
 
+def test_rounding_gains_a_few_percent_of_rho_and_of_mu_and_no_more() -> None:
+    rounded, real = account(RoundedGaussian(F(5), (1, -1))), account(Gaussian(F(5), (1, -1)))
+    for found, known in ((rounded.rho(), real.rho()), (rounded.gdp(), real.gdp()), (rounded.renyi(3), real.renyi(3))):
+        assert 0.98 * known.low < found.low < found.high == known.high
+
+
 @pytest.mark.parametrize(("sigma", "k"), [(F(1, 100), 1), (F(1, 10**6), 10)])
 def test_noise_that_is_hardly_ever_anything_but_0_costs_much_and_is_not_exact_without_an_end_above(sigma: Fraction, k: int) -> None:
     found = account(RoundedGaussian(sigma, (k,))).epsilon(1e-6)
