@@ -17,7 +17,7 @@ def or_rather(name: object, known: Iterable[str], likeness: float = LIKE) -> str
     --------
     >>> or_rather("randomised_response", ["rappor", "randomized_response"])
     "; did you mean 'randomized_response'?"
-    >>> or_rather("laplace", ["central.error", "central.laplace_error"])
+    >>> or_rather("laplace_error", ["central.error", "central.laplace_error"])
     "; did you mean 'central.laplace_error'?"
     >>> or_rather("K", ["k", "p"])
     "; did you mean 'k'?"
