@@ -107,7 +107,7 @@ UNKNOWABLE = ("local hashing",)
 ROUNDED = Reading(Form.CANONICAL)
 """Raw floats leak more than the mechanism does: the grid that they lie on."""
 RATIOS = tuple((np.arange(12, 31) / 10).tolist())
-"""Multiples of the needed views that a black box is given; it learns from so many that no less can do."""
+"""Multiples of the needed views that a black box is given; it learns from a share of them, so that fewer do not suffice."""
 
 
 def share(epsilon: float, inputs: int) -> float:
@@ -123,7 +123,7 @@ def any_time(fires: float, epsilon: float, inputs: int = 2, alpha: float = ALPHA
 
 
 def reach(views: int, right: float, wrong: float, epsilon: float, inputs: int = 2, alpha: float = ALPHA) -> float:
-    """Probability that the exact bound on so many views is ``RHO * epsilon`` at least."""
+    """Probability that the exact bound on n views is ``RHO * epsilon`` at least."""
     fires = right + wrong
     middle, spread = views * fires, 5 * math.sqrt(views * fires * max(1 - fires, 0.0))
     guesses = np.unique(np.linspace(max(middle - spread, 1), middle + spread, 101).round())

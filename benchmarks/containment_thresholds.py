@@ -107,7 +107,7 @@ def _many(rng: random.Random, tally: Tally) -> None:
     threshold, q = rng.randint(2, min(m, 30)), mpf(m) / (n + 1)
 
     def tail(users: int, holders: int) -> Any:
-        """From below, at so many digits that what is left has 60."""
+        """From below, with enough digits that 60 are left."""
         term, total = mpmath.binomial(users - holders, m) / mpmath.binomial(users, m), mpf(0)
         for j in range(threshold):
             total += term

@@ -84,7 +84,7 @@ class People:
 
 
 def people(lexicon: Lexicon, shares: NDArray[np.float64], users: int, held: int, rng: np.random.Generator) -> People:
-    """Users who hold so many words each, drawn by frequency."""
+    """Users who hold a given number of words each, drawn by frequency."""
     return People(lexicon, rng.choice(len(shares), (users, held), p=shares))
 
 

@@ -210,7 +210,7 @@ def stepped(pmf: Sequence[float]) -> Built:
 
 
 def cut_geometric(most: int) -> Built:
-    """Two-sided geometric noise for epsilon 1, of at most so many steps."""
+    """Two-sided geometric noise for epsilon 1, of at most a given number of steps."""
     weights = np.exp(-np.abs(np.arange(-most, most + 1.0)))
     return stepped((weights / weights.sum()).tolist())
 

@@ -131,7 +131,7 @@ def noisy_counts(users: list[int], rng: np.random.Generator) -> list[float]:
 
 
 def worst(users: list[int], rng: np.random.Generator) -> NDArray[np.int64]:
-    """The system that is refuted most often, of all that are (1, DELTA)-private: it says coins, so many of them falsely."""
+    """The system that is refuted most often, of all that are (1, DELTA)-private: it says coins, some of them falsely."""
     right = int(rng.choice(CANARIES + 1, p=worst_law() / worst_law().sum()))
     said = np.array(users)
     false = rng.permutation(CANARIES)[right:]

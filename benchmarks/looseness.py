@@ -124,7 +124,7 @@ def _trie(users: int, levels: int) -> tuple[float, float]:
 
 
 def powers(low: float, high: float, per_decade: int) -> tuple[float, ...]:
-    """Powers of ten, and so many points from each to the next."""
+    """Powers of ten, and a given number of points from each to the next."""
     return tuple(10 ** (i / per_decade) for i in range(round(low * per_decade), round(high * per_decade) + 1))
 
 

@@ -4,7 +4,7 @@
 
 Needs the extra `examples` (the package wordfreq, with 300,000 English words and their frequencies), or a file with a word
 and its frequency a line. Every user holds one word, drawn by frequency. Oracles are asked for the 100 most frequent words
-and for 900 others; recovered are the words that a system names and that are among so many most frequent ones.
+and for 900 others; recovered are the words that a system names and that are among the equally many most frequent ones.
 """
 
 from __future__ import annotations

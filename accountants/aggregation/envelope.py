@@ -60,7 +60,7 @@ _MANY = 10**4
 _ROUGH, _TOP = 0.02, 0.05
 """Relative width of delta that is enough for the branch and bound of `shuffling.binary`, which lists no masses; and the part of
 the largest delta from which on it is asked, and is quick."""
-CHANCE = 1e-20
+_CHANCE = 1e-20
 """Of fewer than M uncertain users with a bit that tells nothing."""
 
 
@@ -186,14 +186,9 @@ class Others:
         if least == most:
             return self.holding(least)
         parts = [_total(self.one, least), _total(self.zero, self.users - most)]
-        common = tuple(map(min, self.one, self.zero))
-        shared = sum(common, Fraction(0))
-        hidden, chance = at_least(most - least, shared), 0.0
-        if hidden:
-            parts.append(_total(tuple(p / shared for p in common), hidden))
-            chance = CHANCE
-        pair = self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
-        return Pair(pair.p, pair.q, pair.error, pair.outside + chance)
+        if law := hidden((self.one, self.zero), most - least):
+            parts.append(law)
+        return self._pair(reduce(Masses.plus, sorted(parts, key=lambda law: len(law.values))))
 
     def _pair(self, others: Masses, moved: int = 1) -> Pair:
         law = others.plus(self.added) if self.noise else others
@@ -210,9 +205,27 @@ def _variance(law: CountLaw) -> Fraction:
     return sum((k * k * p for k, p in enumerate(law)), Fraction(0)) - mean * mean
 
 
-def at_least(n: int, p: Fraction) -> int:
+def shared_mass(laws: Iterable[CountLaw]) -> Fraction:
+    """Probability with which a user of any of these laws reports what does not depend on which it is."""
+    return sum(map(min, *laws), Fraction(0))
+
+
+def hidden(laws: Iterable[CountLaw], users: int) -> Masses | None:
+    """What those of this many users add, at least, who report what does not depend on which of the laws they have.
+
+    The chance that they are fewer is a part of what is not listed. None where that may be nobody.
+    """
+    laws = tuple(laws)
+    shared = shared_mass(laws)
+    if not (m := _at_least(users, shared)):
+        return None
+    law = _total(tuple(p / shared for p in map(min, *laws)), m)
+    return replace(law, outside=law.outside + _CHANCE)
+
+
+def _at_least(n: int, p: Fraction) -> int:
     """A number that Bin(n, p) falls short of with a chance of at most 1e-20, by Bernstein's inequality."""
-    nats, variance = -math.log(CHANCE), float(n * p * (1 - p))
+    nats, variance = -math.log(_CHANCE), float(n * p * (1 - p))
     return max(0, math.floor(n * p) - math.ceil(bernstein_reach(variance, nats)) - 2)
 
 
@@ -239,7 +252,8 @@ def envelope(others: Others) -> Envelope:
     corners = {m: others.holding(m) for m in (n, 0)}
     ups = _nodes(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
-    many = len(others.one) == 2 and not others.noise and n * sum(map(min, others.one, others.zero)) >= _MANY
+    laws = others.one, others.zero
+    many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= _MANY
     if many and alike:
         curve = _equally_noisy(others.one[1], others, ups)
         return Envelope(curve, curve, (n, 0))
@@ -251,7 +265,6 @@ def envelope(others: Others) -> Envelope:
         return np.where(np.concatenate(x) >= math.exp(pure) * (1 + 8 * UNIT), 0.0, found)
 
     lows = {m: values(pair, Pair.low) for m, pair in corners.items()}
-    laws = others.one, others.zero
     every = np.concatenate([_replaced(laws, n, x[0]), _replaced(laws[::-1], n, x[1])]) if many else np.inf
     queue: list[tuple[float, int, int, Floats]] = []
 
@@ -305,7 +318,7 @@ def _replaced(own: tuple[CountLaw, CountLaw], users: int, x: Floats) -> Floats:
     """Upper bounds of the divergence, whatever this many others hold; 1 where replacement says nothing."""
     with working_precision(precision(users)):
         types = quotients([Blanket.of(zip(*own, law, strict=True)) for law in own])
-        bound = Replacement((), sum(map(min, *own), Fraction(0)), pairs=types)
+        bound = Replacement((), shared_mass(own), pairs=types)
         return np.array([round_up(bound.delta(flint.arb(node), users + 1)) if node > 1 else 1.0 for node in x.tolist()])
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, combinations_with_replacement
@@ -30,7 +30,7 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.added_noise import aligned
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, below_exp, largest_low
-from ldpaudit.accountants.aggregation.envelope import CHANCE, CountLaw, Others, at_least, coin
+from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, hidden
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -84,7 +84,7 @@ class _AtDataSets(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
         goal = max(round_up(Fraction(require_delta(delta))), TINY)
-        return self._enclosure(max((each.epsilon(goal) for each in self._seen), default=0.0), self.above.epsilon(delta))
+        return self._enclosure(max(each.epsilon(goal) for each in self._seen), self.above.epsilon(delta))
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
         source = f"the sum of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"
@@ -130,10 +130,8 @@ class ClampedProfile(_AtDataSets):
             return self._seen
         if self.rounds > 1 or len(self.laws) > _INPUTS:
             return ()
-        common = tuple(map(min, *self.laws))
-        gamma = sum(common, Fraction(0))
-        rest = Masses.counts(tuple(p / gamma for p in common)).times(at_least(self.users - 1, gamma))
-        return self._repeated(replace(pair, outside=pair.outside + CHANCE) for pair in self._pairs(rest, self.laws))
+        rest = hidden(self.laws, self.users - 1) or Masses.point(0)
+        return self._repeated(self._pairs(rest, self.laws))
 
     @property
     def _is_small(self) -> bool:
