@@ -1,4 +1,4 @@
-"""The attack on Laplace noise: on a number, and on the column of a public matrix that a value is."""
+"""The attack on noise on a number, Laplace's or Gaussian, and on Laplace noise on the column of a public matrix that a value is."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
@@ -40,6 +41,13 @@ def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     if isinstance(m, Laplace):
         scores = _by_laplace_noise(np.array([[m.inputs[0]], [m.inputs[1]]]), float(m.scale))
         return Attack(m.inputs, lambda views: scores(np.asarray(views)[:, None]), "{y <= low}, {y >= high}")
+    if isinstance(m, GaussianReport):
+        low, high = m.inputs
+
+        def score(views: Views) -> NDArray[np.float64]:
+            return np.asarray((low - high) / float(m.sigma) ** 2 * (np.asarray(views) - (low + high) / 2), dtype=np.float64)
+
+        return Attack(m.inputs, score, "{y far below low}, {y far above high}")
     if not isinstance(m, NoisyColumn):
         raise Unsupported(m, "its noise is not Laplace's")
     first, *others = (_of_pair(m, pair) for pair in m.pairs(neighbours))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._kernel import Lemma, Theorem
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -42,8 +42,23 @@ def histogram(relation: str, coordinates: int) -> Theorem:
     return t
 
 
+def gaussian_report() -> tuple[Lemma, ...]:
+    """Of Gaussian noise on one number, which has no epsilon at delta = 0."""
+    t = Lemma(sentence="under Gaussian noise on a number, the loss of two inputs is linear in the distance from their middle")
+    t.assume("the log-likelihood of a noise z is -z**2/(2 s) and a constant; the release is a real number")
+    (s, width), (y, low) = t.positive("s", "width"), t.nonnegative("y", "low")
+    high = low + width
+    t.equal(((y - high) ** 2 - (y - low) ** 2) / (2 * s), -width / s * (y - (low + high) / 2), "two squares")
+    return (t,)
+
+
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:
-    """What `verify_certificate` knows it as: a number that differs by `change` scales, or two, where a value is replaced."""
+    """What `verify_certificate` knows it as: a number that differs by `change` scales, or two, where a value is replaced.
+
+    None of Gaussian noise.
+    """
+    if type(m).__name__ == "GaussianReport":
+        return None
     if not m.variant:
         return {"word": "laplace", "change": str(m.sensitivity / m.scale)} if relation == "replace-one" else None
     one = {"word": "laplace", "change": str(1 / m.scale)}

@@ -23,7 +23,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.laplace_sum import density, upper_tail
 from ldpaudit.accountants.numerics.normal import about_epsilon
 from ldpaudit.accountants.pld.profiles import OnePairProfile
-from ldpaudit.accountants.pld.searched import SearchedProfile
+from ldpaudit.accountants.pld.searched import Quadratic, SearchedProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
@@ -69,14 +69,32 @@ class NoisyReal:
 
     def summed(self, plan: Aggregate, changed: int, listed: Callable[[Mechanism], Masses]) -> PrivacyProfile:
         """The same. Raises Unsupported where aggregators add noise, which is on integers."""
-        if plan.noise:
-            raise Unsupported(plan, "noise of aggregators is accounted for on integers, and these reports are real numbers")
+        _require_no_noise(plan)
         shift = self.width * changed / self.scale
         source = f"the Laplace noises of {plan.users} numbers, at {float(shift):g} scales"
         return LaplaceSum(plan.users, shift, Enclosure.of(shift, source=source), source)
 
 
-NoisyNumber: TypeAlias = NoisyInteger | NoisyReal
+@dataclass(frozen=True)
+class NoisyNormal:
+    """A number of an interval plus Gaussian noise."""
+
+    width: Fraction  # of the interval
+    sigma: Fraction
+
+    def summed(self, plan: Aggregate, changed: int, listed: Callable[[Mechanism], Masses]) -> PrivacyProfile:
+        """The same: n normal noises are one, of n times the variance."""
+        _require_no_noise(plan)
+        source = f"the Gaussian noises of {plan.users} numbers, which are one of {plan.users} times the variance"
+        return Quadratic((self.width * changed / self.sigma) ** 2 / plan.users, source)
+
+
+def _require_no_noise(plan: Aggregate) -> None:
+    if plan.noise:
+        raise Unsupported(plan, "noise of aggregators is accounted for on integers, and these reports are real numbers")
+
+
+NoisyNumber: TypeAlias = NoisyInteger | NoisyReal | NoisyNormal
 """A report that is a number plus noise of a log-concave law."""
 
 

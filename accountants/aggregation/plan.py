@@ -24,7 +24,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Clamped, ClampedProfile, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
-from ldpaudit.accountants.composition.plan import ComposedProfile, Part
+from ldpaudit.accountants.composition.plan import Part, composed
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
@@ -85,7 +85,7 @@ def profile(
     if isinstance(added, NoisyNumber) and plan.users > 1:
         once = replace(plan, plan=inner) if rounds > 1 else plan
         one = added.summed(once, group, listed)
-        return one if rounds == 1 else ComposedProfile((Part(once, rounds, one),))
+        return one if rounds == 1 else composed([Part(once, rounds, one)])
     if group > 1:
         return GroupProfile(profile(plan, relation, known, listed), group, plan.users)
     local = account(plan.plan, relation)

@@ -7,6 +7,7 @@ the method:
 - T equal parts whose loss is e or -e, or e, 0 or -e (randomized response of every arity, Hadamard response, subset
   selection, local hashing): closed form, `coins`;
 - few total losses: their enumeration;
+- normal noise: one shift, whose square is the sum of all squares;
 - otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -40,6 +41,7 @@ from ldpaudit.accountants.pld.profiles import (
     SummedLosses,
 )
 from ldpaudit.accountants.pld.renyi import gdp
+from ldpaudit.accountants.pld.searched import Quadratic
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
@@ -203,7 +205,16 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
             return account(only, _relation(only, neighbours))
         if isinstance(only, Guarantee) and only.delta == 1:
             return stated(only)
-    return ComposedProfile(tuple(_part(leaf, times, neighbours) for leaf, times in leaves.items()))
+    return composed(_part(leaf, times, neighbours) for leaf, times in leaves.items())
+
+
+def composed(parts: Iterable[Part]) -> PrivacyProfile:
+    """Profile of several parts together; of normal noise alone that of one, since the losses add up to that of one shift."""
+    listed = tuple(parts)
+    shifts = [each.times * each.profile.distance_squared for each in listed if type(each.profile) is Quadratic]
+    if len(shifts) < len(listed):
+        return ComposedProfile(listed)
+    return Quadratic(sum(shifts, Fraction(0)), f"{ComposedProfile(listed).upper_source}: one normal noise, by the squares' sum")
 
 
 def _merged(leaves: Counter[Plan]) -> Counter[Plan]:

@@ -14,6 +14,7 @@ from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLapl
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch as ExpanderSketch
 from ldpaudit.mechanisms.expander_sketch import SplitExpanderSketch as SplitExpanderSketch
 from ldpaudit.mechanisms.gaussian import Gaussian as Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport as GaussianReport
 from ldpaudit.mechanisms.genprot import GenProt as GenProt
 from ldpaudit.mechanisms.genprot import GenProtBit as GenProtBit
 from ldpaudit.mechanisms.geometric import Geometric as Geometric

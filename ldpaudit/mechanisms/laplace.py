@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ldpaudit.enclosure import round_down, round_up
+from ldpaudit.enclosure import round_up
 from ldpaudit.mechanisms.shared.parameters import exact, integer, positive
 from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
-from ldpaudit.mechanisms.shared.values import KValues, LinearEstimate
+from ldpaudit.mechanisms.shared.values import IntervalValues, KValues
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace(LinearEstimate):
+class Laplace(IntervalValues):
     """A number in ``[low, high]`` plus Laplace noise. A view is a float.
 
     What accountants and proofs say is about real numbers. This sampler, as any that adds floats, leaks more: which
@@ -48,43 +48,17 @@ class Laplace(LinearEstimate):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        object.__setattr__(self, "low", exact(self.low))
-        object.__setattr__(self, "high", exact(self.high))
-        if not round_up(self.low) < round_down(self.high):
-            raise ValueError(f"Laplace needs two floats low < high, got low={self.low} and high={self.high}")
+        self._require_interval()
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, low: Number = 0, high: Number = 1) -> Self:
         """The most accurate one that is epsilon-LDP: ``scale = (high - low) / epsilon``, exactly."""
         return cls((exact(high) - exact(low)) / positive("epsilon", epsilon), exact(low), exact(high))
 
-    @property
-    def inputs(self) -> tuple[float, float]:
-        """The ends; every number between them is an input too."""
-        return round_up(self.low), round_down(self.high)
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far two inputs may lie apart."""
-        return self.high - self.low
-
-    def require_input(self, x: Any) -> None:
-        """Check that `x` is a number in ``[low, high]``."""
-        if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not self.low <= x <= self.high:
-            raise ValueError(f"Laplace needs a number from {self.low} to {self.high}, got {x!r}")
-
     def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size,)``."""
         self.require_input(x)
         return rng.laplace(float(x), round_up(self.scale), size)
-
-    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
-        return total
-
-    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """The sum of the inputs, shape ``(1,)``."""
-        return np.asarray(np.sum(np.asarray(data, dtype=np.float64), keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from ldpaudit.accountants.numerics.laplace_sum import density
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.neighbours import group
@@ -124,8 +126,15 @@ def test_a_sum_of_real_numbers_costs_what_its_tails_say_at_thresholds_on_a_grid(
         assert ends.high <= ends.low * (1 + 1e-8)
 
 
+def test_normal_noises_of_users_are_one_of_their_variances_sum() -> None:
+    m, one = GaussianReport(F(3), F(-1), F(4)), account(Gaussian(F(6), (5,)))
+    assert account(Aggregate(m, 4)).epsilon(MILLIONTH).low == one.epsilon(MILLIONTH).low
+    assert account(Aggregate(m, 4), group(3)).epsilon(MILLIONTH).low == account(Gaussian(F(6), (15,))).epsilon(MILLIONTH).low
+    assert account(Repeat(Aggregate(m, 4), 9)).epsilon(MILLIONTH).low == account(Gaussian(F(2), (5,))).epsilon(MILLIONTH).low
+
+
 def test_more_users_never_cost_and_a_group_costs_more() -> None:
-    for m in (Geometric(3, HALF), Laplace(F(1))):
+    for m in (Geometric(3, HALF), Laplace(F(1)), GaussianReport(F(1))):
         found = [account(Aggregate(m, users)).epsilon(1e-6) for users in (1, 2, 10, 100, 10**4)]
         assert all(more.high < fewer.low for fewer, more in pairwise(found))
         assert found[0] == account(m).epsilon(1e-6)
@@ -149,8 +158,9 @@ def test_noise_of_aggregators_adds_to_that_of_integers() -> None:
     alone = account(DiscreteLaplace(F(9, 10), (3,)))
     assert both.epsilon(1e-6).high < min(account(Aggregate(m, 100)).epsilon(1e-6).low, alone.epsilon(1e-6).low)
     assert both.epsilon(0).high == alone.epsilon(0).high
-    with pytest.raises(Unsupported, match="these reports are real numbers"):
-        account(Aggregate(Laplace(F(1)), 9, [noise]))
+    for real in (Laplace(F(1)), GaussianReport(F(1))):
+        with pytest.raises(Unsupported, match="these reports are real numbers"):
+            account(Aggregate(real, 9, [noise]))
     with pytest.raises(Unsupported, match="spreads over"):
         account(Aggregate(Geometric(1000, F(99999, 100000)), 10**6))
 

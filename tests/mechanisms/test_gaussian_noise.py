@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit import Repeat, account, audit
+from ldpaudit import Compose, Repeat, account, audit
 from ldpaudit.accountants import discrete_gaussian, gaussian, rounded_gaussian, skellam
 from ldpaudit.accountants.aggregation.added_noise import AddedNoise, noise_profile
 from ldpaudit.accountants.discrete_gaussian import Discrete, _eta, _eta_of_shares
@@ -30,6 +30,7 @@ from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
@@ -107,7 +108,25 @@ def test_the_least_noise_for_a_goal_keeps_it_and_less_does_not(
         stem.for_privacy(epsilon, 0)
 
 
+def test_a_report_costs_what_noise_on_a_count_does_that_changes_by_as_many_deviations() -> None:
+    report, count = account(GaussianReport.for_gdp(F(2, 3), -1, 4)), account(Gaussian(F(3, 2)))
+    assert report.epsilon(1e-6).low == count.epsilon(1e-6).low < report.epsilon(1e-6).high
+    assert report.gdp().low == count.gdp().low
+    assert report.epsilon(0).low == math.inf
+
+
+@pytest.mark.parametrize("parts", [[(F(3), 4)], [(F(1), 1), (F(5, 2), 3)]])
+def test_normal_noises_compose_to_one_normal_noise(parts: list[tuple[Fraction, int]]) -> None:
+    found = account(Compose([Repeat(GaussianReport(sigma), times) for sigma, times in parts]))
+    mu = math.sqrt(sum(times / sigma**2 for sigma, times in parts))
+    for epsilon in (0.1, 1.0, 3.0):
+        truth = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(-mu / 2 - epsilon / mu)
+        assert found.delta(epsilon).low == pytest.approx(truth, rel=1e-9)
+    assert found.epsilon(1e-9).rigour is Rigour.EXACT
+
+
 def test_the_sampler_has_the_normal_law() -> None:
+    assert stats.kstest(GaussianReport(F(3), F(-1)).sample(-0.5, 40_000, np.random.default_rng(8)), "norm", (-0.5, 3)).pvalue > 1e-6
     assert stats.kstest(Gaussian(F(3)).noise(40_000, np.random.default_rng(8)) / 3, "norm").pvalue > 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Laplace noise on a number, and on a column of a public matrix: the histogram, and the stems whose core it is."""
+"""Noise on a number, and Laplace noise on a column of a public matrix: the histogram, and the stems whose core it is."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals
 
 UNIT = Laplace.for_epsilon(1.0)
+BELL = GaussianReport(Fraction(39005, 39401))
+"""Of a delta of about an eighth at epsilon = 1."""
 WIDE = Laplace.for_epsilon(Fraction(3, 5))
 HISTOGRAM = LaplaceHistogram.for_epsilon(1.0, k=8)
 BITS = BucketHeavyHitter.for_epsilon(1.0, domain=1 << 20, rows=2, trials=2)
@@ -86,6 +89,35 @@ ZOO = Zoo(
         mutant("a user changes one entry only", HISTOGRAM, scale=HISTOGRAM.scale / 2),
         mutant("the norm is Euclid's", HISTOGRAM, scale=Fraction(2**0.5)),
     ),
+)  # fmt: skip
+
+
+def the_noise_is_seeded(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.repeat(BELL.sample(x, 1, np.random.default_rng(42)), size)
+
+
+gaussian_report = Zoo(
+    small=(GaussianReport(Fraction(1, 3), Fraction(-1, 7), Fraction(2, 5)), GaussianReport(Fraction(9), Fraction(0), Fraction(5))),
+    at_one=(BELL,),
+    broken=(
+        broken("half of sigma", BELL, sigma=BELL.sigma / 2),
+        Broken("the noise has no sign", BELL, lambda x, size, rng: x + np.abs(rng.normal(0, float(BELL.sigma), size))),
+        Broken("the noise is seeded in each run", BELL, the_noise_is_seeded),
+        Broken("large noise is cut off", BELL,
+               lambda x, size, rng: x + np.clip(rng.normal(0, float(BELL.sigma), size), -1, 1)),
+    ),
+    mutants=(
+        mutant("sigma is divided by the root of 2", BELL, 0.1, sigma=BELL.sigma * Fraction(2**-0.5)),
+        Mutant("inputs are rescaled to [0, 1.2]", BELL, GaussianReport(BELL.sigma, Fraction(0), Fraction(6, 5)),
+               lambda x, size, rng: 1.2 * x + rng.normal(0, float(BELL.sigma), size), 0.05),
+    ),
+    refused=(
+        *refusals("need", BELL, sigma=[Fraction(0), Fraction(-1)], low=[Fraction(1), 1 - Fraction(1, 10**30)]),
+        Refusal("mu > 0 is needed", lambda: GaussianReport.for_gdp(0)),
+        *no_inputs("needs a number from -1/3 to 2/3", GaussianReport(Fraction(1), Fraction(-1, 3), Fraction(2, 3)),
+                   -0.34, 1, float("nan"), True, None),
+    ),
+    delta=Fraction(643445, 4929686),
 )  # fmt: skip
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.shared.parameters import exact
 
 
 class KValues(Mechanism):
@@ -67,3 +72,46 @@ class LinearEstimate(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased estimate, from the sum of the views; see `estimate_from_sum`."""
         return self.estimate_from_sum(np.atleast_1d(np.asarray(views).sum(axis=0, dtype=np.float64)), len(views))
+
+
+class IntervalValues(LinearEstimate):
+    """An input is a number in ``[low, high]``, and a view is a number whose mean it is.
+
+    Parameters
+    ----------
+    low, high : Fraction
+        Ends of the interval of inputs, ``low < high``.
+    """
+
+    low: Fraction
+    high: Fraction
+
+    def _require_interval(self) -> None:
+        """Make the ends exact, and check them."""
+        for name in ("low", "high"):
+            object.__setattr__(self, name, exact(getattr(self, name)))
+        if not round_up(self.low) < round_down(self.high):
+            raise ValueError(f"{type(self).__name__} needs two floats low < high, got low={self.low} and high={self.high}")
+
+    @property
+    def inputs(self) -> tuple[float, float]:
+        """The ends; every number between them is an input too."""
+        return round_up(self.low), round_down(self.high)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How far two inputs may lie apart."""
+        return self.high - self.low
+
+    def require_input(self, x: Any) -> None:
+        """Check that `x` is a number in ``[low, high]``."""
+        if isinstance(x, bool) or not isinstance(x, int | float | Fraction) or not self.low <= x <= self.high:
+            raise ValueError(f"{type(self).__name__} needs a number from {self.low} to {self.high}, got {x!r}")
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """Unbiased sum of the inputs, shape ``(1,)``."""
+        return total
+
+    def truth(self, data: ArrayLike) -> NDArray[np.float64]:
+        """The sum of the inputs, shape ``(1,)``."""
+        return np.asarray(np.sum(np.asarray(data, dtype=np.float64), keepdims=True))
