@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
+from ldpaudit.accountants.aggregation.rows import Rows
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
@@ -16,6 +18,7 @@ from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import Bound, OthersAlike
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent, of_mechanism
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
@@ -42,8 +45,7 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
     """
     p, q = m.p, 1 - m.p
     if isinstance(m, HadamardCountMeanSketch):
-        half = Fraction(1, 2)
-        atoms = [(half * p, half * q), (half * q, half * p), (half, half)]
+        atoms = [(_HALF * p, _HALF * q), (_HALF * q, _HALF * p), (_HALF, _HALF)]
         source = "HCMS: log(p/(1-p)), attained at a coefficient that differs"
     else:
         atoms = [(p * p, q * q), (q * q, p * p), (2 * p * q, 2 * p * q)]
@@ -68,12 +70,8 @@ def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
     p, q = m.p, 1 - m.p
     is_one = isinstance(m, HadamardCountMeanSketch)
     bit, ratio = ((_HALF, _HALF), {1: 2 * p, 0: 2 * q}) if is_one else ((p, q), {1: p / q, 0: q / p})
-    x, x2 = m.apart.pair
-    free = [value for value in range(min(m.domain, _THIRDS + 2)) if value not in (x, x2)]
-    table = m.buckets(np.array([x, x2, *free]))
-    collisions = (table[2:] == table[0]).sum(axis=1) + (table[2:] == table[1]).sum(axis=1)
-    third = [2 + int(collisions.argmin())] if free else []
-    rows = Counter(tuple(_first(column)) for column in zip(*table[[0, 1, *third]].tolist(), strict=True))
+    values, table = _three(m)
+    rows = Counter(tuple(_first(column)) for column in zip(*table, strict=True))
 
     def alike(other: int) -> Blanket:
         """Where all others hold one of the three."""
@@ -83,9 +81,42 @@ def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
             for y, w in independent(bit, 3).items()
         )
 
-    sets = [OthersAlike(alike(i), (x, x2), [x, x2, *free][place]) for i, place in enumerate([0, 1, *third])]
+    x, x2, *_ = values
+    sets = [OthersAlike(alike(i), (x, x2), value) for i, value in enumerate(values)]
     above = MatchedLaws((x, x2), independent(bit, 3), ratio, complete=False, choices=()).bound(users)
     return replace(above, data_sets=tuple(sets), few=None)
+
+
+def summands(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours) -> Rows | Exchanged:
+    """Bits in the row of a hash function; of HCMS a sign in a coefficient of a row, half of which tell two buckets apart."""
+    p, q, none, width = m.p, 1 - m.p, Fraction(0), m.width
+    _, (first, second, *third) = _three(m)
+    apart = [column for column in zip(first, second, *third, strict=True) if column[0] != column[1]]
+    is_one = isinstance(m, HadamardCountMeanSketch)
+    own = Step(p / 2, q / 2, none) if is_one else Step(p * p, q * q, p * q)
+    neither = Step(_HALF / 2, _HALF / 2, none) if is_one else Step(p * q, p * q, q * q)
+
+    def mixed(kinds: Mapping[int, int]) -> Step:
+        """What a report adds that has the bucket of the first value, of the second or neither in so many rows."""
+        return Step.mixed([(Fraction(count, m.hashes), (own, own.mirrored, neither)[kind]) for kind, count in kinds.items()])
+
+    steps = mixed({0: len(apart)}), mixed(Counter(_first(column)[2] for column in apart)) if third else None
+    if is_one:
+        # Of the coefficients that differ, those that are +1 at the first bucket: all, none, or half where neither bucket is 0.
+        added = sum(width // 2 if not column[0] else width // 4 if column[1] else 0 for column in apart)
+        return Exchanged(*steps, (added, len(apart) * width // 2 - added), (2,), is_counted=False)
+    together = m.apart.collisions if m.apart.certain else Fraction(0)
+    return Rows(m.hashes, UnaryEncoding(width, p, q), together, Exchanged(*steps, (len(apart), len(apart))))
+
+
+def _three(m: CountMeanSketch | HadamardCountMeanSketch) -> tuple[list[int], list[list[int]]]:
+    """Two values that collide least, a third one that collides least with these, if there is one; and their buckets."""
+    x, x2 = m.apart.pair
+    free = [value for value in range(min(m.domain, _THIRDS + 2)) if value not in (x, x2)]
+    table = m.buckets(np.array([x, x2, *free]))
+    collisions = (table[2:] == table[0]).sum(axis=1) + (table[2:] == table[1]).sum(axis=1)
+    third = [int(collisions.argmin())] if free else []
+    return [x, x2, *(free[place] for place in third)], table[[0, 1, *(2 + place for place in third)]].tolist()
 
 
 def _first(column: Sequence[int]) -> list[int]:

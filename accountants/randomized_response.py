@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.aggregation.exchanged import Exchanged
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
@@ -46,7 +46,8 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
 
 def summands(m: KaryRandomizedResponse, neighbours: Neighbours) -> Exchanged:
     """One of the two counts, or neither."""
-    return Exchanged(m.p, m.lie, m.p, m.lie, m.lie if m.k > 2 else None)
+    none = Fraction(0)
+    return Exchanged(Step(m.p, m.lie, none), Step(m.lie, m.lie, none) if m.k > 2 else None)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
-from ldpaudit.accountants.aggregation.exchanged import Exchanged
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
@@ -50,5 +50,5 @@ def summands(m: SubsetSelection, neighbours: Neighbours) -> Exchanged:
     third = None
     if k > 2:
         both = (p * (d - 1) * (d - 2) + (1 - p) * d * (d - 1)) / ((k - 1) * (k - 2))
-        third = m.other - both
-    return Exchanged(p * (k - d) / (k - 1), (1 - p) * d / (k - 1), p, m.other, third)
+        third = Step(m.other - both, m.other - both, both)
+    return Exchanged(Step(p * (k - d) / (k - 1), (1 - p) * d / (k - 1), p * (d - 1) / (k - 1)), third)

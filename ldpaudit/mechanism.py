@@ -165,7 +165,8 @@ class Mechanism(ABC):
     names_user: ClassVar[bool] = False
     """Whether a report, or the public part that decoding it needs, names the user who sent it: a shuffler then hides nobody."""
     summed: ClassVar[str] = ""
-    """How a view enters a sum of views: as the ``vector`` or number that it is, or by its ``one-hot`` vector; empty where not."""
+    """How a view enters a sum of views: as the ``vector`` or number that it is, by its ``one-hot`` vector, or as a ``matrix`` that
+    is 0 but for what the view names; empty where not."""
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 

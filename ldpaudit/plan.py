@@ -263,7 +263,7 @@ class _AllUsers(_OfOne):
                 self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system"
             )
         if isinstance(self, Aggregate):
-            m.estimate_from_sum(np.zeros(1), 0)  # refused where a sum gives no estimate
+            m.estimate_from_sum(np.zeros(0), 0)  # refused where a sum gives no estimate
         counts = dict(data) if isinstance(data, Mapping) else counted(data)
         for x, given in counts.items():
             if (users := whole(given)) is None or users < 0:
@@ -278,7 +278,8 @@ class _AllUsers(_OfOne):
         estimates = m.run_on_counts(counts, rng)
         # Estimates are linear in the sum and in the number of users, so that noise adds the estimate from a sum of no users.
         for each in self.noise if isinstance(self, Aggregate) else ():
-            estimates = estimates + m.estimate_from_sum(each.noise(estimates.size, rng) - float(each.mean), 0)
+            noise = each.noise(getattr(m, "cells", estimates.size), rng) - float(each.mean)
+            estimates = estimates + m.estimate_from_sum(noise, 0)
         return estimates
 
 
@@ -299,7 +300,7 @@ class Aggregate(_AllUsers):
     """`users` users each run the plan once; the adversary sees the sum of their views, coordinate by coordinate, and noise.
 
     This is what secure aggregation shows to the collector (Prio, the DAP protocol, SecAgg). A view is summed as `Mechanism.summed`
-    says: as it is, or as the one-hot vector of a label.
+    says: as it is, as the one-hot vector of a label, or as the matrix of which it is a row or a cell.
 
     Parameters
     ----------

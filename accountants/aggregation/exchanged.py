@@ -19,18 +19,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, combinations_with_replacement
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ldpaudit.accountants.aggregation.added_noise import aligned
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, below_exp, largest_low
-from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, hidden
+from ldpaudit.accountants.aggregation.envelope import CountLaw, coin, hidden
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -44,15 +45,45 @@ TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
 
+class Step(NamedTuple):
+    """Which of the counts of user 1's two values a report adds to."""
+
+    first: Fraction  # P[the first alone]
+    second: Fraction  # P[the second alone]
+    both: Fraction  # P[both]
+
+    @classmethod
+    def mixed(cls, parts: Sequence[tuple[Fraction, Step]]) -> Step:
+        """One of these, with these probabilities; else neither count."""
+        return cls(*(sum((share * step[place] for share, step in parts), Fraction(0)) for place in range(3)))
+
+    @property
+    def mirrored(self) -> Step:
+        """With the counts exchanged."""
+        return Step(self.second, self.first, self.both)
+
+    @property
+    def counted(self) -> Fraction:
+        """P[the first, alone or not]."""
+        return self.first + self.both
+
+    @property
+    def masses(self) -> Masses:
+        """The law of the first less the second."""
+        return Masses(-1, np.array([float(self.second), float(1 - self.first - self.second), float(self.first)]), UNIT, 0.0)
+
+
 @dataclass(frozen=True)
 class Exchanged:
-    """What a report adds to the counts of user 1's two values; of the other value's, the same with the counts exchanged."""
+    """What a report adds to the counts of user 1's two values."""
 
-    first: Fraction  # P[it adds to the first count alone | the first value]
-    second: Fraction  # P[it adds to the second count alone | the first value]
-    one: Fraction  # P[it adds to the first count | the first value]
-    zero: Fraction  # the same of the second value, and of a third
-    third: Fraction | None  # P[it adds to the first count alone | a third value], as to the second; None where there is none
+    own: Step  # of the first value; of the second one, the same with the counts exchanged
+    third: Step | None  # of a third value; None where there is none
+    # coordinates of the sum, with the noise of each, of which the difference of the counts adds so many, and takes off so many
+    cells: tuple[int, int] = (1, 1)
+    # what a move from the first value to the second adds to some coordinates, at most
+    change: tuple[int, ...] = (1, -1)
+    is_counted: bool = True  # whether the sum shows each of the counts, and not only their difference
 
 
 @dataclass(frozen=True)
@@ -156,13 +187,37 @@ class ClampedProfile(_AtDataSets):
 class ExchangedProfile(_AtDataSets):
     """Profile of a sum of reports in which two counts are exchanged."""
 
+    local: PrivacyProfile  # of one report
     counts: Exchanged
     below = "a count, or the difference of two"
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """As `delta`; at delta = 0 the local epsilon, unless there is noise: only equal reports have the sum of equal reports."""
+        if delta or self.added:
+            return super().epsilon(delta)
+        top, why = self.local.epsilon(0), "a sum hides nothing at delta = 0: where all reports are equal, it has the local ratio"
+        return replace(top, source=f"{why}; {top.source}")
 
     @cached
     def _seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
-        return self._repeated(pair for held in self._data_sets() for pair in (self._difference(*held), self._count(held[0])))
+        return self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
+
+    def _computed(self, first: int, second: int) -> Iterator[Pair]:
+        """The laws of the difference, and of the first count where it is seen."""
+        own, third, (added, taken) = self.counts.own, self.counts.third, self.counts.cells
+        rest = self.users - 1 - first - second
+        held = [(own, first), (own.mirrored, second), *([(third, rest)] if third else [])]
+        noise = [each.times(added) for each in self.added]
+        steps = [*(step.masses.times(users) for step, users in held), *noise, *(each.mirrored.times(taken) for each in self.added)]
+        others = reduce(Masses.plus, sorted(steps, key=lambda law: len(law.values)))
+        yield Pair.of(others.plus(own.masses), others.plus(own.mirrored.masses))
+        if self.counts.is_counted:
+            coins = Counter[Fraction]()
+            for step, users in held:
+                coins[step.counted] += users
+            others = reduce(Masses.plus, [*(Masses.binomial(users, p) for p, users in coins.items()), *noise])
+            yield Pair.of(*(others.plus(Masses.counts(coin(step.counted))) for step in (own, own.mirrored)))
 
     def _data_sets(self) -> Iterator[tuple[int, int]]:
         """How many others hold user 1's first value, and how many the second."""
@@ -171,23 +226,3 @@ class ExchangedProfile(_AtDataSets):
             yield from ((a, b) for a in range(n + 1) for b in range(n + 1 - a) if is_third or a + b == n)
         else:
             yield from ((n, 0), (0, n), (n // 2, n - n // 2), *([(0, 0)] if is_third else []))
-
-    def _count(self, held: int) -> Pair:
-        """The laws of the first count."""
-        return Others(self.users - 1, coin(self.counts.one), coin(self.counts.zero), self.added).holding(held)
-
-    def _difference(self, first: int, second: int) -> Pair:
-        """The laws of the first count less the second."""
-        own, third = _step(self.counts.first, self.counts.second), self.counts.third
-        groups = [(own, first), (own.mirrored, second)]
-        if third is not None:
-            groups.append((_step(third, third), self.users - 1 - first - second))
-        noise = [law for each in self.added for law in (each, each.mirrored)]
-        laws = [*(law.times(times) for law, times in groups), *noise]
-        others = reduce(Masses.plus, sorted(laws, key=lambda law: len(law.values)))
-        return Pair.of(others.plus(own), others.plus(own.mirrored))
-
-
-def _step(up: Fraction, down: Fraction) -> Masses:
-    """Of 1 and -1 with these probabilities, else 0."""
-    return Masses(-1, np.array([float(down), float(1 - up - down), float(up)]), UNIT, 0.0)

@@ -24,6 +24,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Clamped, ClampedProfile, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
+from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.composition.plan import Part, composed
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
@@ -61,7 +62,7 @@ _USUAL = 1e-6
 def profile(
     plan: Aggregate,
     neighbours: Neighbours | None,
-    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | Clamped | None],
+    known: Callable[[Mechanism, Neighbours], Bits | NoisyNumber | Exchanged | Clamped | Rows | None],
     listed: Callable[[Mechanism], Masses],
 ) -> PrivacyProfile:
     """Profile of a sum of reports.
@@ -93,17 +94,20 @@ def profile(
         return local
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
-    if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped):
+    if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
         shuffled = account(Shuffle(plan.plan, plan.users), relation)
         if tells_the_multiset(m) and not plan.noise:
             return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
         noise = tuple(map(listed, plan.noise))
         if isinstance(added, Clamped):
             return ClampedProfile(plan.users, rounds, noise, shuffled, added.laws)
-        if not isinstance(added, Exchanged):
+        if not isinstance(added, Exchanged | Rows):
             return PostProcessedProfile(shuffled)
-        bounds = SmallestBound((shuffled, *_known_report(plan.noise, (rounds, rounds))))
-        return ExchangedProfile(plan.users, rounds, noise, bounds, added)
+        counts = added.counts if isinstance(added, Rows) else added
+        bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
+        if isinstance(added, Rows):
+            bounds = ToldRows(plan.users, rounds, plan.noise, added, bounds)
+        return ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
@@ -112,14 +116,14 @@ def profile(
     bits = added.repeated(rounds)
     if plan.noise:
         a, b = (max(times) for times in zip(*bits.possible, strict=True))
-        local = SmallestBound((local, *_known_report(plan.noise, (a, b))))
+        local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b)))
     return BitsProfile(plan, bits, local, tuple(map(listed, plan.noise)))
 
 
-def _known_report(noise: tuple[Mechanism, ...], move: Move) -> Iterator[PrivacyProfile]:
-    """What each noise costs alone, where the adversary knows the report but for the move itself; of moves of a few bits."""
-    if sum(move) <= _BITS:
-        yield from map(account, changing(noise, (1,) * move[0] + (-1,) * move[1]))
+def _known_report(noise: tuple[Mechanism, ...], change: tuple[int, ...], rounds: int = 1) -> Iterator[PrivacyProfile]:
+    """What each noise costs alone, where the adversary knows the reports but for the change itself; of a few counts."""
+    if rounds * len(change) <= _BITS:
+        yield from map(account, changing(noise, tuple(sorted(change * rounds, reverse=True))))
 
 
 @dataclass(frozen=True)

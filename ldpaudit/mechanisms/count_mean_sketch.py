@@ -53,6 +53,8 @@ class _Sketch(DomainValues):
         Number of values; inputs are ``range(domain)``.
     """
 
+    summed = "matrix"
+
     width: int
     hashes: int
     p: Fraction
@@ -96,12 +98,28 @@ class _Sketch(DomainValues):
         used, starts = np.unique(views[:, 0], return_index=True)
         every, seen = np.arange(self.domain), np.zeros(self.domain)
         for j, group in zip(used.tolist(), np.split(views[:, 1:], starts[1:]), strict=True):
-            seen += self._row(group)[self.bucket(every, j)]
+            seen += self._decoded(self._row(group), len(group))[self.bucket(every, j)]
         return self._debiased(seen, len(views))
+
+    @property
+    def cells(self) -> int:
+        """Numbers in a sum of views: a row for each hash function."""
+        return self.hashes * self.width
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """As `estimate`: how many users have drawn each row does not matter, for it is the sum over all rows that is estimated."""
+        every, seen = np.arange(self.domain), np.zeros(self.domain)
+        for j, row in enumerate(total.reshape(-1, self.width)):
+            seen += self._decoded(row, 0)[self.bucket(every, j)]
+        return self._debiased(seen + self._decoded(np.zeros(1), users), users)
 
     @abstractmethod
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
-        """Unbiased number of users in each bucket, shape ``(width,)``, from views with one hash function."""
+        """What views with one hash function add to its row of a sum, shape ``(width,)``."""
+
+    @abstractmethod
+    def _decoded(self, row: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """Unbiased number of users in each bucket, shape ``(width,)``, from a row to which this many users add."""
 
     def _debiased(self, seen: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         """Take off that a share 1/width of the other users is expected in a value's bucket."""
@@ -112,7 +130,9 @@ class _Sketch(DomainValues):
 class CountMeanSketch(_Sketch):
     """CMS: a uniform hash function j, and the one-hot vector of the value's bucket, its coordinates flipped by coins.
 
-    A view is a row of ``1 + width`` numbers: j, and the coordinates, where 1 stands for +1 and 0 for -1.
+    A view is a row of ``1 + width`` numbers: j, and the coordinates, where 1 stands for +1 and 0 for -1. In a sum of views it is
+    the matrix of `hashes` rows in which row j has these ones and zeros, and all other rows are 0. A row's numbers say how often
+    each coordinate was 1, and not by how many users: sums of +1 and -1 would tell of that number whether it is even.
 
     Parameters
     ----------
@@ -170,14 +190,18 @@ class CountMeanSketch(_Sketch):
 
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
         ones: NDArray[np.float64] = np.count_nonzero(group, axis=0).astype(np.float64)
-        return (ones - len(group) * float(1 - self.p)) / float(2 * self.p - 1)
+        return ones
+
+    def _decoded(self, row: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        return (row - users * float(1 - self.p)) / float(2 * self.p - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class HadamardCountMeanSketch(_Sketch):
     """HCMS: a uniform hash function j, and a uniform coefficient l of the bucket's one-hot vector's Hadamard transform.
 
-    The coefficient is +1 or -1 and is reported as it is with probability p. A view is a row ``(j, l, +1 or -1)``.
+    The coefficient is +1 or -1 and is reported as it is with probability p. A view is a row ``(j, l, +1 or -1)``; in a sum of views
+    it is the matrix of `hashes` rows and `width` columns that is the sign in row j and column l, and 0 elsewhere.
 
     Parameters
     ----------
@@ -232,8 +256,10 @@ class HadamardCountMeanSketch(_Sketch):
         return Law(probability, lambda: Rows((range(self.hashes), range(self.width), range(-1, 2, 2))), 2 * size)
 
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
-        sums = np.bincount(group[:, 0], weights=group[:, 1], minlength=self.width)
-        return transform(sums) / float(2 * self.p - 1)
+        return np.bincount(group[:, 0], weights=group[:, 1], minlength=self.width).astype(np.float64, copy=False)
+
+    def _decoded(self, row: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        return transform(row) / float(2 * self.p - 1)
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from tests.oracles.sums import as_summed
 from tests.zoo import SMALL
 
 RUNS, SURE = 4000, 5
@@ -33,9 +34,7 @@ SUMMED = [m for m in SMALL if m.summed and not isinstance(m, TruncatedGeometric)
 @pytest.mark.parametrize("m", SUMMED, ids=str)
 def test_an_estimate_is_one_from_the_sum_of_the_views(m: Mechanism) -> None:
     views = np.concatenate([m.sample(x, 7, np.random.default_rng(1)) for x in (m.inputs[0], m.inputs[-1])])
-    rows = (
-        np.eye(len(m.inputs))[views] if m.summed == "one-hot" else np.asarray(views, dtype=np.float64).reshape(14, -1)
-    )
+    rows = np.array([as_summed(m, tuple(view) if np.ndim(view) else view) for view in views], dtype=np.float64)
     assert m.estimate_from_sum(rows.sum(axis=0), 14) == pytest.approx(m.estimate(views), abs=1e-9)
 
 

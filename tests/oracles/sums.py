@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 
+from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch
 from tests.oracles.shuffle import divergence as divergence
 
 Outcomes = Mapping[tuple[int, ...], Fraction]
@@ -27,9 +28,22 @@ def summed(reports: Iterable[Outcomes]) -> Outcomes:
 
 def outcomes(m: Any, value: Any) -> Outcomes:
     """Law of a report as the vector that is summed."""
+    found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    for y, p in m.law(value).items():
+        found[as_summed(m, y)] += p  # two rows without a one are the same matrix
+    return found
+
+
+def as_summed(m: Any, view: Any) -> tuple[int, ...]:
+    """A view as the vector that is summed."""
     if m.summed == "one-hot":
-        return {tuple(int(y == label) for label in m.inputs): p for y, p in m.law(value).items()}
-    return {y if isinstance(y, tuple) else (y,): p for y, p in m.law(value).items()}
+        return tuple(int(view == label) for label in m.inputs)
+    if m.summed == "matrix":
+        j, *row = map(int, view)
+        if isinstance(m, HadamardCountMeanSketch):
+            row = [row[1] * (place == row[0]) for place in range(m.width)]
+        return (*(0,) * (j * m.width), *row, *(0,) * ((m.hashes - 1 - j) * m.width))
+    return tuple(map(int, view)) if isinstance(view, tuple) else (view,)
 
 
 def worst(m: Any, users: int, x: Fraction, deletion: bool = False, noise: Outcomes | None = None) -> Fraction:

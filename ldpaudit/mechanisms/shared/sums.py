@@ -42,6 +42,8 @@ def tells_the_multiset(m: Mechanism) -> bool:
     """Whether a sum of reports comes from one multiset only: else the difference of two is an affine dependence of the reports."""
     if m.summed == "one-hot":
         return True
+    if m.summed == "matrix":  # two bits, or two signs in different cells, are dependent
+        return False
     if m.view_length > _VIEWS:  # the law of a million bits takes seconds to state
         return False
     try:

@@ -1,0 +1,113 @@
+r"""Sums of matrices of counts to which each report adds in one row, drawn at random whatever is held, such as sketches.
+
+*From above*, where the row of every report is told. Rows do not depend on values, so that telling them only helps the adversary.
+Then all rows but user 1's say nothing of user 1, and in that row it is the sum of M + 1 reports on one row, for M of the n - 1
+others, each of whom draws it with probability 1/k, has drawn it. With :math:`D_u(\varepsilon)` for the delta of the sum of u
+such reports, of the worst data set, and c for the share of rows in which user 1's two values have one law,
+
+.. math:: \delta(\varepsilon) \le (1 - c)\, E\bigl[D_{M+1}(\varepsilon)\bigr], \qquad M \sim \mathrm{Bin}(n - 1, 1/k)
+
+because a divergence, given what is told and has one law for both data sets, is the mean of those for each of its values. More
+users never cost more (one can add reports oneself), so that M may be replaced by the least of a range to which it belongs. In T
+rounds with rows of their own, that is the least M of all rounds, :math:`P[M_1, ..., M_T \ge m] = P[M \ge m]^T`, and the two values
+have one law where they have it in all rounds.
+
+Telling the rows costs about the root of their number: the sum hides among all n users in which row user 1's report is. The
+shuffled reports, of which the sum is computed, hide it, too, but show which bits are of one report. So the least of both is taken.
+
+*From below*, what is computed from the sum: in every row what user 1's first value sets, less what the second sets, over all rows.
+This is a sum of independent steps, one of each user (`exchanged`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+from ldpaudit.accountants import account
+from ldpaudit.accountants.aggregation.exchanged import Exchanged
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.core.cached import cached
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.plan import Aggregate, Repeat, Run
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_BITS = 192
+_LEAST = 1e-24
+"""Chance of a row with so few users that it is taken for one with user 1 alone."""
+_WIDTH = 1e-4
+"""Relative, to which epsilon is searched."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a report adds to a matrix: something to one of its rows, which is drawn uniformly."""
+
+    rows: int  # k
+    one: Mechanism  # of which a sum of reports costs no less than one of reports in one row
+    together: Fraction  # c, or less: the share of rows in which two values have one law, whichever they are
+    counts: Exchanged  # of what is computed from the sum
+
+
+@dataclass(frozen=True)
+class ToldRows(PrivacyProfile):
+    """The upper end of a sum of matrices: the least of some bounds, and of what telling the row of every report costs."""
+
+    users: int
+    rounds: int  # that are summed one by one
+    noise: tuple[Mechanism, ...]  # of aggregators
+    added: Rows
+    bound: PrivacyProfile  # by which a search begins
+    _known: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False)
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0 to the least upper end."""
+        found = self.bound.delta(require_epsilon(epsilon))
+        return self._least(found, self._high(float(epsilon), found.high))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From 0 to the least upper end."""
+        found, goal = self.bound.epsilon(require_delta(delta)), round_down(Fraction(delta))
+        if not (delta and 0 < found.high < math.inf) or self._high(found.high, goal) > goal:
+            return found
+        least = self._high(0.0) <= goal
+        return self._least(found, 0.0 if least else crossing(self._high, goal, found.high / 2, 1.1, _WIDTH)[1])
+
+    def _least(self, found: Enclosure, high: float) -> Enclosure:
+        source = f"the row of every report is told, and about {(self.users - 1) // self.added.rows} others share user 1's"
+        return found if high >= found.high else Enclosure(0.0, high, Rigour.INTERVAL, source)
+
+    def _high(self, epsilon: float, enough: float = 1.0) -> float:
+        """The mean of what ranges of M cost; or, where it is more, something that is more than enough."""
+        total, apart = Fraction(0), 1 - self.added.together**self.rounds
+        for chance, least in self._ranges:
+            total += apart * chance * Fraction(self._of(least + 1).delta(epsilon).high)
+            if total > enough:
+                break
+        return round_up(total)
+
+    @cached
+    def _ranges(self) -> tuple[tuple[Fraction, int], ...]:
+        """Ranges of M, each about a standard deviation wide, from the mean and above on: their chances, and their least M."""
+        others, share = self.users - 1, Fraction(1, self.added.rows)
+        starts = [others // self.added.rows]
+        with working_precision(_BITS):
+            while starts[-1] and binomial_lower(others, share, starts[-1] - 1) > _LEAST:
+                starts.append(max(0, starts[-1] - math.isqrt(starts[0])))
+            if starts[-1]:
+                starts.append(0)
+            reached = [binomial_upper(others, share, start) ** self.rounds for start in starts]
+            chances = [Fraction(round_up(each)) for each in (reached[0], *(b - a for a, b in pairwise(reached)))]
+        return tuple((chance, start) for chance, start in zip(chances, starts, strict=True) if chance > 0)
+
+    def _of(self, users: int) -> PrivacyProfile:
+        """Of this many reports in one row."""
+        if users not in self._known:
+            once = Run(self.added.one)
+            self._known[users] = account(Aggregate(once if self.rounds == 1 else Repeat(once, self.rounds), users, self.noise))
+        return self._known[users]

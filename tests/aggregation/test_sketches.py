@@ -1,0 +1,188 @@
+"""Sums of sketches against brute force over all data sets and outcomes, and what follows from the definitions."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ldpaudit import Aggregate, Repeat, Shuffle, Unsupported, account, audit
+from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
+from ldpaudit.accountants.count_mean_sketch import summands
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.shared.independent_bits import binomial_law
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import REPLACE_ONE
+from ldpaudit.profile import PrivacyProfile
+from tests.aggregation.test_exchanged import noise_of
+from tests.aggregation.test_sums import together
+from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+
+F = Fraction
+ROUNDED = F(1, 10**12)
+"""Of floats."""
+RUNS, SURE = 4000, 5
+"""Runs of a system; a mean is within 5 standard errors, and a variance of so many runs, but once in a million."""
+ratios = st.sampled_from([F(1), F(6, 5), F(3, 2), F(3), F(20)])
+chances = st.sampled_from([F(3, 5), F(2, 3), F(9, 10)])
+
+
+def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialNoise, ...] = ()) -> PrivacyProfile:
+    """The upper end where the rows are told, even if another bound is less."""
+    added = summands(m, REPLACE_ONE)
+    assert isinstance(added, Rows)
+    return ToldRows(users, rounds, noise, added, account(Repeat(m, rounds)))
+
+
+@given(st.sampled_from([(2, 2), (2, 3), (3, 2)]), chances, st.integers(2, 3), ratios, st.sampled_from([0, 1]))
+@settings(max_examples=20, deadline=None)
+@example((2, 2), F(9, 10), 3, F(20), 0)  # one row does not tell the two values apart
+@example((3, 2), F(2, 3), 2, F(3, 2), 1)
+def test_a_sum_of_sketches_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
+    size: tuple[int, int], p: Fraction, users: int, x: Fraction, trials: int
+) -> None:
+    """Each of the upper ends holds by itself."""
+    m = CountMeanSketch(size[0], 2, p, domain=size[1])
+    noise = (BinomialNoise(1, F(1, 3)),) * trials
+    truth = worst(m, users, x, noise=noise_of(1, F(1, 3), m.cells) if trials else None)
+    found = account(Aggregate(m, users, noise)).delta(math.log(x))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+    assert truth <= told(m, users, noise=noise).delta(math.log(x)).high + ROUNDED
+
+
+@given(st.integers(2, 4), chances, st.integers(2, 3), ratios, st.sampled_from([0, 1]))
+@settings(max_examples=12, deadline=None)
+def test_a_sum_of_signs_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
+    domain: int, p: Fraction, users: int, x: Fraction, trials: int
+) -> None:
+    m = HadamardCountMeanSketch(2, 2, p, domain)
+    noise = [BinomialNoise(1, F(1, 3))] * trials
+    truth = worst(m, users, x, noise=noise_of(1, F(1, 3), m.cells) if trials else None)
+    found = account(Aggregate(m, users, noise)).delta(math.log(x))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+
+
+def projections(m: CountMeanSketch | HadamardCountMeanSketch) -> list[list[int]]:
+    """Factors of the cells in the difference of user 1's two values, and in the count of the first one where it is seen."""
+    rows = [(int(a), int(b)) for a, b in m.buckets(m.apart.pair).T]
+    if isinstance(m, HadamardCountMeanSketch):
+        return [[((-1) ** (a & y).bit_count() - (-1) ** (b & y).bit_count()) // 2 for a, b in rows for y in range(m.width)]]
+    first, second = ([int(a != b and y == (a, b)[which]) for a, b in rows for y in range(m.width)] for which in (0, 1))
+    return [[x - y for x, y in zip(first, second, strict=True)], first]
+
+
+@pytest.mark.parametrize("noise", [(), (BinomialNoise(2, F(1, 3)),)], ids=["clear", "noisy"])
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardCountMeanSketch])
+@pytest.mark.parametrize("size", [(4, 2, 3), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize(("p", "x"), [(F(3, 4), F(5, 4)), (F(3, 5), F(3, 2)), (F(19, 20), F(3))], ids=str)
+def test_the_lower_end_is_what_the_difference_of_the_values_cells_or_their_sum_shows(
+    size: tuple[int, int, int], kind: type[CountMeanSketch], noise: tuple[BinomialNoise, ...], p: Fraction, x: Fraction
+) -> None:
+    """Among sizes: a third value that collides in a row, rows where both buckets are not the first one, rows that tell nothing."""
+    width, hashes, domain = size
+    m, users, coins = kind(width, hashes, p, domain), 3, noise_of(2, F(1, 3), 1)
+    truth = F(0)
+    for factors in projections(m):
+
+        def projected(law: Outcomes, factors: list[int] = factors) -> Outcomes:
+            found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+            for y, p in law.items():
+                found[(sum(c * z for c, z in zip(factors, y, strict=True)),)] += p
+            return found
+
+        laws = [projected(outcomes(m, value)) for value in m.inputs]
+        added: list[Outcomes] = [{(c * z,): p for (z,), p in coins.items()} for c in factors if c and noise]
+        for held in combinations_with_replacement(laws, users - 1):
+            first, second = (summed([laws[own], *held, *added]) for own in m.apart.pair)
+            truth = max(truth, divergence(first, second, x), divergence(second, first, x))
+    assert account(Aggregate(m, users, noise)).delta(math.log(x)).low == pytest.approx(float(truth), rel=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_ranges_have_the_chances_of_the_least_number_of_users_in_a_row_of_all_rounds(rounds: int) -> None:
+    m, others = CountMeanSketch(2, 3, F(3, 4), domain=3), 40
+    profile = told(m, others + 1, rounds)
+    assert isinstance(profile, ToldRows)
+    law = binomial_law(others, F(1, 3))
+    starts = [least for _, least in profile._ranges]
+    for (chance, least), end in zip(profile._ranges, [others + 1, *starts], strict=False):
+        exact = sum(law[least:]) ** rounds - sum(law[end:]) ** rounds
+        assert exact <= chance <= exact * (1 + ROUNDED)
+    assert starts[-1] == 0
+    assert len(starts) > 3
+
+
+@pytest.mark.parametrize("x", [F(1), F(3, 2), F(4)])
+def test_two_rounds_of_sketches_cost_at_least_what_is_certified_and_at_most(x: Fraction) -> None:
+    m = CountMeanSketch(2, 2, F(3, 4), domain=2)
+    laws = [outcomes(m, value) for value in m.inputs]
+    pairs = [
+        (summed([laws[a], laws[other]]), summed([laws[b], laws[other]])) for a, b in permutations(m.inputs, 2) for other in m.inputs
+    ]
+    truth = max(
+        divergence(together(first[0], second[0]), together(first[1], second[1]), x)
+        for first, second in combinations_with_replacement(pairs, 2)
+    )
+    found = account(Repeat(Aggregate(m, 2), 2)).delta(math.log(x))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+    assert truth <= told(m, 2, 2).delta(math.log(x)).high + ROUNDED
+
+
+def test_a_sketch_of_one_hash_function_costs_what_noisy_bits_do() -> None:
+    both = CountMeanSketch(16, 1, F(9, 10), 40), UnaryEncoding.flips(F(1, 10), 16)
+    sketch, bits = (account(Aggregate(m, 2000)).epsilon(1e-6) for m in both)
+    assert 0.998 * bits.low < sketch.low <= bits.high <= sketch.high < 1.0002 * bits.high
+
+
+def test_the_row_is_told_where_rows_are_few_and_the_reports_are_shuffled_where_they_are_many() -> None:
+    few, many = (CountMeanSketch.for_epsilon(4, 256, hashes, 100) for hashes in (2, 64))
+    shuffled, found = (account(plan(few, 1000)).epsilon(1e-6) for plan in (Shuffle, Aggregate))
+    assert found.low < found.high < 0.6 * shuffled.low
+    shuffled, found = (account(plan(many, 10**5)).epsilon(1e-6) for plan in (Shuffle, Aggregate))
+    assert found.low < found.high == shuffled.high
+    weak = account(Aggregate(CountMeanSketch.for_epsilon(1, 256, 64, 100), 10**5)).epsilon(1e-6)
+    assert weak.low < weak.high < 1.14 * weak.low
+
+
+def test_noise_hides_what_reports_tell_and_users_hide_more() -> None:
+    m, noise = CountMeanSketch.for_epsilon(4, 16, 4, 40), DiscreteLaplace(F(9, 10))
+    plans = Aggregate(m, 200), Aggregate(m, 200, [noise]), Aggregate(m, 2000, [noise])
+    clear, noisy, more = (account(plan).epsilon(1e-4) for plan in plans)
+    assert 0 < more.low < more.high < noisy.high < clear.high
+    assert noisy.low < clear.low
+    assert noisy.high <= account(DiscreteLaplace(F(9, 10), (1, -1))).epsilon(1e-4).high
+
+
+@pytest.mark.parametrize("m", [CountMeanSketch(4, 3, F(2, 3), 5), HadamardCountMeanSketch(4, 3, F(2, 3), 5)], ids=str)
+def test_a_sum_hides_nothing_at_delta_0(m: CountMeanSketch | HadamardCountMeanSketch) -> None:
+    pure, local = account(Aggregate(m, 7)).epsilon(0), account(m).epsilon(0)
+    assert (pure.low, pure.high) == (local.low, local.high)
+    assert account(Aggregate(m, 7, [DiscreteLaplace(F(1, 2))])).epsilon(0).high <= local.high
+
+
+@pytest.mark.parametrize("m", [CountMeanSketch(4, 3, F(3, 4), 5), HadamardCountMeanSketch(4, 3, F(3, 4), 5)], ids=str)
+def test_a_noisy_run_adds_noise_to_every_cell(m: CountMeanSketch | HadamardCountMeanSketch) -> None:
+    counts, rng, noise = {0: 30, 1: 10}, np.random.default_rng(2), BinomialNoise(400, F(1, 3))
+    plans = Aggregate(m, 40), Aggregate(m, 40, [noise])
+    clear, noisy = (np.array([plan.run(counts, rng) for _ in range(RUNS)]) for plan in plans)
+    added = m.width / (m.width - 1) / float(2 * m.p - 1)  # to the estimate, by one to a value's cell in one row
+    cells = 1 if isinstance(m, CountMeanSketch) else m.width
+    wanted = clear.var(axis=0) + added**2 * m.hashes * cells * float(noise.variance)
+    assert np.all(np.abs(noisy.var(axis=0) / wanted - 1) < SURE * math.sqrt(4 / RUNS))
+    assert np.all(np.abs(noisy.mean(axis=0) - clear.mean(axis=0)) < SURE * np.sqrt(2 * wanted / RUNS))
+
+
+def test_sums_of_sketches_are_not_audited() -> None:
+    with pytest.raises(Unsupported, match="no attack on sums of this mechanism's reports"):
+        audit(Aggregate(CountMeanSketch(4, 3, F(2, 3), 5), 9))
