@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 
+Floats = NDArray[np.float64]
 RARE = 1e-4
 """Probability below which an event is too rare to show much in the views that an audit draws."""
+LISTED = 1 << 22
+"""Numbers of a sum, or of noise on it, whose probabilities are listed at most."""
 BAIT = 6
 """Places of a stream's views that a score reads though a correct counter makes them pure noise: wrong counters show there."""
 TIE = 1e-6
@@ -61,11 +65,57 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Coins:
-    """All that a report tells of a few values, where it is a row of independent bits."""
+class Summand:
+    """What a report adds to one number of a sum: at least this much, and 0, 1, 2, ... more with these probabilities."""
 
-    places: Sequence[int]  # of these bits; every other one has the same law, whichever of the values a user holds
-    laws: Mapping[Any, NDArray[np.float64]]  # each of the values to the probabilities that these bits are 1
+    least: float
+    chances: tuple[float, ...]
+
+    @classmethod
+    def coin(cls, p: float) -> Summand:
+        """1 with probability p, else 0."""
+        return cls(0, (1 - p, p))
+
+    def draw(self, users: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """What the reports of so many users add."""
+        match self.chances:
+            case (_,):
+                return np.full(size, self.least * users)
+            case (_, p):
+                return np.asarray(self.least * users + rng.binomial(users, p, size))
+        return np.asarray(self.least * users + rng.multinomial(users, self.chances, size) @ np.arange(len(self.chances)))
+
+
+class Noise(Protocol):
+    """Noise on one number of a sum, on integers or on real numbers."""
+
+    @property
+    def variance(self) -> Any:
+        """About its variance."""
+
+    def noise(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Independent noises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summands:
+    """All that a report tells of a few values, where it is a row of independent numbers that are summed."""
+
+    # the place of each of these numbers, to what it is for each of the values, but for noise; every other number has the same law,
+    # whichever of the values a user holds
+    at: Mapping[int, Mapping[Any, Summand]]
+    noise: Callable[[int], tuple[Noise, ...]] = lambda _: ()  # of the reports of so many users together
+
+
+def spread(masses: Floats, parts: float) -> Floats:
+    """Masses on integers, listed at the multiples of a fraction of 1. Raises Unsupported where these are millions."""
+    if len(masses) == 1 or parts == 1:
+        return masses
+    if (points := (len(masses) - 1) * int(parts) + 1) > LISTED:
+        raise Unsupported("this sum", f"its law spreads over {points:.3g} points, of which at most {LISTED} are listed")
+    found = np.zeros(points)
+    found[:: int(parts)] = masses
+    return found
 
 
 def shown(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:

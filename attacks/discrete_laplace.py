@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ldpaudit.attacks.attack import Attack, logs
+from ldpaudit.attacks.attack import LISTED, Attack, Floats, logs, spread
+from ldpaudit.attacks.shared.polya import log_odds
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
@@ -22,15 +23,12 @@ from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
-Floats = NDArray[np.float64]
 _STEP = 2.0**-30
 """To a multiple of which losses are rounded, relative to 1 nat: equal losses, summed in another order, stay equal."""
 _TABLE = 1 << 16
 """Most probabilities that are listed; beyond them, those of the nearest simple law serve."""
 _WIDTH, _MORE, _NATS = 12.0, 64, 70.0
 """Noise is listed up to 12 deviations, and 64 counts more; or where its tail is heavier, 70 nats: beyond are 1e-30."""
-_LISTED = 1 << 22
-"""Counts that are listed at most."""
 
 
 def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -45,21 +43,24 @@ def attack(m: CountNoise, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     return Attack((m.inputs[0], m.inputs[1]), score, "views on the far side from the change, and views beyond it")
 
 
-def masses(m: CountNoise) -> tuple[int, Floats]:
-    """A count, and the probabilities that the noise is this one and the following ones; what is left out is below 1e-30.
+def masses(m: CountNoise, parts: float = 1) -> tuple[int, Floats]:
+    """A multiple of a fraction of 1, and the probabilities that noise is this one and the following ones; the rest is below 1e-30.
 
-    Raises Unsupported where these are millions, and for noise that is not on integers.
+    Of noise on real numbers, these are proportional to densities. Raises Unsupported where these are millions.
     """
-    middle, reach = float(m.mean), float(_reach(m))
-    if reach > _LISTED / 2:
-        raise Unsupported(m, f"its noise spreads over {2 * reach:.3g} counts, of which at most {_LISTED} are listed")
+    scale = parts if isinstance(m, Gaussian) else 1
+    middle, reach = float(m.mean) * scale, float(_reach(m)) * scale
+    if reach > LISTED / 2:
+        raise Unsupported(m, f"its noise spreads over {2 * reach:.3g} counts, of which at most {LISTED} are listed")
     start = math.floor(middle - reach)
-    listed = _weights(m, np.arange(start, math.ceil(middle + reach) + 1.0))
-    return start, listed / listed.sum()
+    found = _weights(m, np.arange(start, math.ceil(middle + reach) + 1.0) / scale)
+    if scale == parts:
+        return start, found / found.sum()
+    return start * int(parts), spread(found / found.sum(), parts)
 
 
 def _reach(m: CountNoise) -> float:
-    normal = _WIDTH * math.sqrt(m.variance) + _MORE
+    normal = _WIDTH * math.sqrt(m.variance) + (0 if isinstance(m, Gaussian) else _MORE)
     return normal + (_NATS / -math.log1p(float(m.alpha - 1)) if isinstance(m, DiscreteLaplace | PolyaNoise) else 0.0)
 
 
@@ -75,7 +76,7 @@ def _weights(m: CountNoise, counts: Floats) -> Floats:
             found = special.ive(far, float(m.mu))
         case RoundedGaussian():
             found = special.ndtr((0.5 - far) / float(m.sigma)) - special.ndtr((-0.5 - far) / float(m.sigma))
-        case DiscreteGaussian():
+        case DiscreteGaussian() | Gaussian():
             found = np.exp(-(counts**2) / (2 * float(m.sigma**2)))
         case DiscreteLaplace():
             found = np.exp(far * np.log1p(float(m.alpha - 1)))
@@ -84,7 +85,7 @@ def _weights(m: CountNoise, counts: Floats) -> Floats:
         case DiscreteGaussianShares():
             found = np.exp(-(counts**2) / (2 * float(m.variance)))
         case PolyaNoise():
-            losses = _of_polya(float(m.alpha), float(m.shape))
+            losses = log_odds(m.alpha, m.shape)
             near = np.minimum(far, len(losses) - 1).astype(np.int64)
             found = np.exp(-losses[near] + (far - near) * float(np.log1p(float(m.alpha - 1))))
         case _:
@@ -102,16 +103,6 @@ def _of_shares(variance: float, shares: int) -> Floats | None:
     one = np.exp(-(apart**2) / (2 * variance))
     found: Floats = np.fft.irfft(np.fft.rfft(one / one.sum()) ** shares, 2 * reach)[:reach]
     return np.maximum(found, 1e-15)
-
-
-@lru_cache(maxsize=8)
-def _of_polya(alpha: float, shape: float) -> Floats:
-    """Logarithms of the probability of 0 over those from 0 up, until a step is nearly ``log(1/alpha)``."""
-    ratio, found = alpha, []
-    for k in range(min(_TABLE, 64 + int(40 / -np.log(alpha))), 0, -1):
-        ratio = alpha * (k - 1 + shape) / (k * (1 + alpha**2) - alpha * (k + 1 - shape) * ratio)
-        found.append(-np.log(ratio))
-    return np.concatenate([[0.0], np.cumsum(found[::-1])])
 
 
 def log_ratio(m: CountNoise, noisy: Floats, change: NDArray[np.int64]) -> Floats:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import kve
 
-from ldpaudit.attacks.attack import Attack
+from ldpaudit.attacks.attack import LISTED, Attack, Floats, Summand, Summands
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
@@ -30,8 +31,10 @@ _EVENTS = {
     "FreshProducts": "products beyond the first value's",
 }
 """What the extreme scores are, by the class of the mechanism; of how many numbers."""
-_FEW = 32
-"""Noises in a sum up to which its density is taken from a Bessel function; with more it is taken for normal."""
+_FEW = 16
+"""Noises in a sum up to which its density is taken from a Bessel function; with more, from that function's expansion."""
+_DEVIATIONS, _NATS = 12, 40
+"""The noise of a sum is listed up to 12 deviations and 40 scales."""
 _TINY = 1e-12
 """Scales by which a point is moved away from 0, where the Bessel function is infinite and the density is not."""
 
@@ -95,8 +98,49 @@ def _by_laplace_noise(columns: NDArray[np.float64], scale: float) -> Score:
 
 
 def _log_density(terms: int, y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of a sum of Laplace noises of scale 1, up to a constant; for many of them that of a normal law."""
-    if terms > _FEW:
-        return -(y**2) / (4 * terms)
+    r"""Of a sum of Laplace noises of scale 1, up to a constant: :math:`|y|^\nu K_\nu(|y|)`, nu = terms - 1/2.
+
+    Of many of them by Debye's expansion of the Bessel function, to its second term. Source: DLMF 10.41.4.
+    """
     size, order = np.maximum(np.abs(y), _TINY), terms - 0.5
+    if terms > _FEW:
+        root = np.hypot(order, y)
+        beyond = y**2 / (root + order)  # root - order, to all digits
+        second = (5 * (order / root) ** 2 - 3) / (24 * root)
+        return np.asarray(order * np.log1p(beyond / (2 * order)) - beyond - np.log(root) / 2 + np.log1p(second))
     return np.asarray(order * np.log(size) + np.log(kve(order, size)) - size, dtype=np.float64)
+
+
+def summands(m: Mechanism, values: Sequence[Any]) -> Summands | None:
+    """The number, with noise that adds up; None of a histogram's, which is not summed."""
+    if not isinstance(m, Laplace):
+        return None
+    at = {0: {x: Summand(float(x), (1.0,)) for x in values}}
+    return Summands(at, lambda users: (LaplaceNoises(users, round_up(m.scale)),))
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceNoises:
+    """The sum of as many Laplace noises as there are users."""
+
+    users: int
+    scale: float
+
+    @property
+    def variance(self) -> float:
+        """Of the sum."""
+        return 2 * self.users * self.scale**2
+
+    def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Independent sums: differences of two gamma numbers."""
+        one, other = rng.gamma(float(self.users), self.scale, (2, size))
+        return np.asarray(one - other, dtype=np.float64)
+
+    def masses(self, parts: float) -> tuple[int, Floats]:
+        """See `stems.listed`; proportional to densities. Raises Unsupported where these are millions."""
+        reach = math.ceil((_DEVIATIONS * math.sqrt(2 * self.users) + _NATS) * self.scale * parts)
+        if 2 * reach > LISTED:
+            raise Unsupported("this sum", f"its noise spreads over {2 * reach:.3g} points, of which at most {LISTED} are listed")
+        found = _log_density(self.users, np.arange(-reach, reach + 1) / (parts * self.scale))
+        listed = np.exp(found - found.max())
+        return -reach, listed / listed.sum()

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Attack, Coins
+from ldpaudit.attacks.attack import Attack, Summand, Summands
 from ldpaudit.attacks.shared.odds import count_losses, look_up
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -39,12 +39,10 @@ def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) ->
     return Attack((first, second), score, "{the bits that x alone sets are 1, those that x' alone sets are 0}")
 
 
-def coins(m: Rappor | PermanentRappor, values: Sequence[int]) -> Coins | None:
-    """The bits that not all of the values' signatures share; None of several reports, which show counts."""
-    zero, one = m.bit_law(0), m.bit_law(1)
-    if len(one) > 2:
-        return None
+def summands(m: Rappor | PermanentRappor, values: Sequence[int]) -> Summands:
+    """The bits that not all of the values' signatures share; of several reports, how many of them set each."""
+    zero, one = (Summand(0, tuple(map(float, m.bit_law(bit)))) for bit in (0, 1))
     signatures = np.stack([m.signature(x) for x in values])
     places = np.flatnonzero(signatures.any(axis=0) & ~signatures.all(axis=0))
-    table = np.where(signatures[:, places], float(one[1]), float(zero[1]))
-    return Coins(places.tolist(), dict(zip(values, table, strict=True)))
+    at = {place: zip(values, signatures[:, place].tolist(), strict=True) for place in places.tolist()}
+    return Summands({place: {x: one if is_set else zero for x, is_set in each} for place, each in at.items()})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpaudit.attacks.attack import Attack, Coins, Part
+from ldpaudit.attacks.attack import Attack, Part, Summand, Summands
 from ldpaudit.attacks.shared.odds import by_support, log_ratio
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -29,7 +29,7 @@ def part(m: UnaryEncoding, values: Sequence[int]) -> Part:
     return Part(UnaryEncoding(len(kept), m.p, m.q), place, lambda views: np.asarray(views)[:, kept])
 
 
-def coins(m: UnaryEncoding, values: Sequence[int | None]) -> Coins:
+def summands(m: UnaryEncoding, values: Sequence[int | None]) -> Summands:
     """The bits of a few values; None is an absent user."""
-    places = [x for x in values if x is not None]
-    return Coins(places, {x: np.array([float(m.p if x == place else m.q) for place in places]) for x in values})
+    one, zero = (Summand.coin(float(p)) for p in (m.p, m.q))
+    return Summands({place: {x: one if x == place else zero for x in values} for place in values if place is not None})

@@ -9,10 +9,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ldpaudit.attacks.attack import Attack, Coins, Part
+from ldpaudit.attacks.attack import Attack, Floats, Part, Summands
 from ldpaudit.attacks.games import own_law
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -39,22 +36,24 @@ def part_on(m: Mechanism, values: Sequence[Any]) -> Part:
     return found
 
 
-def coins_on(m: Mechanism, values: Sequence[Any]) -> Coins | None:
-    """The independent bits that tell a few values apart, where the mechanism's stem says them in ``coins(m, values)``."""
-    of = getattr(_module(m), "coins", None)
-    found: Coins | None = None if of is None else of(m, values)
+def summands_on(m: Mechanism, values: Sequence[Any]) -> Summands | None:
+    """The numbers that tell a few values apart, and are summed, where the mechanism's stem says them in ``summands(m, values)``."""
+    of = getattr(_module(m), "summands", None)
+    found: Summands | None = None if of is None else of(m, values)
     return found
 
 
-def noise_on_counts(m: Mechanism) -> tuple[int, NDArray[np.float64]]:
-    """A count, and the probabilities that noise is this one and the following ones, as the stem lists them in ``masses(m)``.
+def listed(noise: Any, parts: float) -> tuple[int, Floats]:
+    """A multiple of a fraction of 1, and the probabilities that noise is this one and the following ones.
 
-    Raises Unsupported where it does not.
+    It says them itself in ``masses(parts)``, or its stem in ``masses(m, parts)``. Raises Unsupported where neither does.
     """
-    of = getattr(_module(m), "masses", None)
+    if not isinstance(noise, Mechanism):
+        return noise.masses(parts)  # type: ignore[no-any-return]
+    of = getattr(_module(noise), "masses", None)
     if of is None:
-        raise Unsupported(m, "no attack on sums with this noise is known")
-    found: tuple[int, NDArray[np.float64]] = of(m)
+        raise Unsupported(noise, "no attack on sums with this noise is known")
+    found: tuple[int, Floats] = of(noise, parts)
     return found
 
 

@@ -11,6 +11,9 @@ The others hold at most two kinds of bits there, so that Z is a binomial or the 
 users cost what two numbers cost. With log-concave noise the ratio grows with a where p > q: an event {the ratio is at least some
 value} of two coordinates is a staircase.
 
+Numbers are one coordinate: of geometric or Laplace noise the sum of all users' noises is drawn at once, of truncated integers how
+many users report each.
+
 Where one sum comes from one multiset only, such as of one-hot vectors, and there is no noise, the game is that of the shuffled
 plan. One-hot vectors with noise are scored as if their coordinates were independent: that score is believed only as far as it is
 measured. Of code that is not ours, all n reports of every view are drawn and added. Bits that share coins show only beside other
@@ -19,22 +22,21 @@ bits: there is a game for them.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Coins, logs
+from ldpaudit.attacks.attack import Floats, Summand, Summands
 from ldpaudit.attacks.games import plans, shuffled
+from ldpaudit.attacks.games.coordinates import Coordinate, Likelihoods, Numbers
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.game import Target, one_by_one
 from ldpaudit.attacks.games.plans import Implementation
-from ldpaudit.attacks.games.stems import attack_on, coins_on, noise_on_counts
-from ldpaudit.attacks.games.two_inputs import ScoreLaw
+from ldpaudit.attacks.games.stems import attack_on, summands_on
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
@@ -44,17 +46,6 @@ from ldpaudit.profile import DataSet, Witness
 
 EVENT = "{the sum of all reports, by its likelihood ratio}"
 _SHARED = "{user 1's second value is counted less often than a bit that neither value sets}"
-_WIDTH, _MORE = 12.0, 64
-"""A binomial's masses are listed up to 12 standard deviations, and 64 counts more, from its mean: beyond are 1e-30."""
-_MULTIPLIED = 1 << 24
-"""Products of masses up to which two binomials are convolved term by term, 20 ms, so that the smallest masses keep their digits."""
-_GROUPS, _NEVER = 1 << 10, 1e-16
-"""Groups of sums that a law of scores lists, and masses that it leaves out."""
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Law = tuple[int, Floats, Floats]
-"""Of a coordinate: a count, and the probabilities of this and the following ones with user 1's first value and with the second."""
 
 
 def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
@@ -96,18 +87,25 @@ def _shuffled(plan: Aggregate) -> Shuffle:
 def _drawn_at_once(m: Mechanism, witness: Witness, implementation: Implementation) -> dict[Place, Coordinate] | None:
     """The coordinates of the sums where these are drawn, and no reports: of mechanisms of ours."""
     code = m if implementation is None else implementation
-    if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs) or _bits(code, _values(witness)) is None:
+    if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs):
+        return None
+    if _summands(code, _values(witness)) is None:
         return None
     found = _coordinates(code, witness)
     return found if list(found) == list(_coordinates(m, witness)) else None
 
 
 def _own(plan: Aggregate, m: Mechanism, neighbours: Neighbours | None, delta: float) -> Iterator[Witness]:
-    """User 1 holds the values of the local attack; all others hold the first of these, the second, or neither."""
+    """User 1 holds the values of the local attack; all others hold the first of these, the second, or neither.
+
+    Others whose numbers are told but for noise, whatever they hold, hold the first.
+    """
     first, second = attack_on(m, neighbours, delta).pair
+    summands = _summands(m, [first, second])
+    told = summands is not None and all(len(laws[first].chances) == 1 for laws in summands.at.values())
     neither = [x for x in m.inputs[:3] if x not in (first, second)][:1]
     holds = dict.fromkeys((first, *([] if second is None else [second]), *neither))
-    for x in holds if plan.users > 1 else [first]:
+    for x in holds if plan.users > 1 and not told else [first]:
         others = {x: plan.users - 1}
         pair = tuple(DataSet.of(_with(others, own)) for own in (first, second))
         yield Witness(plan, (pair[0], pair[1]), EVENT)
@@ -117,49 +115,12 @@ def _with(others: Mapping[Any, int], own: Any) -> dict[Any, int]:
     return dict(others) if own is None else {**others, own: others.get(own, 0) + 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """A coordinate of the sum in two data sets."""
-
-    own: tuple[float, float]  # P[user 1 adds 1], with the first value and with the second
-    others: tuple[tuple[float, int], ...]  # P[another one adds 1], and of how many this is so
-    noise: tuple[Any, ...] = ()  # of aggregators
-
-    def draw(self, side: int, size: int, rng: np.random.Generator) -> Counts:
-        """Its counts."""
-        counts = (rng.binomial(users, p, size) for p, users in ((self.own[side], 1), *self.others))
-        noise = (each.noise(size, rng) for each in self.noise)
-        return np.asarray(sum((*counts, *noise)), dtype=np.int64)
-
-    @property
-    def law(self) -> Law:
-        """Of its counts."""
-        from scipy.signal import fftconvolve  # here: it takes a while to import
-
-        start, counts = 0, np.ones(1)
-        for least, masses in (*map(noise_on_counts, self.noise), *(_binomial(users, p) for p, users in self.others)):
-            short = len(counts) * len(masses) <= _MULTIPLIED
-            start, counts = start + least, np.convolve(counts, masses) if short else np.maximum(fftconvolve(counts, masses), 0.0)
-        without, added = np.append(counts, 0.0), np.append(0.0, counts)
-        first, second = (p * added + (1 - p) * without for p in self.own)
-        return start, first, second
-
-
-def _binomial(users: int, p: float) -> tuple[int, Floats]:
-    """A count, and the probabilities of this and the following ones."""
-    from scipy.stats import binom  # here: it takes a while to import
-
-    reach = _WIDTH * math.sqrt(users * p * (1 - p)) + _MORE
-    least, most = max(0, int(users * p - reach)), min(users, int(users * p + reach) + 1)
-    return least, binom.pmf(np.arange(least, most + 1), users, p)
-
-
 def _noise(witness: Witness) -> tuple[Any, ...]:
     """Of aggregators, on every coordinate."""
     return witness.plan.noise if isinstance(witness.plan, Aggregate) else ()
 
 
-def _noised(total: Counts, witness: Witness, rng: np.random.Generator) -> list[Counts]:
+def _noised(total: Numbers, witness: Witness, rng: np.random.Generator) -> list[Numbers]:
     """The coordinates of sums, shape ``(views, coordinates)``, with noise."""
     for each in _noise(witness):
         total = total + each.noise(total.size, rng).reshape(total.shape)
@@ -172,83 +133,30 @@ Place = int
 
 def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
     """Those in which user 1's two values differ."""
-    if (coins := _bits(m, _values(witness))) is None:
+    if (summands := _summands(m, _values(witness))) is None:
         raise Unsupported(m, "no attack on sums of this mechanism's reports")
-    first, second = (coins.laws[x].tolist() for x in witness.values)
-    found = {}
-    for i, place in enumerate(coins.places):
-        others: dict[float, int] = defaultdict(int)
+    noise, found = (*summands.noise(witness.others.users + 1), *_noise(witness)), {}
+    for place, laws in summands.at.items():
+        others: dict[Summand, int] = defaultdict(int)
         for x, users in witness.others.counts:
-            others[float(coins.laws[x][i])] += users
-        if first[i] != second[i]:
-            found[place] = Coordinate((first[i], second[i]), tuple(sorted(others.items())), _noise(witness))
+            others[laws[x]] += users
+        first, second = (laws[x] for x in witness.values)
+        if first != second:
+            in_order = sorted(others.items(), key=lambda each: (each[0].least, each[0].chances[::-1]))
+            found[place] = Coordinate((first, second), tuple(in_order), noise)
     return found
 
 
-def _bits(m: Mechanism, values: list[Any]) -> Coins | None:
-    """Bits that tell the values apart; those of a one-hot vector, too, though they are not independent."""
+def _summands(m: Mechanism, values: list[Any]) -> Summands | None:
+    """Numbers that tell the values apart; those of a one-hot vector, too, though they are not independent."""
     if m.summed != "one-hot":
-        return coins_on(m, values)
+        return summands_on(m, values)
     laws = {x: m.law(x).probability for x in values}
-    return Coins(values, {x: np.array([float(of(place)) for place in values]) for x, of in laws.items()})
+    return Summands({place: {x: Summand.coin(float(of(place))) for x, of in laws.items()} for place in values})
 
 
 def _values(witness: Witness) -> list[Any]:
     return list(dict.fromkeys([*witness.values, *(x for x, _ in witness.others.counts)]))
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihoods:
-    """Of the sums of several independent coordinates in two data sets."""
-
-    laws: tuple[Law, ...]  # of the coordinates
-    losses: tuple[Floats, ...]  # the logarithms of their ratios
-
-    @classmethod
-    def of(cls, coordinates: Iterable[Coordinate]) -> Self:
-        """Of these coordinates; equal ones are looked at once."""
-        each = list(coordinates)
-        known = {one: one.law for one in set(each)}
-        losses = {one: logs(first, second) for one, (_, first, second) in known.items()}
-        return cls(tuple(known[one] for one in each), tuple(losses[one] for one in each))
-
-    def score(self, counts: Sequence[Counts]) -> Floats:
-        """Log-likelihood ratios of sums, given each coordinate's counts; 0 where neither data set shows the sum."""
-        total = np.zeros(len(counts[0]))
-        for (start, *_), losses, seen in zip(self.laws, self.losses, counts, strict=True):
-            with np.errstate(invalid="ignore"):
-                total += losses[np.clip(seen - start, 0, len(losses) - 1)]
-        # Rounded, so that sums of equal terms in another order compare equal.
-        return np.nan_to_num(np.round(total, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-    def scores(self, rounds: int) -> ScoreLaw:
-        """The law of the scores of all rounds together, of groups of sums with nearly the same score."""
-        found = _NOTHING
-        for (_, first, second), losses in zip(self.laws, self.losses, strict=True):
-            seen = first + second > _NEVER
-            found = _together(found, _grouped(losses[seen], first[seen], second[seen]))
-        one = found = replace(found, scores=np.round(found.scores, 9))
-        for _ in range(rounds - 1):
-            found = _together(found, one)
-        return replace(found, scores=np.round(found.scores, 9))
-
-
-_NOTHING = ScoreLaw(np.zeros(1), np.ones(1), np.ones(1))
-
-
-def _together(one: ScoreLaw, other: ScoreLaw) -> ScoreLaw:
-    """The law of the sum of two independent scores."""
-    with np.errstate(invalid="ignore"):
-        scores = np.nan_to_num(np.add.outer(one.scores, other.scores).ravel(), nan=0.0, posinf=np.inf, neginf=-np.inf)
-    return _grouped(scores, np.outer(one.first, other.first).ravel(), np.outer(one.second, other.second).ravel())
-
-
-def _grouped(scores: Floats, first: Floats, second: Floats) -> ScoreLaw:
-    """By falling score, in groups of neighbours, each with its least score."""
-    order = np.argsort(-scores, kind="stable")
-    starts = np.unique(np.linspace(0, len(order), _GROUPS, endpoint=False).astype(int))
-    ends = np.append(starts[1:], len(order)) - 1
-    return ScoreLaw(scores[order][ends], *(np.add.reduceat(masses[order], starts) for masses in (first, second)))
 
 
 def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
@@ -265,7 +173,8 @@ def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation
             return known.score(seen)
 
         law = known.scores(rounds) if implementation is None and exact else None
-        yield Target(witness.pair, witness.event, own, 32 * len(declared), calibrated=exact, law=law)
+        size = 8 * sum(2 + each.numbers for each in declared.values())
+        yield Target(witness.pair, witness.event, own, size, calibrated=exact, law=law)
         return
     code = Foreign(m, m if implementation is None else implementation, _values(witness))
     size = witness.others.users * plans.memory(m.sample(code.inputs[0], 1, np.random.default_rng(0)))
@@ -278,7 +187,7 @@ def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation
     yield of_reports(_Reports(code, witness, tuple(declared), known.score), witness.event, exact)
     if not exact:
         return
-    set_then = [place for place, each in declared.items() if each.own[0] < each.own[1]][:1]
+    set_then = [place for place, each in declared.items() if each.own[0].chances[-1] < each.own[1].chances[-1]][:1]
     set_never = [place for place in range(m.view_length) if place not in declared][-1:]
     if set_then and set_never:
         yield of_reports(_Reports(code, witness, (*set_never, *set_then), _excess), _SHARED, False)
@@ -292,7 +201,7 @@ class Labels:
     witness: Witness
     places: tuple[int, ...]  # of the labels
 
-    def draw(self, side: int, size: int, rng: np.random.Generator) -> list[Counts]:
+    def draw(self, side: int, size: int, rng: np.random.Generator) -> list[Numbers]:
         """Counts of each of the labels."""
         total = np.zeros((size, len(self.places)), dtype=np.int64)
         for x, users in self.witness.pair[side].counts:
@@ -302,7 +211,7 @@ class Labels:
         return _noised(total, self.witness, rng)
 
 
-def _excess(counts: Sequence[Counts]) -> Floats:
+def _excess(counts: Sequence[Numbers]) -> Floats:
     """How often the first bit is counted beyond the second: what all bits of a report share cancels."""
     return np.asarray(counts[0] - counts[1], dtype=np.float64)
 
@@ -314,13 +223,13 @@ class _Reports:
     code: Foreign
     witness: Witness
     places: tuple[int, ...]  # in a report, which are added up
-    score: Callable[[Sequence[Counts]], Floats]  # of the sums in these places
+    score: Callable[[Sequence[Numbers]], Floats]  # of the sums in these places
 
     def draw(self, side: int, size: int, rng: np.random.Generator) -> Floats:
         """Scores of many views: all reports of one value are drawn at once."""
-        total = np.zeros((size, len(self.places)), dtype=np.int64)
+        total: Numbers = np.zeros((size, len(self.places)), dtype=np.int64)
         for x, users in self._users(side) if size else ():
-            total += self._read(self.code.sample(x, size * users, rng)).reshape(size, users, -1).sum(axis=1)
+            total = total + self._read(self.code.sample(x, size * users, rng)).reshape(size, users, -1).sum(axis=1)
         return self.score(_noised(total, self.witness, rng))
 
     def mixed(self, sides: NDArray[np.int64]) -> tuple[Floats, ...]:
@@ -340,7 +249,7 @@ class _Reports:
         own, others = self.witness.values[side], dict(self.witness.others.counts)
         return list({**others, own: others.get(own, 0) + 1}.items())
 
-    def _read(self, views: Any) -> Counts:
+    def _read(self, views: Any) -> Numbers:
         rows, places = np.asarray(views), list(self.places)
         rows = rows.reshape(len(rows), -1)
-        return np.asarray(rows == places if self.code.m.summed == "one-hot" else rows[:, places], dtype=np.int64)
+        return np.asarray((rows == places).astype(np.int64) if self.code.m.summed == "one-hot" else rows[:, places])
