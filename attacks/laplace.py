@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import kve
 
-from ldpaudit.attacks.attack import LISTED, Attack, Floats, Summand, Summands
+from ldpaudit.attacks.attack import LISTED, Attack, Floats, Noise, Summand, Summands
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
@@ -113,10 +115,15 @@ def _log_density(terms: int, y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def summands(m: Mechanism, values: Sequence[Any]) -> Summands | None:
     """The number, with noise that adds up; None of a histogram's, which is not summed."""
-    if not isinstance(m, Laplace):
+    if not isinstance(m, Laplace | GaussianReport):
         return None
-    at = {0: {x: Summand(float(x), (1.0,)) for x in values}}
-    return Summands(at, lambda users: (LaplaceNoises(users, round_up(m.scale)),))
+
+    def noise(users: int) -> tuple[Noise, ...]:
+        if isinstance(m, Laplace):
+            return (LaplaceNoises(users, round_up(m.scale)),)
+        return (Gaussian(Fraction(round_up(m.sigma) * math.sqrt(users))),)
+
+    return Summands({0: {x: Summand(float(x), (1.0,)) for x in values}}, noise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.polya_noise import PolyaNoise
@@ -154,6 +155,7 @@ LAWS: list[tuple[Plan, float]] = [
     (Aggregate(Geometric(40, F(99, 100)), 2, [DiscreteGaussian(F(9))]), 0.3),
     (Aggregate(Repeat(Geometric(3, F(1, 2)), 2), 100), 0.1),
     *((Aggregate(Laplace(F(2), F(-1, 3), F(1)), users), e) for users, e in ((2, 0.3), (16, 0.1), (17, 0.1), (10**6, 1e-4))),
+    (Aggregate(GaussianReport(F(2), F(-1, 3), F(1)), 100), 0.05),
     (Aggregate(TruncatedGeometric(3, F(1, 2)), 3), 0.5),
     (Aggregate(TruncatedGeometric(3, F(1, 2)), 10**6), 0.0015),
 ]
