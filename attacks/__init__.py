@@ -19,7 +19,7 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
 from ldpaudit.mechanisms.shared.sums import in_rounds
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours, require_relation
-from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan, of_one_user
+from ldpaudit.plan import Plan, Run, as_plan, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 
@@ -214,19 +214,12 @@ def _of_callable(
 
 
 def _drawable(target: Plan | Mechanism, witness: Any, implementation: Any, asked: Experiment) -> Experiment:
-    """With as many views as can be drawn: each is as many reports as there are users of a plan of all users."""
+    """With as many views as can be drawn."""
     if witness is not None and not (isinstance(witness, Witness) and witness.plan == target):
         raise ValueError(f"an audit needs a witness of {target!s:.60}, got {witness!s:.60}")
-    noisy = isinstance(target, Aggregate) and target.noise
-    if not isinstance(target, Shuffle | Aggregate) or (target.users == 1 and not noisy):
-        from ldpaudit.attacks.games import plans
+    from ldpaudit.attacks.games import sources
 
-        return replace(asked, trials=plans.views_within(target, asked.trials))
-    from ldpaudit.attacks.games import shuffled, summed
-
-    if isinstance(target, Aggregate):
-        return replace(asked, trials=summed.views_within(target, implementation, asked.trials))
-    return replace(asked, trials=shuffled.views_within(target, implementation, asked.trials))
+    return replace(asked, trials=sources.views_within(as_plan(target), implementation, asked.trials))
 
 
 def _require_different(inputs: list[Any] | None) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -30,8 +31,8 @@ _ROUNDED = 1e-15
 """Of the largest mass: what is smaller may be the rounding of a Fourier transform."""
 _IN_LINE = 16
 """Steps between two losses that say how a list of losses goes on."""
-_GROUPS, _NEVER = 1 << 10, 1e-16
-"""Groups of sums that a law of scores lists, and masses that it leaves out."""
+_NEVER = 1e-16
+"""Masses that a law of scores leaves out."""
 
 Numbers = NDArray[Any]
 """Of a coordinate, in many views: counts, or real numbers."""
@@ -167,15 +168,13 @@ class Likelihoods:
         return np.nan_to_num(np.round(total, 9), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
     def scores(self, rounds: int) -> ScoreLaw:
-        """The law of the scores of all rounds together, of groups of sums with nearly the same score."""
-        found = _NOTHING
+        """The law of the scores of all rounds together."""
+        each = []
         for law, losses in zip(self.laws, self.losses, strict=True):
             seen = law.first + law.second > _NEVER
-            found = together(found, _grouped(losses[seen], law.first[seen], law.second[seen]))
-        one = found = replace(found, scores=np.round(found.scores, 9))
-        for _ in range(rounds - 1):
-            found = together(found, one)
-        return replace(found, scores=np.round(found.scores, 9))
+            each.append(ScoreLaw(losses[seen], law.first[seen], law.second[seen]).grouped())
+        one = reduce(ScoreLaw.plus, each)
+        return replace(one, scores=np.round(one.scores, 9)).times(rounds)
 
 
 def _read(losses: Floats, places: Floats) -> Floats:
@@ -186,21 +185,3 @@ def _read(losses: Floats, places: Floats) -> Floats:
         below, above = np.nan_to_num([losses[last] - losses[0], losses[-1] - losses[-1 - last]], posinf=0.0, neginf=0.0) / last
         found = found + np.where(beyond < 0, below, above) * beyond
     return found
-
-
-_NOTHING = ScoreLaw(np.zeros(1), np.ones(1), np.ones(1))
-
-
-def together(one: ScoreLaw, other: ScoreLaw) -> ScoreLaw:
-    """The law of the sum of two independent scores."""
-    with np.errstate(invalid="ignore"):
-        scores = np.nan_to_num(np.add.outer(one.scores, other.scores).ravel(), nan=0.0, posinf=np.inf, neginf=-np.inf)
-    return _grouped(scores, np.outer(one.first, other.first).ravel(), np.outer(one.second, other.second).ravel())
-
-
-def _grouped(scores: Floats, first: Floats, second: Floats) -> ScoreLaw:
-    """By falling score, in groups of neighbours, each with its least score."""
-    order = np.argsort(-scores, kind="stable")
-    starts = np.unique(np.linspace(0, len(order), _GROUPS, endpoint=False).astype(int))
-    ends = np.append(starts[1:], len(order)) - 1
-    return ScoreLaw(scores[order][ends], *(np.add.reduceat(masses[order], starts) for masses in (first, second)))

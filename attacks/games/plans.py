@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.games.foreign import Foreign, is_of_numbers
 from ldpaudit.attacks.games.game import Target, read
 from ldpaudit.attacks.games.stems import attack_on
+from ldpaudit.attacks.games.two_inputs import ScoreLaw
 from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import SHORT, Mechanism, is_ours
 from ldpaudit.neighbours import Neighbours
@@ -54,6 +56,15 @@ def target(
 def repeated(one: Target, times: int) -> Target:
     """The target that several independent runs make, each on the same pair."""
     return replace(_sum([(one, times)]), calibrated=one.calibrated, undeclared=one.undeclared, law=one.law)
+
+
+def composed(parts: list[tuple[Target, int]]) -> Target:
+    """The target that independent targets make together, each as often as is said, on data sets or inputs of their own."""
+    pair = ("; ".join(f"{part.pair[side]}{f', {times} times' if times > 1 else ''}" for part, times in parts) for side in (0, 1))
+    calibrated, undeclared = all(part.calibrated for part, _ in parts), any(part.undeclared for part, _ in parts)
+    laws = [part.law.times(times) for part, times in parts if part.law is not None]
+    law = reduce(ScoreLaw.plus, laws) if len(laws) == len(parts) else None
+    return replace(_sum(parts), pair=(next(pair), next(pair)), calibrated=calibrated, undeclared=undeclared, law=law)
 
 
 def by_its_numbers(m: Mechanism, found: Attack) -> Attack:

@@ -16,7 +16,7 @@ from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, as_plan
+from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle, as_plan, flat
 from ldpaudit.profile import Witness
 
 CHECKED = 1000
@@ -62,6 +62,8 @@ class Planned:
         if isinstance(plan, Aggregate) and (plan.users > 1 or plan.noise):
             return summed.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
         plan = plan.plan if isinstance(plan, Shuffle | Aggregate) else plan
+        if _of_all_users(plan):
+            return self._composed(plan)
         if not isinstance(plan, Run):
             target = plans.target(plan, self.neighbours, self.implementation, self.delta)
             return (replace(target, calibrated=True), *self._by_numbers(plan))
@@ -79,6 +81,14 @@ class Planned:
         code = Foreign(m, self.implementation or m, many.inputs)
         return *played, KInputs(many, code.sample, target.view_bytes, in_order=code.in_order if code.one_by_one else None)
 
+    def _composed(self, plan: Plan) -> tuple[Target, ...]:
+        """Of several sums or shuffles: the first games of all, the second ones, and so on; of one that has fewer its last again."""
+        parts = [(replace(self, plan=part).games(), times) for part, times in flat(plan)]
+        on_two = [([game for game in played if isinstance(game, Target)], times) for played, times in parts]
+        most = max(len(played) for played, _ in on_two)
+        each = ([(played[min(place, len(played) - 1)], times) for played, times in on_two] for place in range(most))
+        return tuple(map(plans.composed, each))
+
     def _by_numbers(self, plan: Plan) -> tuple[Game, ...]:
         """Of code that is not the plan's own, what its numbers tell that no declared score reads."""
         if self.implementation is None:
@@ -88,6 +98,34 @@ class Planned:
         except Unsupported:
             return ()
         return (replace(target, undeclared=True),)
+
+
+def _of_all_users(plan: Plan) -> bool:
+    """Whether sums or shuffles of all users' reports are parts of a composition."""
+    return isinstance(plan, Repeat | Compose) and any(isinstance(part, Shuffle | Aggregate) for part, _ in flat(plan))
+
+
+def views_within(plan: Plan, implementation: Mechanism | Callable[..., Any] | None, trials: int) -> int:
+    """As many of the views as can be drawn: each is as many reports as there are users of a plan of all users.
+
+    Raises Unsupported where these are too few.
+    """
+    if isinstance(plan, Aggregate) and (plan.users > 1 or plan.noise):
+        return summed.views_within(plan, implementation, trials)
+    if isinstance(plan, Shuffle) and plan.users > 1:
+        return shuffled.views_within(plan, implementation, trials)
+    if not _of_all_users(plan):
+        return plans.views_within(plan, trials)
+    parts = list(flat(plan))
+    runs = sum(times for _, times in parts)
+    if runs > plans.RUNS_A_VIEW:
+        most = plans.RUNS_A_VIEW
+        raise Unsupported(plan, f"a view is {runs} sums or shuffles, which are drawn one after the other; at most {most} are drawn")
+    each = min(views_within(part, implementation, trials) for part, _ in parts)
+    found = min(plans.RUNS // runs, each if each == trials else each // runs)
+    if found < plans.LEAST_VIEWS:
+        raise Unsupported(plan, f"a view is {runs} sums or shuffles, and even {plans.LEAST_VIEWS} views are too many to draw")
+    return found
 
 
 def require_possible(source: Source, seed: int, elsewhere: bool) -> None:

@@ -20,6 +20,8 @@ DOUBT = 1e-3
 """Level of the test that the views fit the declared scores, all candidate thresholds together (Bonferroni)."""
 FAR = 1e-9
 """Probability of the rarest scores that a law known beforehand lets a rule guess on."""
+GROUPS = 1 << 10
+"""Groups of scores that a law of sums of scores lists."""
 HINT = 0.75
 """An exact test refutes a fair coin nowhere below this many times the standard errors that a normal law would need; by
 enumeration up to 59 guesses, and at 1e4 (tests/attacks/test_scores.py)."""
@@ -249,6 +251,28 @@ class ScoreLaw:
     scores: Floats
     first: Floats  # probabilities on the first input, and on the second
     second: Floats
+
+    def grouped(self) -> ScoreLaw:
+        """By falling score, in groups of neighbours, each with its least score."""
+        order = np.argsort(-self.scores, kind="stable")
+        starts = np.unique(np.linspace(0, len(order), GROUPS, endpoint=False).astype(int))
+        ends = np.append(starts[1:], len(order)) - 1
+        together = (np.add.reduceat(masses[order], starts) for masses in (self.first, self.second))
+        return ScoreLaw(self.scores[order][ends], *together)
+
+    def plus(self, other: ScoreLaw) -> ScoreLaw:
+        """The law of the sum of two independent scores."""
+        with np.errstate(invalid="ignore"):
+            scores = np.nan_to_num(np.add.outer(self.scores, other.scores).ravel(), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        masses = (np.outer(*both).ravel() for both in ((self.first, other.first), (self.second, other.second)))
+        return ScoreLaw(np.round(scores, 9), *masses).grouped()
+
+    def times(self, runs: int) -> ScoreLaw:
+        """The law of the sum of the scores of so many runs: by doubling."""
+        if runs == 1:
+            return self
+        half = self.times(runs // 2)
+        return half.plus(half.plus(self) if runs % 2 else half)
 
     def _beyond(self) -> tuple[Floats, Floats, Floats]:
         """Thresholds from far to near, and the probabilities of scores that reach them."""
