@@ -94,7 +94,7 @@ def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None
     values = {(b, a): (second, first) for (a, b), (first, second) in m.differences.items()} | m.differences
     largest = values if m.domain <= SEARCHED else largest_differences(m.bits, m.hashes)
     possible = frozenset(move for a, b in largest for move in ((a, b), (b, a)))
-    return Bits(m.bit_law(1), m.bit_law(0), frozenset(values), possible, None, values)
+    return Bits(m.bit_law(1), m.bit_law(0), frozenset(values), possible, None, values, None, m.bits, m.hashes)
 
 
 def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:

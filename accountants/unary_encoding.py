@@ -51,7 +51,7 @@ def summands(m: UnaryEncoding, neighbours: Neighbours) -> Bits:
     is_replaced = neighbours == REPLACE_ONE
     values: dict[Move, tuple[int | None, int | None]] = {(1, 1): (0, 1)} if is_replaced else {(1, 0): (0, None), (0, 1): (None, 0)}
     moves, other = frozenset(values), 1 + is_replaced
-    return Bits(coin(m.p), coin(m.q), moves, moves, other < m.k, values, other)
+    return Bits(coin(m.p), coin(m.q), moves, moves, other < m.k, values, other, m.k, 1)
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEncoding:

@@ -21,6 +21,7 @@ MOST = 1 << 128
 
 _BITS = 192  # bits of a group's delta: far more than the float to which it is rounded up
 _DRAWN = 1 << 63  # users from which on their number is no machine integer
+_BITS_DRAWN = 1 << 30  # of all reports, one by one
 
 
 class Plan:
@@ -242,7 +243,8 @@ class _AllUsers(_OfOne):
         """The whole system: what all users hold to the estimates that are made of what the adversary sees.
 
         ``data``: one input per user; or how many users hold each, so that millions of users cost what their counts cost. Returns
-        what the mechanism's `estimate` returns; of a sum with noise, too: unbiased, for the mean of the noise is taken off. Raises
+        what the mechanism's `estimate` returns; of a sum with noise, too: unbiased, for the mean of the noise is taken off. Where
+        reports are left out, it is the estimate from the others, which have fewer ones. Raises
         ValueError for another number of users, and for what is no input; Unsupported where the plan is not a single mechanism's,
         of one user's data, or that does not run on counts; where it is a sum, of a mechanism whose reports are not summed.
 
@@ -275,12 +277,16 @@ class _AllUsers(_OfOne):
             raise Unsupported(self, "the views of 2**63 users or more cannot be drawn")
         for x in counts:
             m.require_input(x)
-        estimates = m.run_on_counts(counts, rng)
+        estimates = self._estimated(m, counts, rng)
         # Estimates are linear in the sum and in the number of users, so that noise adds the estimate from a sum of no users.
         for each in self.noise if isinstance(self, Aggregate) else ():
             noise = each.noise(getattr(m, "cells", estimates.size), rng) - float(each.mean)
             estimates = estimates + m.estimate_from_sum(noise, 0)
         return estimates
+
+    def _estimated(self, m: Mechanism, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Without noise."""
+        return m.run_on_counts(counts, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +318,8 @@ class Aggregate(_AllUsers):
     noise : iterable of Mechanism
         Noise on counts that honest aggregators add to every coordinate, each independently; its `change` is not read. What a
         dishonest aggregator adds is known to it, and is not counted.
+    most_ones : int or None
+        Aggregators leave out reports of more ones than that, at least 1, and tell how many they have accepted; by default none.
 
     Raises
     ------
@@ -322,18 +330,41 @@ class Aggregate(_AllUsers):
     plan: Plan
     users: int
     noise: tuple[Any, ...]
+    most_ones: int | None
 
-    def __init__(self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = ()) -> None:
+    def __init__(
+        self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = (), most_ones: int | None = None
+    ) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
         _at_least(self, "users", users, 1)
         object.__setattr__(self, "noise", tuple(noise))
         for each in self.noise:
             if getattr(each, "model", None) != "central":
                 raise TypeError(f"Aggregate needs noise on counts, such as DiscreteLaplace, got {brief(each)}")
+        object.__setattr__(self, "most_ones", most_ones)
+        if most_ones is not None:
+            _at_least(self, "most_ones", most_ones, 1)
+
+    def _estimated(self, m: Mechanism, counts: Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Without noise; where reports may be left out, all are drawn, and the accepted ones are taken for all that there are."""
+        if self.most_ones is None:
+            return m.run_on_counts(counts, rng)
+        if m.summed != "vector" or m.view_length == 1 or getattr(m, "reports", 1) > 1:
+            raise Unsupported(self, "reports with many ones are left out where they are rows of bits")
+        if self.users * m.view_length > _BITS_DRAWN:
+            raise Unsupported(self, f"where reports are left out all are drawn, and at most {_BITS_DRAWN} bits are")
+        views = np.concatenate([m.sample(x, users, rng) for x, users in counts.items() if users])
+        return m.estimate(views[np.count_nonzero(views, axis=1) <= self.most_ones])
+
+    @property
+    def is_one_report(self) -> bool:
+        """Whether the sum is one report, and nothing is done to it."""
+        return self.users == 1 and not self.noise and self.most_ones is None
 
     def __str__(self) -> str:
         added = f", noise=[{', '.join(map(str, self.noise))}]" if self.noise else ""
-        return f"Aggregate({self.plan}, users={self.users}{added})"
+        most = "" if self.most_ones is None else f", most_ones={self.most_ones}"
+        return f"Aggregate({self.plan}, users={self.users}{added}{most})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ class Bits:
     # of each attained move, what user 1 holds first and what then, None where it is absent; and an input of those that are spare
     values: Mapping[Move, tuple[Any, Any]] = field(default_factory=dict, compare=False)
     other: Any = field(default=None, compare=False)
+    length: int = 0  # of a report
+    ones: int = 0  # most bits that an input sets
 
     @property
     def is_one_symmetric_bit(self) -> bool:

@@ -23,6 +23,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Clamped, ClampedProfile, Exchanged, ExchangedProfile
+from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.composition.plan import Part, composed
@@ -83,6 +84,8 @@ def profile(
     if relation not in m.relations:
         raise Unsupported(inner, f"its inputs have the relations {', '.join(map(str, m.relations))}, not {relation}")
     added = known(m, relation)
+    if plan.most_ones is not None and not (isinstance(added, Bits) and len(added.one) == 2):
+        raise Unsupported(plan, "leaving out reports with many ones is accounted for where reports are independent bits")
     if isinstance(added, NoisyNumber) and plan.users > 1:
         once = replace(plan, plan=inner) if rounds > 1 else plan
         one = added.summed(once, group, listed)
@@ -90,8 +93,14 @@ def profile(
     if group > 1:
         return GroupProfile(profile(plan, relation, known, listed), group, plan.users)
     local = account(plan.plan, relation)
-    if plan.users == 1 and not plan.noise:
+    if plan.is_one_report:
         return local
+    if plan.most_ones is not None and isinstance(added, Bits):
+        whole = profile(replace(plan, most_ones=None), relation, known, listed)
+        if not (chance := left_out(added, plan.most_ones) * plan.users * rounds):
+            return whole
+        is_pure = not plan.noise and plan.most_ones >= max(map(max, added.attained))
+        return FilteredProfile(whole, local, chance, is_pure)
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
     if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):

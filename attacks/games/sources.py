@@ -59,7 +59,7 @@ class Planned:
         plan = as_plan(self.plan)
         if isinstance(plan, Shuffle) and plan.users > 1:
             return shuffled.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
-        if isinstance(plan, Aggregate) and (plan.users > 1 or plan.noise):
+        if isinstance(plan, Aggregate) and not plan.is_one_report:
             return summed.games(plan, self.neighbours, self.implementation, self.delta, self.witness)
         plan = plan.plan if isinstance(plan, Shuffle | Aggregate) else plan
         if _of_all_users(plan):

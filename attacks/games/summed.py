@@ -53,7 +53,7 @@ def views_within(plan: Aggregate, implementation: Implementation, trials: int) -
 
     Raises Unsupported where a view has too many reports, or shares of noise, for 16 of them to be drawn.
     """
-    m, rounds = summed(plan)
+    m, rounds = _played(plan)
     shares = rounds * sum(getattr(each, "shares", 0) for each in plan.noise)  # which are drawn one by one
     if shares and (trials := min(trials, plans.RUNS // shares)) < plans.LEAST_VIEWS:
         raise Unsupported(plan, f"a view is {shares} shares of noise, and even {plans.LEAST_VIEWS} views are too many to draw")
@@ -71,13 +71,19 @@ def games(
 
     Raises Unsupported for sums that cannot be read.
     """
-    m, rounds = summed(plan)
+    m, rounds = _played(plan)
     if not plan.noise and tells_the_multiset(m):
         theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
         return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
     tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
     found = (game for each in tried for game in _in_one_round(m, each, implementation, rounds))
     return tuple(game if rounds == 1 else plans.repeated(game, rounds) for game in found)
+
+
+def _played(plan: Aggregate) -> tuple[Mechanism, int]:
+    if plan.most_ones is not None:
+        raise Unsupported(plan, "no attack on sums from which reports with many ones are left out is known")
+    return summed(plan)
 
 
 def _shuffled(plan: Aggregate) -> Shuffle:

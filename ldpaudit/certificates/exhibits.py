@@ -211,10 +211,11 @@ def _seen(claim: Claim) -> str:
     match claim.plan:
         case Shuffle():
             return f"the views of all users in random order, {one} each"
-        case Aggregate(_, users, noise):
+        case Aggregate(_, users, noise, most):
             whose = "1 honest user" if users == 1 else f"{users:,} honest users"
             added = f", and the noise of {len(noise)} honest aggregator{'s' * (len(noise) > 1)}" if noise else ""
-            return f"the sum of the views of {whose}, {one} each{added}"
+            left = "" if most is None else f", without those of more than {most} one{'s' * (most > 1)}"
+            return f"the sum of the views of {whose}, {one} each{left}{added}"
     return one
 
 

@@ -342,7 +342,7 @@ def _summed(aggregate: AggregateTable, noise: Sequence[tuple[CountNoise, NoiseTa
         if aggregators > each.parties:
             raise ValueError(f"needs honest_aggregators <= the parties of [[noise]], {each.parties}, got {aggregators}")
         added += [mechanism] * aggregators
-    return Aggregate(plan, honest, added)
+    return Aggregate(plan, honest, added, aggregate.most_ones)
 
 
 def _require_one_view(

@@ -120,6 +120,9 @@ class AggregateTable(Table):
         True,
         description="Every report that is summed has coins of its own: a report in two sums can be told from their difference.",
     )
+    most_ones: int | None = Field(
+        None, ge=1, description="Aggregators leave out reports of more ones than that, and tell how many they have accepted."
+    )
 
 
 class NoiseTable(MechanismTable):

@@ -158,6 +158,15 @@ def test_honest_clients_shares_of_noise_are_added_to_the_sum() -> None:
     assert colluders == Aggregate(Repeat(report, 3), 10, [parts[2], whole])
 
 
+def test_reports_are_left_out_of_sums_and_are_seen_as_they_are() -> None:
+    claims = loads(SUMMED.replace("users = 1_000", "users = 1_000\nmost_ones = 9")).claims
+    without = loads(SUMMED).claims
+    assert claims[0].plan == without[0].plan
+    for claim, other in zip(claims[1:], without[1:], strict=True):
+        assert isinstance(claim.plan, Aggregate)
+        assert (claim.plan.most_ones, replace(claim.plan, most_ones=None)) == (9, other.plan)
+
+
 @pytest.mark.parametrize(
     "noise",
     [
@@ -213,6 +222,7 @@ def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says:
         ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above 1000: the largest sum, 1000"),
         ('modulus = "2**32"', "", 26, "claims.2", 'needs a modulus in [aggregate]'),
         ("honest_clients = 10", "honest_clients = 1001", 26, "claims.2", "needs honest_clients <= the users of [aggregate], 1000"),
+        ("users = 1_000", "users = 1_000\nmost_ones = 0", 14, "aggregate.most_ones", "greater than or equal to 1"),
         ("users = 1_000", "users = 1_000\nfresh_coins = false", 14, "aggregate.fresh_coins", "got False"),
         ('[aggregate]\nusers = 1_000\nmodulus = "2**32"\n', "", 13, "claims.0", "need a table [aggregate]"),
     ],

@@ -148,6 +148,14 @@ def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
     assert "An adversary who sees the views of all users in random order, one report each and" in found
 
 
+def test_of_sums_it_says_which_reports_are_left_out() -> None:
+    unary, summed = 'kind = "unary_encoding"\nk = 4\nrho = "1/9"', "[aggregate]\nusers = 3\nmost_ones = 2\n[[claims]]"
+    text = FILE.format(id="v", epsilon=1).replace('kind = "randomized_response"\nk = 2\np = "exp(2)/(1 + exp(2))"', unary)
+    certificate = ldp.certify(loads(text.replace("[[claims]]", summed, 1)), trials=500)
+    found = html.page(certificate, exhibits(certificate))
+    assert "the sum of the views of 3 honest users, one report each, without those of more than 2 ones" in found
+
+
 def test_of_sums_it_says_whom_a_user_trusts() -> None:
     certificate = ldp.certify("dap-hedge", trials=500)
     found = html.page(certificate, exhibits(certificate))

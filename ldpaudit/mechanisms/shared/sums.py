@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import flint
 import numpy as np
 
@@ -32,9 +34,9 @@ def summed(plan: Aggregate) -> tuple[Mechanism, int]:
 def in_rounds(plan: Plan) -> Plan:
     """The same views as one sum, where sums are repeated: each round is summed by itself, and has noise of its own."""
     match plan:
-        case Repeat(Aggregate(inner, users, noise), times):
+        case Repeat(Aggregate(inner) as one, times):
             once, each = (inner.plan, inner.times) if isinstance(inner, Repeat) else (inner, 1)
-            return Aggregate(Repeat(once, each * times), users, noise)
+            return replace(one, plan=Repeat(once, each * times))
     return plan
 
 

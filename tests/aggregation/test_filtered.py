@@ -1,0 +1,167 @@
+"""Sums without the reports that have too many ones, against brute force over all data sets and outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import permutations, product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ldpaudit import Aggregate, Repeat, Unsupported, account, audit
+from ldpaudit.accountants.aggregation.filtered import left_out
+from ldpaudit.accountants.rappor import summands as of_rappor
+from ldpaudit.accountants.unary_encoding import summands
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
+from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, group
+from tests.aggregation.test_exchanged import noise_of
+from tests.aggregation.test_sums import together
+from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+
+F = Fraction
+ROUNDED = F(1, 10**12)
+"""Of floats."""
+RUNS, SURE = 4000, 5
+"""Runs of a system; a mean is within 5 standard errors but once in a million."""
+ratios = st.sampled_from([F(1), F(6, 5), F(3, 2), F(5), F(40)])
+
+
+def filtered(m: Mechanism, most: int) -> Any:
+    """The mechanism whose reports are counted where they are accepted, and are nothing else where they are not."""
+
+    def law(x: Any) -> Outcomes:
+        found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for y, p in m.law(x).items():
+            found[(*y, 1) if sum(y) <= most else (0,) * (len(y) + 1)] += p
+        return found
+
+    return SimpleNamespace(summed="vector", inputs=m.inputs, law=law)
+
+
+@given(
+    st.sampled_from([(F(3, 4), F(1, 4)), (F(1, 2), F(1, 100)), (F(9, 10), F(1, 1000)), (F(99, 100), F(1, 50))]),
+    st.integers(1, 3), st.integers(1, 2), ratios, st.booleans(), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+@example((F(1, 2), F(1, 100)), 3, 2, F(3, 2), False, False)
+@example((F(1, 2), F(1, 100)), 3, 2, F(3, 2), True, False)
+def test_a_filtered_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
+    bits: tuple[Fraction, Fraction], users: int, most: int, x: Fraction, deletion: bool, noisy: bool
+) -> None:
+    m, relation = UnaryEncoding(3, *bits), ADD_REMOVE if deletion else REPLACE_ONE
+    noise = (BinomialNoise(1, F(1, 3)),) * (noisy and users < 3)
+    added = together(noise_of(1, F(1, 3), 3), {(0,): F(1)}) if noise else None  # the number of accepted reports has none
+    truth = worst(filtered(m, most), users, x, deletion, added)
+    found = account(Aggregate(m, users, noise, most), relation).delta(math.log(x))
+    slack = users * left_out(summands(m, relation), most)
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+    assert found.high - found.low <= (2 + x) * slack + ROUNDED, "no further apart than what the filter may change"
+    assert found.high <= account(m, relation).delta(math.log(x)).high
+
+
+@pytest.mark.parametrize("x", [F(1), F(2), F(20)])
+def test_rounds_are_filtered_one_by_one(x: Fraction) -> None:
+    m, most = UnaryEncoding(3, F(9, 10), F(1, 50)), 1
+    laws = [outcomes(filtered(m, most), value) for value in m.inputs]
+    pairs = [(summed([laws[a], laws[c]]), summed([laws[b], laws[c]])) for a, b in permutations((0, 1), 2) for c in m.inputs]
+    truth = max(
+        divergence(together(first[0], second[0]), together(first[1], second[1]), x) for first, second in product(pairs, repeat=2)
+    )
+    found, whole = (account(Repeat(plan, 2)).delta(math.log(x)) for plan in (Aggregate(m, 2, (), most), Aggregate(m, 2)))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+    if found.low > 0:
+        assert float(whole.low - found.low) == pytest.approx(float(4 * left_out(summands(m, REPLACE_ONE), most)), rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("m", [UnaryEncoding(4, F(3, 4), F(1, 5)), PermanentRappor(6, 2, F(1, 3), domain=9)], ids=str)
+def test_the_chance_of_too_many_ones_is_that_of_the_input_with_the_most(m: UnaryEncoding | PermanentRappor, most: int) -> None:
+    known = summands(m, REPLACE_ONE) if isinstance(m, UnaryEncoding) else of_rappor(m, REPLACE_ONE)
+    assert known is not None
+    exact = max(sum(p for y, p in m.law(x).items() if sum(y) > most) for x in m.inputs)
+    assert exact <= left_out(known, most) <= exact * (1 + ROUNDED)
+
+
+def test_a_filter_that_accepts_all_changes_nothing_and_a_lenient_one_little() -> None:
+    m, delta = UnaryEncoding.flips(F(1, 150), 64), 1e-6
+    whole, all_, most, some = (account(Aggregate(m, 10**4, (), ones)).epsilon(delta) for ones in (None, 64, 16, 11))
+    assert all_ == whole
+    assert whole.low * 0.999 < most.low < whole.low <= whole.high < most.high < 1.001 * whole.high
+    assert some.low < most.low < most.high < some.high
+    profile = account(Aggregate(m, 10**4, (), 11))
+    assert profile.delta(some.high).high <= delta < profile.delta(some.high * 0.9999).high
+    highs = [profile.delta(epsilon).high for epsilon in (0, 0.5, 1, 2, 4, 8)]
+    assert highs == sorted(highs, reverse=True), "it does not grow where the bound does"
+    assert account(Aggregate(m, 10**4, (), 1)).epsilon(delta).high == account(m).epsilon(delta).high
+    two = account(Aggregate(m, 10**4, (), 16), group(2)).epsilon(delta)
+    assert most.high < two.high < 3 * most.high
+
+
+def test_at_delta_0_a_filter_hides_nothing_of_reports_whose_telling_ones_it_accepts() -> None:
+    m = UnaryEncoding(5, F(3, 4), F(1, 5))
+    assert account(Aggregate(m, 3, (), 1)).epsilon(0) == account(m).epsilon(0)
+    bits = PermanentRappor(6, 2, F(1, 2), domain=9)
+    few, enough = (account(Aggregate(bits, 3, (), most)).epsilon(0) for most in (1, 2))
+    assert (few.low, few.high) == (0, enough.high)
+    assert enough == account(bits).epsilon(0)
+    noisy = account(Aggregate(m, 3, [BinomialNoise(9, F(1, 2))], 1)).epsilon(0)
+    assert (noisy.low, noisy.high) == (0, account(m).epsilon(0).high)
+
+
+def test_accepted_reports_are_drawn_as_they_are() -> None:
+    m, most, rng = UnaryEncoding(3, F(3, 4), F(1, 4)), 1, np.random.default_rng(5)
+    counts = {0: 30, 2: 10}
+    found = np.array([Aggregate(m, 40, (), most).run(counts, rng) for _ in range(RUNS)])
+    wanted, variance = np.zeros(3), np.zeros(3)
+    for x, users in counts.items():
+        law = [((np.array(y) - float(m.q)) / float(m.p - m.q), float(p)) for y, p in m.law(x).items() if sum(y) <= most]
+        mean = sum((p * y for y, p in law), np.zeros(3))
+        wanted += users * mean
+        variance += users * (sum((p * y**2 for y, p in law), np.zeros(3)) - mean**2)
+    assert np.all(np.abs(found.mean(axis=0) - wanted) < SURE * np.sqrt(variance / RUNS))
+    assert np.all(np.abs(found.var(axis=0) / variance - 1) < SURE * math.sqrt(4 / RUNS))
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        KaryRandomizedResponse(3, F(1, 2)),
+        Geometric(3, F(1, 2)),
+        CountMeanSketch(4, 3, F(2, 3), 5),
+        Rappor(4, 1, F(1, 2), F(1, 4), F(3, 4), 2, domain=4),
+    ],
+    ids=str,
+)
+def test_only_reports_of_bits_are_filtered(m: Mechanism) -> None:
+    plan = Aggregate(m, 4, (), 2)
+    with pytest.raises(Unsupported, match="leaving out reports with many ones is accounted for where reports are independent bits"):
+        account(plan)
+    with pytest.raises(Unsupported, match="reports with many ones are left out where they are rows of bits"):
+        plan.run({m.inputs[0]: 4}, np.random.default_rng(0))
+
+
+def test_a_filter_has_a_number_and_is_not_audited() -> None:
+    m = UnaryEncoding(3, F(3, 4), F(1, 4))
+    assert str(Aggregate(m, 9, (), 2)).endswith("users=9, most_ones=2)")
+    for most in (0, -1):
+        with pytest.raises(ValueError, match="Aggregate needs 1 <= most_ones"):
+            Aggregate(m, 9, most_ones=most)
+    for plan in (Aggregate(m, 9, (), 2), Aggregate(m, 1, (), 2), Repeat(Aggregate(m, 9, (), 2), 2)):
+        with pytest.raises(Unsupported, match="no attack on sums from which reports with many ones are left out"):
+            audit(plan)
+    with pytest.raises(Unsupported, match="at most 1073741824 bits"):
+        Aggregate(m, 10**9, (), 2).run({0: 10**9}, np.random.default_rng(0))
