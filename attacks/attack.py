@@ -41,13 +41,17 @@ class Attack:
     event : str
         What the extreme scores are, in words.
     baits : tuple of Attack
-        Other pairs, which show little if the code is as declared, and much if it is wrong in a likely way.
+        Other pairs, which show little if the code is as declared, and much if it is wrong in a likely way; or other views.
+    views : callable or None
+        An input, a size and a source of coins to what the score reads, where it is not the mechanism's views but another function
+        of all that its users send. Code that is audited in its place has no such views.
     """
 
     pair: tuple[Any, Any]
     score: Callable[[Views], NDArray[np.float64]]
     event: str
     baits: tuple[Attack, ...] = ()
+    views: Callable[[Any, int, np.random.Generator], Views] | None = None
 
 
 @dataclass(frozen=True, slots=True)

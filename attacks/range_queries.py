@@ -8,15 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.attacks.attack import Attack
-from ldpaudit.attacks.shared.counters import by_counts
+from ldpaudit.attacks.shared.counters import by_counts, counter_loss
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import KINDS, HadamardViews
+from ldpaudit.mechanisms.shared.dyadic_ranges.merged_views import drawn, elements_apart, merged_groups
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+
+_MERGED = 6
+"""Nodes of either value that are looked at together: what a message shows of so many is computed from 4,096 probabilities."""
 
 
 def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
@@ -37,7 +41,10 @@ def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
             return _by_messages(m, m.users - 1, "prefixes of the first value")
         case RangeQueries() | HadamardRangeQueries():
             known = m.users - 1 if isinstance(m, RangeQueries) or m.others_are_seen else 0
-            return _by_messages(m, known, "nodes of the first value")
+            found = _by_messages(m, known, "nodes of the first value")
+            if isinstance(m, RangeQueries) or m.grid.most_replaced == 1:
+                return found
+            return replace(found, baits=(_merged(m),))
     raise Unsupported(m, "it has no elements that messages speak for")
 
 
@@ -51,6 +58,25 @@ def _by_messages(m: HadamardViews, known: int, elements: str) -> Attack:
 
     first, second = m.inputs
     return Attack((first, second), score, f"{{more messages speak for the {elements}}}")
+
+
+def _merged(m: HadamardRangeQueries) -> Attack:
+    """By the messages for any of several nodes that only one of the two values has, where all others hold the second value.
+
+    Their numbers are as if they were independent: right but for the few messages that speak for nodes of both.
+    """
+    groups = {x: merged_groups(m, x, _MERGED) for x in m.inputs}
+    (blanket, shares), own = groups[m.inputs[0]][0], len(elements_apart(m, _MERGED)[0])
+    random, others = blanket + (m.users - 1) * (m.k - own), (m.users - 1) * own
+    up, down = (counter_loss((random, own), (random, 0), float(share)) for share in (shares[0], shares[1] + shares[2]))
+
+    def score(views: Views) -> NDArray[np.float64]:
+        first, second, both, _ = np.asarray(views).T
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(up(first) - down(second + both - others), posinf=np.inf, neginf=-np.inf)
+
+    event = f"{{more messages speak for any of {own} nodes of the first value than for any of {own} others}}"
+    return Attack(m.inputs, score, event, views=lambda x, size, rng: drawn(groups[x], size, rng))
 
 
 def _losses(table: NDArray[np.float64], known: int) -> NDArray[np.float64]:

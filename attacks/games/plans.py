@@ -124,7 +124,7 @@ def played(m: Mechanism, found: Attack, implementation: Implementation) -> Targe
     if implementation is None and is_ours(m):
 
         def own(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-            return found.score(m.sample(found.pair[side], size, rng)) if size else np.zeros(0)
+            return found.score((found.views or m.sample)(found.pair[side], size, rng)) if size else np.zeros(0)
 
         return Target(found.pair, found.event, own, size)
     code = Foreign(m, m if implementation is None else implementation, found.pair)

@@ -70,7 +70,9 @@ class Planned:
         m = plan.mechanism
         found = attack_on(m, self.neighbours, self.delta)
         target, *baits = (
-            replace(plans.played(m, each, self.implementation), calibrated=True) for each in (found, *found.baits)
+            replace(plans.played(m, each, self.implementation), calibrated=True)
+            for each in (found, *found.baits)
+            if each.views is None or (self.implementation is None and is_ours(m))
         )
         many = k_inputs.of_law(m) if (self.neighbours or m.relations[0]) == REPLACE_ONE else None
         played = target, *baits, *self._by_numbers(plan)
