@@ -12,7 +12,7 @@ seen, be E' the sums that lie in E where nothing is left out. Of two neighbourin
 The reports of all n users count, not user 1's alone: the others' have the same law under P and Q, but where one is left out, the
 sum is another function of the rest. The bound is convex in :math:`e^\varepsilon` and grows in the end, and delta does not: from its
 least value on it is constant. Also, the filter and the sum are computed from the reports, of which each is as private as before:
-delta is at most that of one report.
+delta is at most that of one report. All of this holds, too, where an aggregator knows whose reports are left out.
 
 From below, at the event that nothing is left out and the sum lies in E', whose probability under Q is at most Q(E'): so
 :math:`\delta_m(\varepsilon) \ge \delta(\varepsilon) - s`. It takes the number of accepted reports, which is public (in DAP, the
@@ -54,37 +54,39 @@ class FilteredProfile(PrivacyProfile):
     whole: PrivacyProfile  # of the sum of all reports
     local: PrivacyProfile  # of one user's reports
     chance: Fraction  # s
-    is_pure: bool  # whether epsilon at delta = 0 is the local one
+    pure: Enclosure  # epsilon at delta = 0
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the sum of all reports, and what leaving some out may change."""
         found = self.whole.delta(epsilon)
-        return self._enclosure(round_down(Fraction(found.low) - self.chance), self._high(float(epsilon)), 1.0)
+        high = min(self._bound(float(epsilon)), self.local.delta(epsilon).high)
+        return self._enclosure(round_down(Fraction(found.low) - self.chance), high, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; from above by bisection."""
-        top, goal = self.local.epsilon(require_delta(delta)), Fraction(delta)
-        if not delta and self.is_pure:
-            return top
-        low = self.whole.epsilon(goal + self.chance).low if delta and goal + self.chance < 1 else 0.0
+        if require_delta(delta) == 0:
+            return self.pure
+        top, goal = self.local.epsilon(delta).high, Fraction(delta)
+        low = self.whole.epsilon(goal + self.chance).low if goal + self.chance < 1 else 0.0
         least = round_down(goal)
-        high = bracket(lambda e: e >= top.high or self._high(e) <= least)[1]
-        return self._enclosure(low, min(high, top.high), math.inf)
-
-    def _high(self, epsilon: float) -> float:
-        return min(self._bound(min(epsilon, self._turn)), self.local.delta(epsilon).high)
+        high = bracket(lambda e: e >= top or self._bound(e) <= least)[1]
+        return self._enclosure(low, min(high, top), math.inf)
 
     def _bound(self, epsilon: float) -> float:
+        """Upper bound of delta, which does not grow."""
+        return self._with_slack(min(epsilon, self._turn))
+
+    def _with_slack(self, epsilon: float) -> float:
         factor = 1 + Fraction(math.exp(epsilon) * (1 + ROOM))
         return round_up(Fraction(self.whole.delta(epsilon).high) + factor * self.chance)
 
     @cached
     def _turn(self) -> float:
-        """About where the bound is least."""
+        """About where the bound with its slack is least."""
         from scipy.optimize import minimize_scalar  # here: it takes a while to import
 
-        top = min(self.local.epsilon(0).high, FAR)
-        return float(minimize_scalar(self._bound, bounds=(0.0, top), method="bounded").x)
+        top = min(self.pure.high, FAR)
+        return float(minimize_scalar(self._with_slack, bounds=(0.0, top), method="bounded").x)
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         return Enclosure.met(max(0.0, low), high, Rigour.INTERVAL, self._source).clamp(0.0, most)

@@ -99,8 +99,8 @@ def profile(
         whole = profile(replace(plan, most_ones=None), relation, known, listed)
         if not (chance := left_out(added, plan.most_ones) * plan.users * rounds):
             return whole
-        is_pure = not plan.noise and plan.most_ones >= max(map(max, added.attained))
-        return FilteredProfile(whole, local, chance, is_pure)
+        pure, is_seen = local.epsilon(0), not plan.noise and plan.most_ones >= max(map(max, added.attained))
+        return FilteredProfile(whole, local, chance, pure if is_seen else replace(pure, low=0.0, rigour=Rigour.INTERVAL))
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
     if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
