@@ -112,7 +112,7 @@ def views_within(plan: Plan, implementation: Mechanism | Callable[..., Any] | No
 
     Raises Unsupported where these are too few.
     """
-    if isinstance(plan, Aggregate) and (plan.users > 1 or plan.noise):
+    if isinstance(plan, Aggregate) and not plan.is_one_report:
         return summed.views_within(plan, implementation, trials)
     if isinstance(plan, Shuffle) and plan.users > 1:
         return shuffled.views_within(plan, implementation, trials)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, Repeat, Unsupported, account, audit
+from ldpaudit import Aggregate, Compose, Repeat, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.filtered import left_out
 from ldpaudit.accountants.rappor import summands as of_rappor
 from ldpaudit.accountants.unary_encoding import summands
@@ -160,7 +160,8 @@ def test_a_filter_has_a_number_and_is_not_audited() -> None:
     for most in (0, -1):
         with pytest.raises(ValueError, match="Aggregate needs 1 <= most_ones"):
             Aggregate(m, 9, most_ones=most)
-    for plan in (Aggregate(m, 9, (), 2), Aggregate(m, 1, (), 2), Repeat(Aggregate(m, 9, (), 2), 2)):
+    one, several = Aggregate(m, 1, (), 2), Aggregate(m, 9, (), 2)
+    for plan in (one, several, Repeat(several, 2), Compose([one, Aggregate(m, 9)])):
         with pytest.raises(Unsupported, match="no attack on sums from which reports with many ones are left out"):
             audit(plan)
     with pytest.raises(Unsupported, match="at most 1073741824 bits"):
