@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from ldpaudit.attacks.bounds import binomial, nuisance
 from ldpaudit.attacks.bounds.binomial import BinomialTest
@@ -228,6 +228,29 @@ def test_confidence_goes_down_to_a_failure_in_1e12(mode: Mode, delta: float) -> 
     c = Counts(80_000, 20_000, 10**6)
     weak, strong = (level_test(mode, 2, delta, 2, a, ()).epsilon_lower(c) for a in (0.05, 1 - (1 - 1e-12)))
     assert 1.3 < strong < weak < math.log(4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_delta_is_allowed_once_for_each_input_that_is_guessed_of_all(mode: Mode, inputs: int) -> None:
+    c = Counts(400, 30, 2_000)
+    one, every, none = (level_test(mode, inputs, delta, directions, ALPHA, ()).epsilon_lower(c)
+                        for delta, directions in ((0.02 * inputs, 1), (0.02, inputs), (0.0, inputs)))  # fmt: skip
+    test = NuisanceTest(inputs, 0.02, ALPHA) if mode is Mode.FIXED else EProcess(inputs, 0.02, ALPHA, ())
+    assert one == every == test.epsilon_lower(c) < none
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_a_single_look_is_exact_and_looks_all_the_time_cost_a_part_of_its_bound(inputs: int) -> None:
+    c, guesses = Counts(400, 100, 2_000), 500
+    once = level_test(Mode.FIXED, inputs, 0.0, inputs, ALPHA, ())
+    ever = level_test(Mode.SEQUENTIAL, inputs, 0.0, inputs, ALPHA, (1.5,))
+    assert share(once.epsilon_lower(c), inputs) == pytest.approx(special.betaincinv(c.right, c.wrong + 1, ALPHA))
+    assert 0 < ever.epsilon_lower(c) < once.epsilon_lower(c)
+    law = stats.binom.pmf(np.arange(guesses + 1), guesses, share(1.0, inputs))
+    chance = float(law[refuting(once, guesses, 2_000, 1.0)].sum())
+    assert ALPHA / 2 < chance <= ALPHA
+    assert 0 < law[refuting(ever, guesses, 2_000, 1.0)].sum() < chance
 
 
 def refuting(test: LevelTest, guesses: int, trials: int, claimed: float) -> NDArray[np.bool_]:

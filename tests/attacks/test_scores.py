@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks.blackbox import target
-from ldpaudit.attacks.blackbox.choosing import Candidate, _moved
+from ldpaudit.attacks.blackbox.choosing import Candidate, _moved, surest
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.scores import NOTHING, posteriors, ramps, ratios, sightings
 from ldpaudit.attacks.blackbox.weights import parity_ratio, ramp_ratio, shared_ratios
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
-from ldpaudit.attacks.games.two_inputs import Prospect, ThresholdRule
+from ldpaudit.attacks.games.two_inputs import GROUPS, Prospect, ScoreLaw, ThresholdRule
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
@@ -180,3 +181,39 @@ def test_more_is_learned_where_a_score_told_nothing_yet() -> None:
     sketch = CountMeanSketch.for_epsilon(0.5, width=8, hashes=8, domain=50)
     left = [target.target(sketch.sample, [0, 3], Experiment(VIEWS, 0.95, seed)).remaining for seed in range(3)]
     assert max(left) <= 0.71 * VIEWS
+
+
+def test_a_law_of_a_sum_of_scores_is_a_convolution_and_groups_count_all_views_from_their_least_score_up() -> None:
+    one = ScoreLaw(np.array([2.0, 0.0, -1.0]), np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6]))
+    for runs in (1, 2, 3, 5):
+        found = one.times(runs)
+        for score in (-5.0, -1.0, 0.0, 1.0, 3.0, 10.0):
+            for law, each in ((found.first, one.first), (found.second, one.second)):
+                of_runs = [math.prod(each[list(i)]) for i in product(range(3), repeat=runs) if one.scores[list(i)].sum() >= score]
+                assert law[found.scores >= score].sum() == pytest.approx(sum(of_runs))
+    impossible = ScoreLaw(np.array([np.inf, -np.inf]), np.array([1.0, 0.0]), np.array([0.0, 1.0])).plus(one)
+    assert impossible.first[impossible.scores == np.inf].sum() == impossible.second[impossible.scores == -np.inf].sum() == 1
+    rng = np.random.default_rng(0)
+    many = ScoreLaw(rng.normal(size=5_000), rng.dirichlet(np.ones(5_000)), rng.dirichlet(np.ones(5_000)))
+    grouped = many.grouped()
+    assert len(grouped.scores) == GROUPS
+    for score in grouped.scores[::100]:
+        assert grouped.first[grouped.scores >= score].sum() == pytest.approx(many.first[many.scores >= score].sum())
+        assert grouped.second[grouped.scores >= score].sum() == pytest.approx(many.second[many.scores >= score].sum())
+
+
+@pytest.mark.parametrize(
+    ("counts", "first"),
+    [
+        ([(200, 200), (360, 40), (200, 200), (40, 360)], {1, 3}),
+        ([(40, 360), (200, 200), (360, 40), (200, 200)], {0, 2}),
+        # That a rare report is seen three times or never may be luck; that another one is seen 600 times or 400 is not.
+        ([(3, 500, 497), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {2, 3}),
+        ([(30, 500, 470), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {0, 1}),
+    ],
+)
+def test_the_inputs_whose_reports_differ_most_for_sure_come_first_of_all(counts: list[tuple[int, ...]], first: set[int]) -> None:
+    reports = [np.repeat(np.arange(len(each)), each) for each in counts]
+    found = surest(FeatureCounts.of([encode(each, len(each), x) for x, each in enumerate(reports)]))
+    assert sorted(found) == [0, 1, 2, 3]
+    assert set(found[:2]) == first
