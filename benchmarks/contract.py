@@ -138,7 +138,7 @@ class _PublicNames(dict[str, Any]):
 
 def answered(plan: str, neighbours: str, number: int) -> dict[str, Any]:
     """What `account` answers in a process of its own: enclosures, or the class and message of what was raised."""
-    _load_everything()
+    load_everything()
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_answer, args=(there, plan, neighbours, number), daemon=True)
     process.start()
@@ -155,7 +155,7 @@ def answered(plan: str, neighbours: str, number: int) -> dict[str, Any]:
 
 
 @cache
-def _load_everything() -> None:
+def load_everything() -> None:
     """Import all accountants once, and not in each plan's process."""
     for each in pkgutil.walk_packages(accountants.__path__, f"{accountants.__name__}."):
         import_module(each.name)

@@ -1,0 +1,88 @@
+"""How well epsilon is known of each kind of plan, and how quickly: both ends, their ratio, and seconds of a first question.
+
+    python -m benchmarks.matrix [noun ...] [--delta 1e-6] [--patience 60] [--only CLASS ...]
+
+The plans are each noun of one mechanism of each class of the zoo; a plan that is refused is no row. Seconds are of the processor,
+each plan's in a process of its own, which is stopped after `patience` of them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from multiprocessing.connection import Connection
+
+from benchmarks.contract import load_everything
+from benchmarks.experiment import options, show, timed
+from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, account
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.zoo import ONE_EACH
+
+BITS = KaryRandomizedResponse(2, Fraction(3, 4))
+NOISE = DiscreteLaplace(Fraction(9, 10))
+NOUNS: dict[str, Callable[[Mechanism], Plan]] = {
+    "one": Run,
+    "ten": lambda m: Repeat(m, 10),
+    "thousand": lambda m: Repeat(m, 1000),
+    "composed": lambda m: Compose([Repeat(m, 5), BITS]),
+    "shuffled": lambda m: Shuffle(m, 1000),
+    "crowd": lambda m: Shuffle(m, 10**6),
+    "bundle": lambda m: Shuffle(Repeat(m, 3), 10**4),
+    "rounds": lambda m: Repeat(Shuffle(m, 10**4), 3),
+    "beside": lambda m: Compose([Shuffle(m, 10**4), Shuffle(BITS, 10**4)]),
+    "secret": lambda m: Subsample(Shuffle(m, 1000), 10**5, 1000),
+    "sum": lambda m: Aggregate(m, 1000),
+    "noisy": lambda m: Aggregate(m, 1000, [NOISE]),
+    "sums": lambda m: Repeat(Aggregate(m, 1000), 3),
+}
+WANTED, SECONDS = 1.01, 3.0
+
+
+def measured(plan: Plan, delta: float, patience: int) -> tuple[float, float, float] | None:
+    """Both ends and the seconds; none where the plan is refused, and from 0 to infinity where it takes longer than `patience`."""
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_answer, args=(there, plan, delta, patience), daemon=True)
+    process.start()
+    there.close()
+    try:
+        found: tuple[float, float, float] | None = here.recv()
+    except EOFError:
+        found = 0.0, float("inf"), float(patience)
+    process.join()
+    return found
+
+
+def _answer(pipe: Connection, plan: Plan, delta: float, patience: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (patience, patience))
+    try:
+        found, seconds = timed(lambda: account(plan).epsilon(delta))
+    except Unsupported:
+        pipe.send(None)
+    else:
+        pipe.send((found.low, found.high, seconds))
+
+
+def rows(
+    nouns: list[str], classes: list[str], delta: float, patience: int
+) -> Iterator[tuple[str, str, float, float, float, float]]:
+    """Noun, class, low, high, ratio, seconds."""
+    load_everything()
+    for m in ONE_EACH:
+        for noun in nouns:
+            name = type(m).__name__
+            if name in classes and (found := measured(NOUNS[noun](m), delta, patience)) is not None:
+                low, high, seconds = found
+                ratio = high / low if low else 1.0 if high == 0 else float("inf")
+                yield noun, name, low, high, 1.0 if low == high else ratio, seconds
+
+
+if __name__ == "__main__":
+    given = options(__doc__, NOUNS, delta=1e-6, patience=60, only=sorted({type(m).__name__ for m in ONE_EACH}))
+    columns = "{noun:10}{mechanism:28}{low:>12.6g}{high:>12.6g}{high/low:>10.4f}{seconds:>9.2f}"
+    found = show(columns, rows(given.names or list(NOUNS), given.only, given.delta, given.patience))
+    met, slow = sum(row[4] <= WANTED for row in found), sum(row[5] > SECONDS for row in found)
+    print(f"{len(found)} plans; ends within 1 %: {met / len(found):.1%}; above {SECONDS:.0f} s: {slow / len(found):.1%}")
