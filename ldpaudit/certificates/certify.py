@@ -42,6 +42,7 @@ from ldpaudit.plan import Aggregate, Plan, Shuffle, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
+from ldpaudit.workers.experiment import Experiment
 
 TRIALS = 200_000  # default views per claim
 CONFIDENCE = 0.999  # default confidence per claim: a certificate has several, and a false refutation is a scandal
@@ -86,6 +87,7 @@ def certify(
         raise TypeError(f"certify needs a deployment file or the id of a bundled one, got {brief(deployment)}")
     if integer(seed) is None or integer(trials) is None:  # known before any work is done
         raise TypeError(f"certify needs integers for seed and trials, got {brief(seed)} and {brief(trials)}")
+    Experiment(trials, confidence, seed)  # refused here, and not of each claim
     whole = deployment if isinstance(deployment, Deployment) else load(deployment)
     records = []
     for case in cases(whole, seed, trials, confidence):

@@ -40,7 +40,7 @@ CANARIES = (
     "or an object with run(data, rng), by guessing which of these users are in."
 )
 OTHERS = "With --canaries, a file of what all other users hold."
-RELATION = "With --canaries: add-remove, or replace-one, where the file is a JSON list of pairs of values."
+RELATION = "With --canaries: add-remove, the default, or replace-one, where the file is a JSON list of pairs of values."
 DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
 """What a form of the reports leaves out, beside the low bits of floats."""
 
@@ -58,7 +58,7 @@ def audit(
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
     canaries: Annotated[Path | None, typer.Option(help=CANARIES)] = None,
     others: Annotated[Path | None, typer.Option(help=OTHERS)] = None,
-    neighbours: Annotated[str, typer.Option(help=RELATION)] = "add-remove",
+    neighbours: Annotated[str | None, typer.Option(help=RELATION)] = None,
     learned: Annotated[bool, typer.Option("--learned", help="Train a classifier too (extra 'ml').")] = False,
     support: Annotated[str | None, typer.Option(help=SUPPORT)] = None,
     patience: Annotated[
@@ -91,7 +91,7 @@ def audit(
         if needless := [name for name, value in unread.items() if value]:
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
         claim: dict[str, Any] = {"epsilon": _float(claimed), "delta": round_up(slack)}
-        claim |= {"confidence": confidence, "seed": seed, "neighbours": neighbours}
+        claim |= {"confidence": confidence, "seed": seed, "neighbours": neighbours or "add-remove"}
         sys.path.insert(0, str(Path.cwd()))
         with progress("running the system"):
             all_others = [] if others is None else _users(others)
@@ -104,8 +104,9 @@ def audit(
         else:
             _say_verdict(target, epsilon, found, refuted)
         raise typer.Exit(REFUTED if refuted else 0)
-    if others is not None:
-        raise ValueError("an audit needs --others with --canaries")
+    for name, value in (("others", others), ("neighbours", neighbours)):
+        if value is not None:
+            raise ValueError(f"an audit needs --{name} with --canaries, got it without: --inputs are compared as they are given")
     allowed = None if budget is None else seconds(budget)
     values = [_input(text) for text in inputs or []]
     form, rounded, read = Form.UNORDERED if sets else Form.CANONICAL, None, None

@@ -27,7 +27,7 @@ def certify(
     ],
     output: Annotated[Path | None, typer.Option(help="Folder for the certificates, JSON and HTML.")] = None,
     seed: SeedOption = 0,
-    trials: Annotated[int, options.whole_number("Samples per claim.")] = 200_000,
+    trials: Annotated[int, options.whole_number("Samples per claim.", least=16)] = 200_000,
     confidence: Annotated[float, options.real_number("Confidence of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, options.whole_number("Processes; by default one per core.", least=1)] = None,
     sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
@@ -51,6 +51,8 @@ def certify(
     from ldpaudit.certificates.certificate import Certificate, day, exit_code
     from ldpaudit.certificates.parallel import last_commit
 
+    if not 0 < confidence < 1:
+        raise ValueError(f"certify --confidence: needs a number above 0 and below 1, got {confidence:g}")
     if sign is not None and output is None:
         raise ValueError("certify needs --output, the folder for the signed certificates, with --sign")
     if previous is not None and output is None:

@@ -25,6 +25,8 @@ DESIGNED = (
     "STEM or STEM:VARIANT; guarantee, for any randomizer with that epsilon; binomial_noise, on a count; "
     f"{FREQUENCIES}, for which protocol counts values; or {AGGREGATE}, for the noise of a sum."
 )
+SIMULATED = 100_000
+"""Users, where nothing says how many."""
 _PATIENCE = 3600.0  # seconds that a contender may take; all of ours take minutes at most for 1e6 users
 
 
@@ -177,7 +179,9 @@ def compare(
     column: Annotated[str, typer.Option(help="Column of the CSV or Parquet file; by default the first.", show_default=False)] = "",
     epsilon: Annotated[str, typer.Option(help="Epsilon that every system is certified to keep.")] = "1",
     delta: Annotated[str, typer.Option(help="Delta at which that is certified.")] = "1e-9",
-    users: Annotated[int, options.whole_number("Number of simulated users, where no data are given.", least=2)] = 100_000,
+    users: Annotated[
+        int | None, options.whole_number("Number of simulated users, in place of --data; by default 100,000.", least=2)
+    ] = None,
     dictionary: Annotated[
         int, options.whole_number("Number of most frequent values that oracles are asked about.", least=1)
     ] = 1_000,
@@ -204,11 +208,19 @@ def compare(
     require_drawable(plot)
     contest = comparison.Contest(options.number("--epsilon", epsilon), options.number("--delta", delta), dictionary, top, seed)
     all_of_them = list(comparison.contenders())
+    comparable = {each.stem: each for each in all_of_them}
+    for stem in only or []:
+        if stem not in comparable:
+            raise ValueError(f"compare --only: {one_of(comparable, stem, 'ldpaudit compare')}")
     chosen = [each for each in all_of_them if not only or each.stem in only]
-    if not chosen:
-        comparable = {each.stem: each for each in all_of_them}
-        raise ValueError(f"compare --only: {one_of(comparable, (only or [''])[0], 'ldpaudit compare')}")
-    values = user_data.english(users, np.random.default_rng(seed)) if data is None else user_data.read(data, column)
+    if data is not None and users is not None:
+        raise ValueError(f"compare needs --data or --users, got both: {data} says how many users there are")
+    if data is None and column:
+        raise ValueError(f"compare needs --column with --data, got --column {column} without")
+    if data is None:
+        values = user_data.english(SIMULATED if users is None else users, np.random.default_rng(seed))
+    else:
+        values = user_data.read(data, column)
     rows, left = [], []
     with progress("comparing", len(chosen)) as advance, Crew() as crew:
         for each in chosen:

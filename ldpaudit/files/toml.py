@@ -85,7 +85,7 @@ def too_deep(tree: Any, deepest: int) -> bool:
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int | None:
-    """1-based line of a dotted key, or of the nearest table that would hold it.
+    """1-based line of a dotted key, of the first one below it, or of the nearest table that would hold it.
 
     ``text``: the file; ``key``: path of tables, indices in arrays of tables, and a key.
 
@@ -97,7 +97,7 @@ def line_of(text: str, key: Sequence[str | int]) -> int | None:
     best, where = None, -1
     for number, path in _paths(text):
         depth = next((i for i, (a, b) in enumerate(zip(path, key, strict=False)) if a != b), min(len(path), len(key)))
-        if depth == len(path) and depth > where:
+        if depth in (len(path), len(key)) and depth > where:
             best, where = number, depth
     return best
 

@@ -15,6 +15,7 @@ from typing import Any
 from ldpaudit import mechanisms
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.search import crossing, first
+from ldpaudit.core.number import show
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -45,7 +46,8 @@ class Goal:
 
     def __post_init__(self) -> None:
         if not (self.epsilon >= 0 and 0 <= self.delta < 1):
-            raise ValueError(f"Goal needs epsilon >= 0 and 0 <= delta < 1, got {self.epsilon} and {self.delta}")
+            found = f"epsilon={show(self.epsilon)} and delta={show(self.delta)}"
+            raise ValueError(f"a goal needs epsilon >= 0 and 0 <= delta < 1, got {found}")
 
     def __str__(self) -> str:
         return f"({float(self.epsilon):g}, {float(self.delta):g})"

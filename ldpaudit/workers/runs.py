@@ -66,7 +66,7 @@ def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: 
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
     users = sum(users for users, _ in census)
     if (stated := getattr(m, "users", users)) != users:  # a part that is missing is no smaller deployment
-        raise ValueError(f"{type(m).__name__}.run needs the values of {stated} users, got {users} in all parts")
+        raise ValueError(f"a run of {type(m).__name__} needs the values of {stated} users, got {users} in all parts")
     made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}"  # str(m) would round parameters
     file = None if execution.checkpoint is None else Saved(Path(execution.checkpoint), "run", SCHEMA, made, LARGEST_FILE)
     coins, state = _begun(seed, file)

@@ -293,6 +293,8 @@ def test_a_guarantee_may_stand_for_a_mechanism_that_nobody_published() -> None:
         ("k = 4", "k = nan", 6, "mechanism.k", ": needs a finite number, got nan"),
         ("users = 1_000", 'users = "1,000"', 13, "shuffle.users", "needs an integer, got '1,000'"),
         ("users = 1_000", "users = inf", 13, "shuffle.users", "needs an integer, got inf"),
+        ("[mechanism]", "[[mechanism]]", 4, "mechanism", "needs single brackets, [mechanism], got [[mechanism]]"),
+        ("[[claims]]", "[[claim]]", 15, "claim", "is not a key that is known here; did you mean 'claims'?"),
     ],
 )
 def test_an_error_names_file_line_key_what_was_required_and_what_was_found(

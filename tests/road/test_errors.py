@@ -85,6 +85,7 @@ M = API.mechanisms.KaryRandomizedResponse(k=2, p=0.75)
         (lambda: API.Compose(M), "Compose needs a list of plans, got one: KaryRandomizedResponse(k=2, p=3/4)"),
         (lambda: API.certify(5), "certify needs a deployment file or the id of a bundled one, got 5"),
         (lambda: API.certify("enpa-notification", seed="a"), "certify needs integers for seed and trials, got 'a' and"),
+        (lambda: API.certify("enpa-notification", trials=0), "an audit needs trials >= 16, got 0"),
         (lambda: API.audit(abs, inputs=0, epsilon=1), "an audit needs a list of inputs such as [0, 1], got 0"),
         (lambda: API.audit(abs, inputs=[0, 1], mode="fast"), "an audit needs mode to be fixed or sequential, got 'fast'"),
     ],

@@ -270,7 +270,7 @@ def test_a_digest_tells_data_apart_by_value_type_number_and_order() -> None:
 
 def test_a_part_that_is_missing_is_an_error_in_every_system() -> None:
     tree = TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4))
-    with pytest.raises(ValueError, match=r"TreeHistogram\.run needs the values of 2600 users, got 1300 in all parts"):
+    with pytest.raises(ValueError, match="a run of TreeHistogram needs the values of 2600 users, got 1300 in all parts"):
         run(tree, Partition.of_counts([{5: 1000, 7: 300}]))
 
 
