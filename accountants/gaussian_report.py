@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ldpaudit.accountants.aggregation.numbers import NoisyNormal
 from ldpaudit.accountants.pld.searched import Quadratic
+from ldpaudit.accountants.shuffling import gaussian_noise
+from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -23,6 +25,11 @@ def profile(m: GaussianReport, neighbours: Neighbours = REPLACE_ONE) -> PrivacyP
     at every epsilon; infinite at delta = 0.
     """
     return Quadratic((m.sensitivity / m.sigma) ** 2, f"Gaussian noise: {float(m.sensitivity / m.sigma):g} deviations, at the ends")
+
+
+def shuffled(m: GaussianReport, users: int) -> Bound:
+    """Reports cut into intervals: see `gaussian_noise`."""
+    return gaussian_noise.bound(m.sensitivity / m.sigma, m.inputs, users)
 
 
 def summands(m: GaussianReport, neighbours: Neighbours) -> NoisyNormal:

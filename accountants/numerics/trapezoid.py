@@ -11,7 +11,8 @@ needs a bound that holds everywhere. For every reference value r and gaps :math:
           \quad\Rightarrow\quad |\varphi(t)|^n \le \prod_{b \ne r} e^{-\kappa_b (1 - \cos t \Delta_b)}, \qquad
           \kappa_b = n \pi_r \pi_b
 
-One gap cuts the line into cells of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound
+Where no value is likely, there are several reference values, and each pair is taken once. One gap cuts the line into cells
+of length :math:`2\pi/\Delta`, with a peak in the middle of each; the other gaps bound
 the height of that peak, which for most cells is negligible. A factor 1/t**2 weighs the cells. Within a window, nodes
 near the peaks are evaluated; beyond it the peaks' cells are bounded as a whole.
 
@@ -47,6 +48,9 @@ _WINDOWS = (1 << 7, 1 << 10, 1 << 13)
 """Windows that are tried, as their last nodes; without the last two a shuffle bound with 200 users is 4 % wider."""
 _FEWEST_NODES = 128  # nodes that may be evaluated however many values there are
 _MOST_TERMS = 4096  # nodes times values that are evaluated at most, some microseconds each
+_REFERENCES, _ENOUGH_NATS, _MORE_TERMS = 8, 64.0, 1 << 15
+"""Most reference values, the nats of all pairs together from which on one more is not needed, and terms where there are several:
+with one reference value nothing is known of a shuffle of a thousand numbers plus Gaussian noise."""
 _NOT_NEEDED = 80.0  # nats by which the transform has fallen at a node that may be left out at every tolerance
 _WIDER_PAYS = 0.7  # a wider window must leave at most this share of the error
 
@@ -76,20 +80,24 @@ def aliasing(
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The reference value paired with each of the others."""
+    """The reference values paired with each of the others."""
 
     kappas: NDArray[np.float64]  # :math:`n \\pi_r \\pi_b`, a little too small
     gaps: NDArray[np.float64]  # :math:`\\Delta_b`, positive
+    nodes: int = 0  # that may be evaluated, if that is more than the fewest
 
     @classmethod
     def of(cls, values: NDArray[np.float64], tilted: NDArray[np.float64], n: int) -> Pairs:
-        """Pairs with the likeliest value, which gives the largest kappas; the pair with the least peaks first."""
-        r = int(tilted.argmax())
-        gaps = np.abs(values - values[r])
-        kappas = n * tilted[r] * tilted * (1 - SLACK)
+        """Pairs with the likeliest values, which give the largest kappas; the pair with the least peaks first."""
+        likeliest = np.argsort(-tilted, kind="stable")
+        most = 1 + int(np.searchsorted(n * np.cumsum(tilted[likeliest]), _ENOUGH_NATS))
+        ordered, p = values[likeliest], tilted[likeliest]
+        references = range(min(most, _REFERENCES, max(1, len(p) - 1)))
+        gaps = np.concatenate([np.abs(ordered[r + 1 :] - ordered[r]) for r in references])
+        kappas = np.concatenate([n * p[r] * p[r + 1 :] * (1 - SLACK) for r in references])
         keep = (gaps > 0) & (kappas > 0)
         order = np.argsort(gaps[keep] * i0e(kappas[keep]))
-        return cls(kappas[keep][order], gaps[keep][order])
+        return cls(kappas[keep][order], gaps[keep][order], (_MOST_TERMS if len(references) == 1 else _MORE_TERMS) // len(p))
 
     def falls(
         self, t: NDArray[np.float64], enough: float, width: float | NDArray[np.float64] = 0.0, chosen: int | None = None
@@ -234,6 +242,6 @@ def _visible(pairs: Pairs, h: float, saddle: float, window: int, allowed: float)
     shares = 2 * h * np.exp(-pairs.falls(t, _NOT_NEEDED)) / (saddle**2 + t**2) * (1 + SLACK)
     smallest = np.argsort(shares)
     held = np.cumsum(shares[smallest])
-    most = max(_FEWEST_NODES, _MOST_TERMS // (len(pairs.gaps) + 1))
+    most = max(_FEWEST_NODES, pairs.nodes)
     left = max(int(np.searchsorted(held, allowed, side="right")), window - most)
     return np.sort(k[smallest[left:]]).tolist(), float(held[left - 1]) * (1 + SLACK) if left else 0.0

@@ -60,7 +60,7 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
         return whole
     if names_users(plan):
         return NamedSample(whole, rate)
-    if plan.batch == 1 or not isinstance(whole, ShuffleProfile):
+    if plan.batch == 1 or not isinstance(whole, ShuffleProfile) or not whole.bound.needs_epsilon0:
         return SubsampledProfile(whole, rate, plan.batch == 1)
     # What holds of any plan is attained at delta = 0, where all views are the one with the largest ratio; and few reports hide
     # little more.

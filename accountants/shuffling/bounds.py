@@ -65,6 +65,7 @@ class Bound(ABC):
 
     users: int  # n, at least 2
     finest: float = 0.0  # the least tolerance that it is of use to ask for
+    needs_epsilon0 = True  # whether it is only known to hold where some epsilon is enough at delta = 0
 
     @property
     @abstractmethod
@@ -74,6 +75,10 @@ class Bound(ABC):
     @property
     def quick(self) -> Bound:
         """One for curves that are composed, of many points: wider by less than they are, or the same."""
+        return self
+
+    def near(self, delta: float) -> Bound:
+        """One whose arithmetic is made for about this delta, or the same."""
         return self
 
     @abstractmethod

@@ -4,7 +4,7 @@ Upper bounds: the first of these that applies, or the unshuffled plan where that
 
 - binary randomized response: the worst data set itself, by branch and bound (`binary`);
 - a mechanism whose laws are matched or small enough to list: its blanket (`randomizers`), or its replacement (`replaced`);
-- a number plus Laplace noise: the blanket of its inputs' ends (`laplace_noise`);
+- a number plus Laplace or Gaussian noise: the blanket of its inputs' ends (`laplace_noise`, `gaussian_noise`), or its replacement;
 - a guarantee with a delta: the clones, and what rare failures cost (`clones.RareFailures`);
 - any other epsilon0-LDP plan: the clones (`clones`), or the replacement of any such plan (`replaced`). A composition or a
   repetition is one randomizer, whose epsilon0 is that of the whole and whose view is everything that one user sends; the
@@ -103,6 +103,9 @@ def profile(
         return RareFailures(local, epsilon0, delta0, plan.users) if 0 < epsilon0 <= _LARGEST else PostProcessedProfile(local)
     top = local.epsilon(0)
     if not math.isfinite(top.high):
+        own = known(plan.plan.mechanism) if known is not None and isinstance(plan.plan, Run) else None
+        if own is not None and not own.needs_epsilon0:
+            return ShuffleProfile(plan, local, own)
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
     if top.high > _LARGEST:
         return PostProcessedProfile(local)
@@ -166,9 +169,12 @@ class ShuffleProfile(SummedLosses):
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
         quick = replace(self, bound=self.bound.quick)
-        upper = UpperEnd(
-            lambda epsilon: round_up(quick._high(Fraction(epsilon), _COMPOSED)), lambda delta: quick.epsilon(delta).high
-        )
+
+        def highest(epsilon: Number) -> float:
+            at_last = math.isinf(epsilon)  # where no epsilon is enough for delta = 0
+            return self.local.delta(epsilon).high if at_last else round_up(quick._high(Fraction(epsilon), _COMPOSED))
+
+        upper = UpperEnd(highest, lambda delta: quick.epsilon(delta).high)
         return ((dominating_curve(upper, _POINTS), 1),)
 
     @cached
@@ -180,7 +186,22 @@ class ShuffleProfile(SummedLosses):
     def gdp(self) -> Enclosure:
         """From the curve of which compositions are made."""
         ((pair, _),) = self.dominating
-        return gdp(self.coarse(), pair if isinstance(pair, ExactPLD) else None)
+        return self._as_alone(gdp(self.coarse(), pair if isinstance(pair, ExactPLD) else None), self.local.gdp)
+
+    def rho(self) -> Enclosure:
+        """From the same curve."""
+        return self._as_alone(super().rho(), self.local.rho)
+
+    def renyi(self, order: Number) -> Enclosure:
+        """From the same curve."""
+        return self._as_alone(super().renyi(order), lambda: self.local.renyi(order))
+
+    @staticmethod
+    def _as_alone(found: Enclosure, alone: Callable[[], Enclosure]) -> Enclosure:
+        """What is found, or where the curve has no end, at most what one report costs."""
+        if math.isfinite(found.high) or math.isinf(high := alone().high):
+            return found
+        return Enclosure.met(found.low, high, Rigour.INTERVAL, f"{found.source}; at most as alone")
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         return self._hidden(self.local.delta(epsilon), epsilon, tolerance)
@@ -208,6 +229,10 @@ class ShuffleProfile(SummedLosses):
             source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
             return replace(top, source=source)
         goal = Fraction(delta)
+        if (bound := self.bound.near(float(goal))) is not self.bound:
+            return replace(self, bound=bound).epsilon(delta)
+        if math.isinf(top.high):
+            top = self.local.epsilon(delta)
         below, beyond = self.bound.estimates()
         found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
         if found is None and not isinstance(self.bound, BinaryBound):
@@ -247,6 +272,7 @@ class ShuffleProfile(SummedLosses):
     ) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
         """What a search needs to know."""
         finest, top = max(self.tolerance, self.bound.finest), self.local.epsilon(0).high
+        top = self.local.epsilon(goal).high if math.isinf(top) else top
         return lambda e, t: value(Fraction(e), t), goal, top, finest
 
     def witness(self, epsilon: Number) -> Witness | None:

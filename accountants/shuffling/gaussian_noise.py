@@ -1,0 +1,263 @@
+r"""Shuffled numbers plus Gaussian noise: the ends of the inputs are the worst pair, although no epsilon0 holds.
+
+In units of sigma an input is a number x in [0, s], and a report has the density :math:`f_x(y) = \varphi(y - x)`. E stands for
+:math:`e^\varepsilon`; the blanket is :math:`b = \min(f_0, f_s)`, of mass :math:`2 \Phi(-s/2)`.
+
+*The inputs 0 and s are the blanket's worst pair.* As for Laplace noise (`laplace_noise`) that follows from :math:`g_x = f_x/b`
+being at most :math:`g_0` and :math:`g_s` in the convex order. With a = x and a' = s - x, b gives :math:`\{g_x > c\}`, for c
+beyond its least value :math:`e^{a a'/2}`, the mass :math:`T(a) + T(a')`, and :math:`\{g_0 > c\}` the mass :math:`T(s)`, where
+:math:`T(m) = \Phi(-z_m)`, :math:`z_m = m/2 + \ln c/m`. For a < s, T(a)/T(s) falls as c grows: the hazard rate h of a normal law
+grows, and h(z)/z falls, so that :math:`h(z_a)/a \ge h(z_s)/s` also where :math:`z_a < z_s`, as :math:`z_a/a \ge z_s/s`. So the two
+laws, of one mean, have tails that cross once, the one of :math:`g_x` being the larger first: that is the convex order (Karlin and
+Novikoff 1963).
+
+*Cells in place of the line.* An adversary who is told only in which cell a report lies knows less: a lower bound. For an upper
+bound, what a ratio is within a cell is spread to the cell's two ends, with its mean kept, which is larger in the convex order; of
+what lies beyond all cells the adversary is told. Both are wrong by the square of a cell's width, whatever n is. Where to cut is
+chosen for a delta (`gaussian_cells`), since the tails of the reports matter more where it is small.
+
+*Replacement* (`replaced`) is by the laws of `gaussian_types`, for s up to 2.
+
+*Lower bounds* are attained where all others hold what user 1 holds first, what it holds then, or the middle; and, where users are
+few or s is large, by the event that some report lies far out.
+
+Not shown: that the worst are s, 0 among others at 0, as it looks. Of a thousand users at s = 1 a tenth of epsilon is lost, for
+single reports far out matter, and the contour of `largest_positive_part` loses phases there; of a million a thousandth. For s
+above 2 only the blanket is known, and above 4 and below 1/1024 nothing.
+
+Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its use where no epsilon0 holds. The worst pair is
+proved here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+import flint
+
+from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.numerics.certified_search import log_of
+from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.shuffling.blanket import FloatEstimate, float_estimate, largest, precision
+from ldpaudit.accountants.shuffling.bounds import Attained, BlanketBound, Bound, OthersAlike, Value
+from ldpaudit.accountants.shuffling.gaussian_cells import Guide
+from ldpaudit.accountants.shuffling.gaussian_types import Line, below
+from ldpaudit.accountants.shuffling.laplace_noise import Balls, CutBlanket
+from ldpaudit.accountants.shuffling.replaced import Replacement
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.enclosure import round_down
+
+_LEAST, _MOST = Fraction(1, 1 << 10), 4
+"""Distances s for which this is done: nearer inputs are told apart by hardly anything, and further ones have hardly a blanket."""
+_SMALL = 2
+"""Distance s up to which replacement's types are known."""
+_CELLS, _MOST_CELLS = ((4, 16), (6, 10), (16, 8), (300, 32), (3000, 96)), 192
+"""Cells up to so many users, and beyond: more cost time, and the sum of a few users' losses is less well known with more."""
+_UPPER_CELLS, _BLANKET_CELLS = 128, 16
+"""Most cells of the laws of replacement, and of the blanket of few users."""
+_QUICK = 24
+"""Cells of bounds of which curves are composed."""
+_FEW, _MANY = 10, 300
+"""Users with reports from the blanket from which on replacement is looked at, and the blanket is not."""
+_FINE, _FINER, _ROUGH = 4e-3, 1e-3, 1e-2
+"""Relative widths of delta that are asked for, with fewer cells, with the most, and to see whether a data set is worth while; an
+epsilon moves by a twentieth of them."""
+_BOX, _QUICK_BOX = 5e-4, 1e-2
+"""Width of the narrowest boxes of other users' inputs, next to the ends."""
+_PASSED, _LEFT, _SAME = 0.02, 1e-5, 5e-4
+"""Probability that more users are passed than in the first block, part of delta that may be lost to the chance that all are, and
+part of the users that may be lost without a block of its own."""
+_HARDLY = 1e-3
+"""Part of delta that may be added for what hardly matters."""
+_USUAL, _DECADES = 1e-6, 2
+"""Delta that is looked at first, and the decades from one that cells are made for to the next."""
+_RAREST, _QUICK_RAREST, _MISSED = 1e-40, 1e-8, 1e4
+"""The least delta that cells are made for, also for curves; and by how much a bound exceeds it where others may be better."""
+
+
+def bound(s: Fraction, ends: tuple[float, float], users: int) -> Bound:
+    """Of all numbers between two ends, s deviations apart; nothing where these are too near, or too far apart."""
+    return _Focused(s, ends, users, False) if _LEAST <= s <= _MOST else _Cut((), (), users)
+
+
+@dataclass(frozen=True)
+class _Focused(Bound):
+    """Bounds whose cells are made for the delta that is asked for."""
+
+    s: Fraction
+    ends: tuple[float, float]
+    users: int
+    is_quick: bool
+    needs_epsilon0 = False
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """See `Bound`."""
+        return self.near(_USUAL).sources
+
+    @property
+    def quick(self) -> Bound:
+        """See `Bound`."""
+        return _Focused(self.s, self.ends, self.users, True)
+
+    def near(self, delta: float) -> _Cut:
+        """See `Bound`."""
+        decades = max(0, math.ceil(-math.log10(max(delta, _QUICK_RAREST if self.is_quick else _RAREST)) / _DECADES - 0.25))
+        return _near(self.s, self.ends, self.users, self.is_quick, 10.0 ** (-_DECADES * decades))
+
+    def _at(self, epsilon: Fraction) -> _Cut:
+        """For the delta that a data set has there."""
+        found = self.near(_USUAL)
+        for _ in range(2):
+            estimate = found.estimates()[0]
+            nats = log_of(found.low(epsilon, _ROUGH)) if estimate is None else estimate(float(epsilon))
+            found = self.near(math.exp(min(max(nats, math.log(_RAREST)), 0.0)))
+        return found
+
+    def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        """See `Bound`; of cells for a larger delta where these show less."""
+        own = self._at(epsilon)
+        found = own.high(epsilon, tolerance)
+        delta = own.goal
+        while found > delta * _MISSED and delta < 1:
+            delta *= _MISSED
+            found = found.min(self.near(delta).high(epsilon, tolerance))
+        return found
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        """See `Bound`."""
+        return self._at(epsilon).attained(epsilon, tolerance)
+
+    def exchangeable(self, epsilon: float) -> Value | None:
+        """See `Bound`."""
+        if self._at(Fraction(epsilon)).exchangeable(epsilon) is None:
+            return None
+
+        def value(at: Fraction, tolerance: float) -> flint.arb:
+            found = self._at(at).exchangeable(float(at))
+            return flint.arb("nan") if found is None else found(at, tolerance)
+
+        return value
+
+
+@lru_cache(maxsize=64)
+def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, delta: float) -> _Cut:
+    """Bounds whose cells are made for this delta."""
+    low, high, middle = *ends, sum(map(Fraction, ends)) / 2
+    cells = min(next((n for most, n in _CELLS if users <= most), _MOST_CELLS), _QUICK if is_quick else _MOST_CELLS)
+    guide, zero = Guide(float(s), users, delta), Fraction(0)
+    with working_precision(precision(users)):
+        alike = [OthersAlike(CutBlanket(_seen(guide.kept.cuts(cells), zero, s, zero)), (low, high), low)]
+        # Where single reports far out matter, the sum's law is not well known; then it is better to look for such reports alone.
+        changed = CutBlanket(_seen(guide.changed.cuts(cells), s, zero, zero))
+        if changed.delta(ball(Fraction(guide.epsilon)).exp(), users, _ROUGH) >= delta:
+            alike.append(OthersAlike(changed, (high, low), low))
+        alike.append(OthersAlike(CutBlanket(_seen([guide.far[0]], s, zero, zero)), (high, low), low))
+        hidden = CutBlanket(_seen(guide.hidden.cuts(cells), zero, s, s / 2), is_symmetric=True)
+        alike.append(OthersAlike(hidden, ends, middle))
+        gamma = 2 * below(-s / 2)
+        blankets: tuple[CutBlanket, ...] = ()
+        if s > _SMALL or not gamma * users > _MANY:
+            few = min(cells, _BLANKET_CELLS) if users <= _MANY else cells
+            blankets = (CutBlanket(_blanket(s, guide.blanket_cuts(few)), 1 - gamma),)
+        replaced = None
+        if s <= _SMALL and gamma * users > _FEW:
+            rough = Line.of(s, guide.all_cuts(_QUICK), _QUICK_BOX)
+            line = rough if is_quick else Line.of(s, guide.all_cuts(min(cells, _UPPER_CELLS)), _BOX)
+            replaced = _Capped((), gamma, line=line, rough=rough, least=delta)
+    finest = _FINER if cells == _MOST_CELLS else _FINE
+    return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, guide=guide)
+
+
+@dataclass(frozen=True)
+class _Cut(BlanketBound):
+    """Bounds from cells."""
+
+    needs_epsilon0 = False
+    guide: Guide | None = None
+
+    @property
+    def goal(self) -> float:
+        """The delta that cells are made for."""
+        return 1.0 if self.guide is None else self.guide.delta
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """See `Bound`."""
+        above, below = super().sources
+        return above if self.blankets or self.replaced else "as alone", below
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        """Of all data sets, since floats may not tell which one is the best; of many users but the last one, which never is."""
+        if not self.data_sets:
+            return Attained(flint.arb(0))
+        with working_precision(precision(self.users)):
+            e = ball(epsilon).exp()
+            found = [self._alike(each, e, tolerance) for each in self.data_sets[: len(self.data_sets) - (self.users > _FEW)]]
+        return max(found, key=lambda each: round_down(each.value))
+
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """See `Bound`; of a report far out in closed form, of which the saddle point tells little."""
+        above = super().estimates()[1]
+        if above is None or self.guide is None:
+            return None, above
+        return largest([*(float_estimate(each.blanket, self.users) for each in self.data_sets[:-2]), self.guide.level]), above
+
+
+def _seen(cuts: list[Fraction], first: Fraction, second: Fraction, others: Fraction) -> tuple[Balls, ...]:
+    """Probabilities of the cells under each of these inputs: below all cuts, between them, and beyond."""
+    columns = [[flint.arb(0), *(below(c - x) for c in cuts), flint.arb(1)] for x in (first, second, others)]
+    rows = list(zip(*columns, strict=True))
+    return tuple((c - f, d - g, e - h) for (f, g, h), (c, d, e) in pairwise(rows))
+
+
+def _blanket(s: Fraction, cuts: list[Fraction]) -> tuple[Balls, ...]:
+    """The ends 0 and s and their blanket, on the cells' ends up to the middle, the last cut, and on their mirror images.
+
+    There :math:`f_s/b = 1`, so that user 1's two laws are spread at once.
+    """
+    zero = flint.arb(0)
+    ratios = [ball(s * s / 2 - s * c).exp() for c in cuts]
+    (tail, b, _), *cells = _seen(cuts, Fraction(0), s, s)[:-1]
+    masses, seen = [b, *[zero] * (len(cuts) - 1)], tail - ratios[0] * b
+    for i, (first, b, _) in enumerate(cells):
+        near = (first - ratios[i + 1] * b) / (ratios[i] - ratios[i + 1])
+        masses[i] += near
+        masses[i + 1] += b - near
+    half = [(ratio * b, b, b) for ratio, b in zip(ratios, masses, strict=True)]
+    (last, _, _), told = half.pop(), ((seen, zero, zero), (zero, seen, zero))
+    return (*half, (2 * last, 2 * last, 2 * last), *((second, first, b) for first, second, b in half), *told)
+
+
+@dataclass(frozen=True)
+class _Capped(Replacement):
+    """Replacement by laws whose largest values are cut off."""
+
+    line: Line | None = None
+    rough: Line | None = None  # the same with fewer cells, for a part that is hardly ever reached
+    least: float = 0.0  # about the delta that is looked for
+
+    def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
+        """See `Replacement`, of which there are two blocks here; what is cut off is added."""
+        assert self.line is not None
+        assert self.rough is not None
+        missed = 1 - as_ball(self.gamma)
+        first, last = (math.ceil(math.log(chance) / float(missed.log())) for chance in (_PASSED, self.least * _LEFT))
+        if last >= users:
+            return flint.arb(1)
+        try:
+            if last <= _SAME * users:
+                return (self._mean(self.line, exp_epsilon, users - last) + missed**last).min(flint.arb(1)).upper()
+            near, far = self._mean(self.line, exp_epsilon, users - first), self._mean(self.rough, exp_epsilon, users - last)
+        except ArithmeticError:
+            return flint.arb(1)
+        beyond = missed**first
+        return ((1 - beyond) * near + beyond * far + missed**last).min(flint.arb(1)).upper()
+
+    def _mean(self, line: Line, exp_epsilon: flint.arb, users: int) -> flint.arb:
+        laws, added = line.terms(exp_epsilon, self.least * _HARDLY)
+        return largest_positive_part(laws, users) / users + added

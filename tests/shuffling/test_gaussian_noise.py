@@ -1,0 +1,308 @@
+"""Shuffled numbers plus Gaussian noise: a table, quadrature, convolution on a lattice, and integration for few users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.special import ndtr
+from scipy.stats import norm
+
+from ldpaudit import Repeat, Shuffle, Subsample, Unsupported, account
+from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.numerics.positive_part import positive_part
+from ldpaudit.accountants.shuffling.blanket import precision
+from ldpaudit.accountants.shuffling.gaussian_cells import Guide
+from ldpaudit.accountants.shuffling.gaussian_noise import _blanket, _Cut, _near
+from ldpaudit.accountants.shuffling.gaussian_types import Line, below
+from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
+from ldpaudit.plan import Run
+
+F = Fraction
+Floats = NDArray[np.float64]
+ONE = GaussianReport(F(1))
+PRINTED = 1e-7
+"""Relative precision of the table's digits."""
+CUT, APART = {10**3: 2e-3, 10**4: 5e-4, 10**6: 2e-4}, {10**3: 0.12, 10**4: 0.01, 10**6: 2e-3}
+"""By how much of themselves cells may move the lower end, and the upper end may lie above the truth."""
+SHOWN = 0.02
+"""By how much of itself the blanket's delta may lie above the table's, of cells that are a tenth of a deviation wide."""
+INTEGRAL = 2e-3
+"""Relative error of sums that stand for integrals: their steps are a tenth of a deviation."""
+
+# Epsilon at delta = 1e-6: all others hold 0, and user 1 does under the first data set, or under the second one; others hold 1/2;
+# the blanket. The first column by an integral in 30 digits.
+TABLE = {
+    10**3: (0.149430955, 0.1717287, 0.116573367, 0.212235449),
+    10**4: (0.044512455, 0.0458222, 0.033862987, 0.060095148),
+    10**6: (0.0036659053, 0.0036744447, 0.0027339758, 0.0049225988),
+}
+
+
+def bounds(s: float, users: int, delta: float = 1e-6) -> _Cut:
+    return _near(F(s), (0.0, s), users, False, delta)
+
+
+@pytest.mark.parametrize("users", [10**3, 10**6, pytest.param(10**4, marks=pytest.mark.slow)])
+def test_epsilon_is_that_of_the_best_data_set_or_little_more_and_below_the_blanket(users: int) -> None:
+    found = account(Shuffle(ONE, users)).epsilon(1e-6)
+    *attained, blanket = TABLE[users]
+    assert max(attained) * (1 - CUT[users]) <= found.low <= max(attained) * (1 + PRINTED)
+    assert max(attained) * (1 - PRINTED) <= found.high <= min(max(attained) * (1 + APART[users]), blanket)
+
+
+@pytest.mark.parametrize("users", [10**6, pytest.param(10**4, marks=pytest.mark.slow)])
+def test_every_data_set_and_the_blanket_reach_delta_where_the_table_has_it(users: int) -> None:
+    kept, changed, _, hidden = bounds(1.0, users).data_sets
+    *attained, above = TABLE[users]
+    with working_precision(precision(users)):
+        for data_set, epsilon in zip((kept, changed, hidden), attained, strict=True):
+            at, before = (
+                data_set.blanket.delta(ball(F(epsilon * by)).exp(), users, 1e-5) for by in (1 + PRINTED, 1 - CUT[users])
+            )
+            assert at.lower() < 1e-6 < before.lower()
+        blanket = CutBlanket(_blanket(F(1), Guide(1.0, users, 1e-6).blanket_cuts(192)), 1 - 2 * below(F(-1, 2)))
+        assert 1e-6 < blanket.delta(ball(F(above * (1 - PRINTED))).exp(), users, 1e-4).upper() < 1e-6 * (1 + SHOWN)
+
+
+def test_the_first_data_set_attains_what_quadrature_of_the_transform_says() -> None:
+    """The trapezoidal rule twice, for smooth functions: over reports, and along a vertical line."""
+    users, epsilon = 1000, TABLE[1000][0]
+    y, theta = np.linspace(-9, 10, 381), 0.11
+    masses, values = norm.pdf(y) * (y[1] - y[0]), 1 - math.exp(epsilon) * np.exp(y - 0.5)
+    line = theta + 1j * np.arange(-1500, 1501) * 5e-4
+    transform = np.exp(np.multiply.outer(line, np.maximum(values, -1e4))) @ masses
+    truth = float((transform**users / line**2).real.sum()) * 5e-4 / (2 * math.pi) / users
+    assert truth == pytest.approx(1e-6, rel=1e-6)
+    low = bounds(1.0, users).data_sets[0].blanket
+    with working_precision(precision(users)):
+        found = low.delta(ball(F(epsilon)).exp(), users, 1e-5)
+    assert truth * (1 - 0.02) <= found.lower() <= truth
+
+
+def in_cells(x: float, cuts: Floats) -> Floats:
+    """Probabilities of a report of x, right to their last digits on both sides."""
+    found: Floats = np.where(cuts[:-1] < x, np.diff(ndtr(cuts - x)), -np.diff(ndtr(x - cuts)))
+    return found
+
+
+def convolved(laws: tuple[float, ...], users: int, epsilon: float, step: float = 0.02, size: int = 1 << 19) -> float:
+    """Delta where user 1 holds one of the first two numbers, and all others the third: W is spread to a lattice, and convolved."""
+    first, second, others = (in_cells(x, np.linspace(-9, 9, 100_001)) for x in laws)
+    keep = others > 1e-40
+    values, law = (first - math.exp(epsilon) * second)[keep] / others[keep] / step, np.zeros(size)
+    places = np.floor(values).astype(int)
+    np.add.at(law, places % size, others[keep] * (1 - values + places))
+    np.add.at(law, (places + 1) % size, others[keep] * (values - places))
+    found = np.fft.irfft(np.fft.rfft(law) ** users, size)[: size // 2]
+    return float(found @ np.arange(size // 2)) * step / users
+
+
+@pytest.mark.parametrize(
+    ("laws", "epsilon"), [((1.0, 0.0, 0.0), 0.1717287), ((0.0, 1.0, 0.0), 0.149430955), ((0.0, 1.0, 0.3), 0.12)]
+)
+def test_delta_of_a_thousand_users_is_around_what_convolution_on_a_lattice_says(
+    laws: tuple[float, float, float], epsilon: float
+) -> None:
+    found, truth = account(Shuffle(ONE, 1000)).delta(epsilon), convolved(laws, 1000, epsilon)
+    assert truth * (1 - 1e-3) <= found.high
+    if laws == (1.0, 0.0, 0.0):  # the worst of them; the lattice adds a little
+        assert truth == pytest.approx(1e-6, rel=1e-3)
+        assert truth * (1 - 0.05) <= found.low <= truth
+        assert found.high <= 4 * truth
+
+
+def reports(x: float, s: float, pieces: int = 80) -> Floats:
+    """Probabilities of narrow intervals and of both tails."""
+    cuts = np.concatenate([[-np.inf], np.linspace(-4, s + 4, pieces + 1), [np.inf]])
+    return np.diff(norm.cdf(cuts - x))
+
+
+def shuffled(laws: Sequence[Floats]) -> Floats:
+    """Law of the reports in random order."""
+    joint: Floats = reduce(np.multiply.outer, laws)
+    orders = list(permutations(range(len(laws))))
+    return np.asarray(sum(joint.transpose(order) for order in orders) / len(orders))
+
+
+@pytest.mark.parametrize(("users", "epsilon"), [(2, 0.0), (2, 0.5), (3, 0.3)])
+@pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
+def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, epsilon: float, s: float) -> None:
+    held = {x: reports(x, s) for x in (0.0, s, s / 2, 0.1 * s, 0.8 * s)}
+
+    def divergence(first: float, second: float, others: Sequence[float]) -> float:
+        rest = [held[x] for x in others]
+        one, other = (shuffled([held[x], *rest]) for x in (first, second))
+        return float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
+
+    pairs = [(0.0, s), (s, 0.0)] if users == 3 else list(permutations(held, 2))
+    others = [each for each in product(held, repeat=users - 1) if list(each) == sorted(each)]
+    truth = max(divergence(*pair, each) for pair in pairs for each in others)
+    found = account(Shuffle(GaussianReport(1 / F(s)), users)).delta(epsilon)
+    assert found.low <= truth * (1 + INTEGRAL)
+    assert truth <= found.high
+    assert found.low >= truth * (0.75 if users == 2 else 0.4)  # others may hold different numbers
+
+
+@pytest.mark.parametrize("s", [0.25, 1.0, 4.0])
+def test_the_ends_are_the_blanket_s_worst_pair_in_the_convex_order(s: float) -> None:
+    y = np.linspace(-9, s + 9, 40_001)
+    law = {x: norm.pdf(y - x) * (y[1] - y[0]) for x in (0.0, s)}
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        x, x2, epsilon = rng.uniform(0, s), rng.uniform(0, s), rng.exponential()
+        c = rng.uniform(-3, 3) * math.exp(rng.uniform(0, s * s))
+
+        def positive(x: float, x2: float, e: float = math.exp(epsilon), c: float = c) -> float:
+            gains = (norm.pdf(y - x) - e * norm.pdf(y - x2)) * (y[1] - y[0]) - c * np.minimum(law[0.0], law[s])
+            return float(gains.clip(0).sum())
+
+        assert positive(x, x2) <= positive(0, s) + 1e-9 * (1 + abs(c))
+        assert positive(0, s) == pytest.approx(positive(s, 0), abs=1e-9 * (1 + abs(c)))
+
+
+def stop_loss(values: Floats, masses: Floats, c: Floats) -> Floats:
+    return np.maximum(values[:, None] - c, 0).T @ masses
+
+
+@pytest.mark.parametrize("s", [0.25, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: float, seed: int) -> None:
+    """User 1's two inputs and another user's, seen in cells, which tell less; the mixture is found by linear programming."""
+    rng, cells = np.random.default_rng(seed), np.linspace(-8, s + 8, 2001)
+    epsilon = (0.02, 0.3, 1.0)[seed]
+    e = math.exp(epsilon)
+    with working_precision(200):
+        exact = ball(F(epsilon)).exp()
+        line = Line.of(F(s), [F(each) for each in np.linspace(-7, s + 7.5, 400).tolist()], 0.02)
+        laws, added = line.terms(exact, 0.0)
+        assert len(laws) == len(line.held)
+    corners = [(0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0.05, 0), (1, 0.6, 0), (1, 0.99, 0), (0.3, 1, 0), (0.95, 1, 0), (0.2, 0.5, 0.9)]
+    for x1, x2, x in s * np.array([*corners, *rng.uniform(0, 1, (10, 3))]):
+        first, second, masses = (in_cells(z, cells) for z in (x1, x2, x))
+        values = (first - e * second) / masses
+        c = np.concatenate([np.linspace(-e * math.exp(s * s), math.exp(s * s), 60), np.linspace(-2 * e, 2, 60)])
+        truth = stop_loss(values, masses, c)
+        above = np.stack([stop_loss(each.values, each.masses, c) for each in laws], axis=1)
+        best = linprog(
+            [*np.zeros(above.shape[1]), 1],
+            A_ub=np.hstack([-above, -np.ones((len(c), 1))]),
+            b_ub=-truth,
+            A_eq=[[*np.ones(above.shape[1]), 0]],
+            b_eq=[1],
+            bounds=[*[(0, None)] * above.shape[1], (None, None)],
+        )
+        assert best.x[-1] <= float(added) + 1e-8 * math.exp(s * s), (x1, x2, x)
+
+
+def test_all_laws_sum_to_one_and_no_part_is_negative() -> None:
+    for s, users in ((0.01, 100), (1.0, 10**4), (2.0, 50)):
+        found = bounds(s, users)
+        with working_precision(precision(users)):
+            for blanket in (*found.blankets, *(each.blanket for each in found.data_sets)):
+                first, second, others = (sum(map(as_ball, column), as_ball(F(0))) for column in zip(*blanket.cells, strict=True))
+                for total in (first, second, others + as_ball(blanket.silence)):
+                    assert total.contains(1)
+                    assert total.rad() < 1e-25
+                assert all(as_ball(part) >= 0 for cell in blanket.cells for part in cell)
+            line = Line.of(F(s), Guide(s, users, 1e-6).all_cuts(48), 0.05)
+            for law in line.terms(ball(F(1, 10)).exp(), 1e-9)[0]:
+                assert sum((p for _, p in law.exact()), ball(F(0))).contains(1)
+                assert all(not p < 0 for _, p in law.exact())
+
+
+@pytest.mark.parametrize("users", [5, 17])
+def test_few_users_are_told_apart_by_whether_a_report_lies_far_out(users: int) -> None:
+    """By the closed form of that event, at the best of some thresholds."""
+    found, t = account(Shuffle(ONE, users)).epsilon(1e-6), np.linspace(1, 9, 2000)
+    own, other = ndtr(1 - t), ndtr(-t)
+
+    def told(epsilon: float) -> float:
+        one = 1 - (1 - own) * (1 - other) ** (users - 1)
+        return float((one - math.exp(epsilon) * -np.expm1(users * np.log1p(-other))).max())
+
+    assert told(found.low) <= 1e-6 * (1 + 0.05) <= told(found.low * 0.98) * 1.1
+    assert found.high < 1.5 * found.low
+
+
+def test_more_users_cost_each_of_them_less() -> None:
+    found = [account(Shuffle(ONE, n)).epsilon(1e-6) for n in (3, 10**4, 10**6, 10**9)]
+    assert all(0 < each.low <= each.high <= account(ONE).epsilon(1e-6).high for each in found)
+    assert all(few.high > many.high and few.low > many.low for few, many in pairwise(found))
+
+
+def test_delta_falls_with_epsilon_and_no_epsilon_is_enough_for_none() -> None:
+    profile = account(Shuffle(ONE, 10**6))
+    deltas = [profile.delta(epsilon) for epsilon in (0, 0.003, 0.01, 1)]
+    assert all(near.low >= far.low and near.high >= far.high for near, far in pairwise(deltas))
+    assert profile.epsilon(0).low == math.inf
+    assert profile.delta(math.inf).high == 0
+
+
+@pytest.mark.parametrize(
+    ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-9, 1.01), (10**6, 1e-12, 1.02), (10**9, 1e-6, 1.01)]
+)
+def test_cells_are_made_for_the_delta_that_is_asked_for(users: int, delta: float, apart: float) -> None:
+    found = account(Shuffle(ONE, users)).epsilon(delta)
+    assert found.low <= found.high <= apart * found.low
+
+
+def test_only_the_distance_in_deviations_counts() -> None:
+    elsewhere = GaussianReport(F(8), F(-5), F(3))
+    one, wide = (account(Shuffle(m, 10**6)).delta(0.001) for m in (ONE, elsewhere))
+    assert (one.low, one.high) == (wide.low, wide.high)
+
+
+def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end() -> None:
+    witness = account(Shuffle(GaussianReport(F(3), F(2), F(5)), 1000)).witness(0.1)
+    assert witness is not None
+    assert {frozenset(each.counts) for each in witness.pair} == {frozenset({(2.0, 1000)}), frozenset({(2.0, 999), (5.0, 1)})}
+
+
+@pytest.mark.parametrize("sigma", [F(1, 5), F(10**4)])
+def test_ends_too_near_or_too_far_apart_cost_what_they_do_alone(sigma: Fraction) -> None:
+    m = GaussianReport(sigma)
+    found, alone = account(Shuffle(m, 10**6)).epsilon(1e-6), account(m).epsilon(1e-6)
+    assert found.low == 0
+    assert found.high == pytest.approx(alone.high, rel=1e-6)
+
+
+def test_far_ends_are_hidden_by_hardly_anybody() -> None:
+    found = account(Shuffle(GaussianReport(F(1, 3)), 1000)).epsilon(1e-6)
+    assert 0.6 * found.high < found.low < found.high <= account(GaussianReport(F(1, 3))).epsilon(1e-6).high
+
+
+@pytest.mark.slow
+def test_shuffles_of_gaussian_noise_compose() -> None:
+    once, thrice = (account(plan).epsilon(1e-6) for plan in (Shuffle(ONE, 10**6), Repeat(Shuffle(ONE, 10**6), 3)))
+    assert once.low < thrice.low < thrice.high < 3 * once.high
+
+
+def test_a_secret_sample_costs_less_and_a_bundle_is_refused() -> None:
+    sampled = account(Subsample(Shuffle(ONE, 10**5), 10**6, 10**5)).epsilon(1e-6)
+    assert 0 == sampled.low < sampled.high < account(Shuffle(ONE, 10**5)).epsilon(1e-6).low
+    with pytest.raises(Unsupported, match="shuffling theorems need it finite"):
+        account(Shuffle(Repeat(Run(ONE), 2), 100))
+
+
+@pytest.mark.parametrize("users", [200, 400])
+def test_a_sum_of_values_none_of_which_is_likely_is_known(users: int) -> None:
+    """Eighty equally likely values on a lattice: by convolution."""
+    values = np.arange(-50, 30)
+    law = reduce(lambda one, _: np.convolve(one, np.full(80, 1 / 80)), range(users), np.ones(1)) if users == 200 else None
+    with working_precision(192):
+        found = positive_part([(ball(int(v)), ball(F(1, 80))) for v in values], users, 1e-4)
+    assert found > 0
+    assert found.rad() <= found.mid() * 1e-2
+    if law is not None:
+        truth = float(law @ np.maximum(np.arange(len(law)) - 50 * users, 0))
+        assert abs(found.mid() - truth) <= found.rad() + 1e-9 * truth
