@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import ldpaudit as ldp
+from benchmarks.summed_attacks import FLIPS
 from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import level_test
@@ -30,7 +31,7 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Plan
 from ldpaudit.profile import Witness
 from tests.attacks.test_shuffled import DRAWS, OFF
-from tests.attacks.test_summed import FLIPS, NOISES, NOISY, exactly
+from tests.attacks.test_summed import NOISES, NOISY, exactly
 
 F = Fraction
 
