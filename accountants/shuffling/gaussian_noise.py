@@ -21,7 +21,7 @@ chosen for a delta (`gaussian_cells`), since the tails of the reports matter mor
 *Lower bounds* are attained where all others hold what user 1 holds first, what it holds then, or the middle; and, where users are
 few or s is large, by the event that some report lies far out.
 
-Not shown: that the worst are s, 0 among others at 0, as it looks. Of a thousand users at s = 1 a tenth of epsilon is lost, for
+Not shown: that the worst are s, 0 among others at 0, as it looks. Of a thousand users at s = 1 a twelfth of epsilon is lost, for
 single reports far out matter, and the contour of `largest_positive_part` loses phases there; of a million a thousandth. For s
 above 2 only the blanket is known, and above 4 and below 1/1024 nothing.
 
@@ -233,18 +233,16 @@ def _blanket(s: Fraction, cuts: list[Fraction]) -> tuple[Balls, ...]:
     return (*half, (2 * last, 2 * last, 2 * last), *((second, first, b) for first, second, b in half), *told)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Capped(Replacement):
     """Replacement by laws whose largest values are cut off."""
 
-    line: Line | None = None
-    rough: Line | None = None  # the same with fewer cells, for a part that is hardly ever reached
-    least: float = 0.0  # about the delta that is looked for
+    line: Line
+    rough: Line  # the same with fewer cells, for a part that is hardly ever reached
+    least: float  # about the delta that is looked for
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """See `Replacement`, of which there are two blocks here; what is cut off is added."""
-        assert self.line is not None
-        assert self.rough is not None
         missed = 1 - as_ball(self.gamma)
         first, last = (math.ceil(math.log(chance) / float(missed.log())) for chance in (_PASSED, self.least * _LEFT))
         if last >= users:
@@ -253,7 +251,7 @@ class _Capped(Replacement):
             if last <= _SAME * users:
                 return (self._mean(self.line, exp_epsilon, users - last) + missed**last).min(flint.arb(1)).upper()
             near, far = self._mean(self.line, exp_epsilon, users - first), self._mean(self.rough, exp_epsilon, users - last)
-        except ArithmeticError:
+        except (ArithmeticError, ValueError):  # floats do not hold a number that large
             return flint.arb(1)
         beyond = missed**first
         return ((1 - beyond) * near + beyond * far + missed**last).min(flint.arb(1)).upper()
