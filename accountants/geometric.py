@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.aggregation.exchanged import Clamped
+from ldpaudit.accountants.aggregation.clamped import Clamped
 from ldpaudit.accountants.aggregation.numbers import NoisyInteger, NoisyNumber
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.numerics.precision import narrow

@@ -7,40 +7,29 @@ to, only the noise of aggregators hides that.
 From below, at a data set, what is computed from a sum: user 1's first count, or the difference of the two counts, whose law is
 that of a sum of independent steps of -1, 0 or 1. Where the counts are nearly normal and equally noisy, the difference tells nearly
 everything.
-
-*Clamped integers*: each of the others draws, with probability :math:`\gamma`, the sum over the integers of the smallest of their
-probabilities, what does not depend on what it holds. From above, at least M of the others do, but for a chance of
-:math:`10^{-20}`, and all other reports are told: then the sum is user 1's report and M independent ones, for every pair of its
-inputs. Also from above, the shuffled reports. From below, the others all hold the least, the middle or the largest integer. Of few
-users, all data sets.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations, combinations_with_replacement
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.added_noise import aligned
-from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, below_exp, largest_low
-from ldpaudit.accountants.aggregation.envelope import CountLaw, coin, hidden
+from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
+from ldpaudit.accountants.aggregation.envelope import coin
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
-from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, bracket, require_delta, require_epsilon
+from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _FEW = 4
 """Others up to whom all data sets of user 1's two values and a third one are tried, at most 15; else corners and a middle."""
-_INPUTS, _SETS = 16, 64
-"""Integers up to which all pairs of them are looked at from above, and most data sets that are all looked at."""
 TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
@@ -87,14 +76,7 @@ class Exchanged:
 
 
 @dataclass(frozen=True)
-class Clamped:
-    """What a report adds to the sum: the law of each input, on 0, 1, ..."""
-
-    laws: tuple[CountLaw, ...]
-
-
-@dataclass(frozen=True)
-class _AtDataSets(PrivacyProfile):
+class AtDataSets(PrivacyProfile):
     """Profile of a sum, from what some data sets attain."""
 
     users: int
@@ -128,63 +110,7 @@ class _AtDataSets(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class ClampedProfile(_AtDataSets):
-    """Profile of a sum of integers whose noise is clamped."""
-
-    laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
-    below = "the others all hold one integer"
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """As `_AtDataSets`, or from above by the others' part that does not depend on what they hold."""
-        found = super().delta(epsilon)
-        return self._least(found, self._high(float(epsilon)))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """As `delta`."""
-        found, goal = super().epsilon(delta), round_down(Fraction(delta))
-        return self._least(found, bracket(lambda e: e >= found.high or self._high(e) <= goal)[1])
-
-    def _least(self, found: Enclosure, high: float) -> Enclosure:
-        if high >= found.high:
-            return found
-        why = "what does not depend on what the others hold"
-        return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, why))
-
-    def _high(self, epsilon: float) -> float:
-        x = below_exp(epsilon)
-        return max((each.high(x) for each in self._told), default=1.0)
-
-    @cached
-    def _told(self) -> tuple[TwoCoordinates, ...]:
-        """Laws of every pair of inputs where all of the others' reports are told but for what does not depend on what they hold."""
-        if self._is_small:
-            return self._seen
-        if self.rounds > 1 or len(self.laws) > _INPUTS:
-            return ()
-        rest = hidden(self.laws, self.users - 1) or Masses.point(0)
-        return self._repeated(self._pairs(rest, self.laws))
-
-    @property
-    def _is_small(self) -> bool:
-        """Whether every data set is looked at."""
-        return math.comb(self.users + len(self.laws) - 2, self.users - 1) <= _SETS and self.rounds == 1
-
-    @cached
-    def _seen(self) -> tuple[TwoCoordinates, ...]:
-        if self._is_small:
-            held = combinations_with_replacement(map(Masses.counts, self.laws), self.users - 1)
-            return self._repeated(pair for laws in held for pair in self._pairs(reduce(Masses.plus, laws), self.laws))
-        ends, middle = (self.laws[0], self.laws[-1]), self.laws[len(self.laws) // 2]
-        alike = (Masses.counts(law).times(self.users - 1) for law in (*ends, middle))
-        return self._repeated(pair for others in alike for pair in self._pairs(others, ends))
-
-    def _pairs(self, others: Masses, own: Iterable[CountLaw]) -> Iterator[Pair]:
-        rest = reduce(Masses.plus, self.added, others)
-        yield from (Pair.of(*aligned(a, b)) for a, b in combinations([Masses.counts(law).plus(rest) for law in own], 2))
-
-
-@dataclass(frozen=True)
-class ExchangedProfile(_AtDataSets):
+class ExchangedProfile(AtDataSets):
     """Profile of a sum of reports in which two counts are exchanged."""
 
     local: PrivacyProfile  # of one report

@@ -20,9 +20,10 @@ from functools import reduce
 from itertools import pairwise
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.aggregation.clamped import Clamped, ClampedProfile
 from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
-from ldpaudit.accountants.aggregation.exchanged import TINY, Clamped, ClampedProfile, Exchanged, ExchangedProfile
+from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows

@@ -1,0 +1,260 @@
+r"""Sums of integers whose noise is clamped to their range, so that the law of a report depends on what its user holds.
+
+*From below*, the others all hold the least, the middle or the largest integer; of few users, all data sets.
+
+*From above*: let H be a law on integers, and H' its mirror image. Every input's law contains shifts of the two,
+
+.. math:: p_x(y) \ge \sum_s w_x(s)\, H(y - s) + w'_x(s)\, H'(y - s), \qquad \sum_s w_x(s) + w'_x(s) \ge \lambda
+
+So a report is drawn in steps: with probability :math:`\lambda` it is a shifted draw from H or H', and we reveal which and the
+shift; else we reveal the report. What remains of the sum is user 1's report, and M draws, k of them from H, where M is binomial. An
+adversary who knows what M is, and adds draws itself, loses nothing by fewer: delta is at most the mean over M of the largest one
+over k and over both inputs of user 1. A range of k is bounded as in `envelope`; the range that is the worst is halved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, reduce
+from heapq import heapify, heappush, heapreplace
+from itertools import combinations, combinations_with_replacement, permutations
+from typing import TypeAlias
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ldpaudit.accountants.aggregation.added_noise import aligned
+from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
+from ldpaudit.accountants.aggregation.envelope import CountLaw, hidden
+from ldpaudit.accountants.aggregation.exchanged import AtDataSets
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.core.cached import cached
+from ldpaudit.enclosure import Enclosure, Rigour, round_down
+from ldpaudit.profile import Number
+
+_INPUTS, _SETS = 16, 64
+"""Integers up to which all pairs of them are looked at from above, and most data sets that are all looked at."""
+_BITS = 60
+"""Of a probability of H, and of the laws of reports, rounded down."""
+_LIKE, _WIDTHS = 3, 8
+"""Inputs whose laws H is made like, and numbers of integers that H is tried on."""
+_SLICE, _ROUGH, _RARE = 0.03, 0.25, 1e-5
+"""Part by which the draws of one slice exceed those that it is bounded by, which is more where they are rare."""
+_SPREAD = 3.0
+"""Deviations of the number of draws by which a law H is judged."""
+_UNSEEN = 1e-300
+"""Mass of which no mean is taken."""
+_PARTS, _MASSES = 16, 1 << 20
+"""Part of the draws to which a range of k is halved, and most masses of all these ranges together."""
+_LEAST, _NEAR = 1e-9, 1e-4
+"""Least epsilon at which a search begins, and its relative width."""
+Order: TypeAlias = tuple[int, int]
+"""What user 1 holds first, and then."""
+
+
+@dataclass(frozen=True)
+class Clamped:
+    """What a report adds to the sum: the law of each input, on 0, 1, ..."""
+
+    laws: tuple[CountLaw, ...]
+
+
+@dataclass(frozen=True)
+class Contained:
+    """Two laws of which the law of every input contains shifts."""
+
+    laws: tuple[CountLaw, CountLaw]  # H and H', on the same integers
+    share: Fraction  # lambda
+
+
+@dataclass(frozen=True)
+class ClampedProfile(AtDataSets):
+    """Profile of a sum of integers whose noise is clamped."""
+
+    laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
+    below = "the others all hold one integer"
+    # of the others' draws, of M, and k from and to; and pairs with it
+    _rests: dict[tuple[int, int, int], tuple[Masses, dict[Order, Pair]]] = field(default_factory=dict, compare=False)
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """As `AtDataSets`, or from above by draws that all reports contain."""
+        found = super().delta(epsilon)
+        return self._least(found, self._high(float(epsilon)))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """As `delta`."""
+        found, goal = super().epsilon(delta), round_down(Fraction(delta))
+        if not self._high(found.high) < goal:
+            return found
+        return self._least(found, crossing(self._high, goal, max(found.low, _LEAST), 1 + _NEAR, _NEAR)[1])
+
+    def _least(self, found: Enclosure, high: float) -> Enclosure:
+        if high >= found.high:
+            return found
+        return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, "what all reports contain"))
+
+    def _high(self, epsilon: float) -> float:
+        x = below_exp(epsilon)
+        if self._is_small:
+            return max(each.high(x) for each in self._seen)
+        weights, draws, outside = self._draws
+        total = sum(weight * self._worst(m, np.array([x])) for weight, m in zip(weights, draws, strict=True))
+        return min(1.0, total * (1 + (len(weights) + 4) * UNIT) + outside)
+
+    @cached
+    def _draws(self) -> tuple[list[float], list[int], float]:
+        """Slices of the law of M: the weight of each, and the least of its M; and what they lack."""
+        if self.rounds > 1 or len(self.laws) > _INPUTS:
+            return [], [], 1.0
+        law = Masses.binomial(self.users - 1, self._contained.share)
+        often, last = law.first + np.searchsorted(np.cumsum(law.values), [_RARE, 1 - _RARE]), law.first + len(law.values)
+        draws = [law.first]
+        while last > law.first * (1 + _SLICE) and (m := draws[-1]) < last:
+            step = max(1, math.floor(m * (_SLICE if often[0] <= m < often[1] else _ROUGH)))
+            draws.append(min(m + step, int(often[0])) if m < often[0] else m + step)
+        draws = draws[:-1] or draws
+        masses = np.add.reduceat(law.values, np.array(draws) - law.first) * (1 + law.error + len(law.values) * UNIT)
+        return masses.tolist(), draws, law.outside
+
+    def _worst(self, m: int, x: Floats) -> float:
+        """Upper bound of delta with m draws, of k from H for any k, and of all pairs of inputs."""
+
+        def bounded(order: Order, least: int, most: int) -> tuple[float, Order, int, int]:
+            return -float(self._pair(order, m, least, most).high(x)[0]), order, least, most
+
+        heap = [bounded(order, 0, m) for order in permutations(range(len(self.laws)), 2)]
+        heapify(heap)
+        parts = max(2, min(_PARTS, _MASSES // len(self._rests[m, 0, m][0].values)))
+        while (most := heap[0][3]) - (least := heap[0][2]) > m // parts:
+            order, middle = heap[0][1], (least + most) // 2
+            heapreplace(heap, bounded(order, least, middle))
+            heappush(heap, bounded(order, middle + 1, most))
+        return -heap[0][0]
+
+    def _pair(self, order: Order, m: int, least: int, most: int) -> Pair:
+        """One that dominates these of all k of a range."""
+        if (key := (m, least, most)) not in self._rests:
+            laws = self._contained.laws
+            parts = [_total(law, times) for law, times in zip(laws, (least, m - most), strict=True) if times]
+            if law := hidden(laws, most - least) if most > least else None:
+                parts.append(law)
+            self._rests[key] = reduce(Masses.plus, [*self.added, *parts], Masses.point(0)), {}
+        rest, known = self._rests[key]
+        if order not in known:
+            known[order] = self._with(rest, *order)
+            known[order[::-1]] = known[order].reversed
+        return known[order]
+
+    def _with(self, rest: Masses, first: int, second: int) -> Pair:
+        """The laws of the sum with what user 1 holds first, and then."""
+        return Pair.of(*aligned(*(Masses.counts(self.laws[x]).plus(rest) for x in (first, second))))
+
+    @property
+    def _contained(self) -> Contained:
+        return contained(self.laws, self.users - 1)
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether every data set is looked at."""
+        return math.comb(self.users + len(self.laws) - 2, self.users - 1) <= _SETS and self.rounds == 1
+
+    @cached
+    def _seen(self) -> tuple[TwoCoordinates, ...]:
+        last = len(self.laws) - 1
+        if self._is_small:
+            orders = list(combinations(range(last + 1), 2))
+            held = combinations_with_replacement(map(Masses.counts, self.laws), self.users - 1)
+            others = (reduce(Masses.plus, laws) for laws in held)
+        else:
+            orders = [(0, last)]
+            others = (Masses.counts(self.laws[x]).times(self.users - 1) for x in (0, last, (last + 1) // 2))
+        rests = (reduce(Masses.plus, self.added, each) for each in others)
+        return self._repeated(self._with(rest, *order) for rest in rests for order in orders)
+
+
+@lru_cache(maxsize=256)
+def _total(law: CountLaw, draws: int) -> Masses:
+    """Of the sum of this many draws: of half of them, twice, whose law other ranges need, too."""
+    if draws == 1:
+        return Masses.counts(law)
+    both = _total(law, draws // 2).plus(_total(law, draws // 2)).trimmed
+    return both.plus(Masses.counts(law)).trimmed if draws % 2 else both
+
+
+@lru_cache(maxsize=64)
+def contained(laws: tuple[CountLaw, ...], users: int) -> Contained:
+    """Of some laws H, each like one of an input near its mode, the one whose draws by this many users vary most."""
+    size = len(laws)
+    floats = [np.array([float(p) for p in law]) for law in laws]
+    widths = sorted({max(2, round(size * part / _WIDTHS)) for part in range(1, _WIDTHS + 1)})
+    tried = [_rounded(floats[like][:width]) for like in range(min(_LIKE, size)) for width in widths]
+    some = sorted({0, size // 2, *range(min(_LIKE, size))})
+
+    def varying(law: CountLaw) -> float:
+        share = min(1.0, *(sum(_shares(law, floats[x])) for x in some))
+        return (share - _SPREAD * math.sqrt(share * (1 - share) / users)) * _variance(law)
+
+    best = max(tried, key=varying)
+    exact = [[math.floor(p * (1 << _BITS)) for p in law] for law in laws]
+    share = min(_share(best, law, weights) for law, weights in ((exact[x], _shares(best, floats[x])) for x in range(size)))
+    return Contained(_overlapping(best), share)
+
+
+def _rounded(law: Floats) -> CountLaw:
+    """A law of dyadic probabilities near these."""
+    found = [math.floor(p * (1 << _BITS)) for p in (law / law.sum()).tolist()]
+    found[int(np.argmax(law))] += (1 << _BITS) - sum(found)
+    return tuple(Fraction(p, 1 << _BITS) for p in found)
+
+
+def _shares(law: CountLaw, of: Floats) -> list[float]:
+    """About the weights of the shifts of H, and then of H', that are contained in a law: as much as there is room for."""
+    columns = np.array([np.pad(each, (shift, len(of) - len(law) - shift)) for each, shift in _shifts(law, len(of))])
+    found = linprog(-np.ones(len(columns)), A_ub=columns.T, b_ub=of, method="highs")
+    return [0.0] * len(columns) if found.x is None else np.maximum(found.x, 0.0).tolist()
+
+
+def _shifts(law: CountLaw, size: int) -> Iterator[tuple[Floats, int]]:
+    half = np.array([float(p) for p in law])
+    yield from ((each, shift) for each in (half, half[::-1]) for shift in range(size - len(law) + 1))
+
+
+def _share(law: CountLaw, of: Sequence[int], weights: Sequence[float]) -> Fraction:
+    """A lower bound of what these weights come to, so that a law contains them: its probabilities are in units of 2**-60."""
+    width, shifts = len(law), len(of) - len(law) + 1
+    units, mass = [int(w * (1 << _BITS)) for w in weights], [int(p * (1 << _BITS)) for p in law]
+    needed = [0] * len(of)
+    for place, w in enumerate(units):
+        shift, kind = place % shifts, mass if place < shifts else mass[::-1]
+        if not all(of[shift : shift + width]):
+            units[place] = 0
+            continue
+        for y in range(width):
+            needed[shift + y] += w * kind[y]
+    room = min((Fraction(p << _BITS, n) for p, n in zip(of, needed, strict=True) if n), default=Fraction(0))
+    return Fraction(math.floor(min(Fraction(1), room) * sum(units)), 1 << _BITS)
+
+
+def _variance(law: Sequence[Fraction | float]) -> float:
+    """Of a law, times its mass."""
+    p, at = np.array([float(each) for each in law]), np.arange(len(law))
+    return float(p @ at**2 - (p @ at) ** 2 / max(p.sum(), _UNSEEN))
+
+
+def _overlapping(law: CountLaw) -> tuple[CountLaw, CountLaw]:
+    """H and a shift of H', on the same integers, so that what they have in common varies most."""
+    pad, size = (Fraction(0),), len(law)
+
+    def shifted(by: int) -> tuple[CountLaw, CountLaw]:
+        left, right = pad * max(0, -by), pad * max(0, by)
+        return left + law + right, right + law[::-1] + left
+
+    def shared(pair: tuple[CountLaw, CountLaw]) -> float:
+        both = [float(min(p)) for p in zip(*pair, strict=True)]
+        return _variance(both)
+
+    return max(map(shifted, range(1 - size, size)), key=shared)
