@@ -70,7 +70,7 @@ class AddedNoise(PrivacyProfile):
 
         if holds(0.0):
             return self._enclosure(0.0, 0.0, math.inf)
-        near = (low + max(low, _LEAST) * 2.0**step for step in range(-_STEPS, 1, 2))
+        near = (low + max(low, _LEAST) * 2.0**step for step in range(-_STEPS, 1))
         found = next((epsilon for epsilon in near if holds(epsilon)), math.inf)
         return self._enclosure(low, min(top, found), math.inf)
 

@@ -46,8 +46,8 @@ _SLICE, _ROUGH, _RARE = 0.03, 0.25, 1e-5
 """Part by which the draws of one slice exceed those that it is bounded by, which is more where they are rare."""
 _SPREAD = 3.0
 """Deviations of the number of draws by which a law H is judged."""
-_UNSEEN = 1e-300
-"""Mass of which no mean is taken."""
+_UNSEEN = 1e-15
+"""Mass of which no mean is taken, and that is not looked for in a law."""
 _PARTS, _MASSES = 16, 1 << 20
 """Part of the draws to which a range of k is halved, and most masses of all these ranges together."""
 _LEAST, _NEAR = 1e-9, 1e-4
@@ -192,15 +192,16 @@ def contained(laws: tuple[CountLaw, ...], users: int) -> Contained:
     floats = [np.array([float(p) for p in law]) for law in laws]
     widths = sorted({max(2, round(size * part / _WIDTHS)) for part in range(1, _WIDTHS + 1)})
     tried = [_rounded(floats[like][:width]) for like in range(min(_LIKE, size)) for width in widths]
-    some = sorted({0, size // 2, *range(min(_LIKE, size))})
+    is_even = all(law == other[::-1] for law, other in zip(laws, laws[::-1], strict=True))
+    looked_at = range((size + 1) // 2 if is_even else size)
 
     def varying(law: CountLaw) -> float:
-        share = min(1.0, *(sum(_shares(law, floats[x])) for x in some))
+        share = min(1.0, *(sum(_shares(law, floats[x])) for x in looked_at))
         return (share - _SPREAD * math.sqrt(share * (1 - share) / users)) * _variance(law)
 
     best = max(tried, key=varying)
     exact = [[math.floor(p * (1 << _BITS)) for p in law] for law in laws]
-    share = min(_share(best, law, weights) for law, weights in ((exact[x], _shares(best, floats[x])) for x in range(size)))
+    share = min(_share(best, law, weights) for law, weights in ((exact[x], _shares(best, floats[x])) for x in looked_at))
     return Contained(_overlapping(best), share)
 
 
@@ -212,10 +213,23 @@ def _rounded(law: Floats) -> CountLaw:
 
 
 def _shares(law: CountLaw, of: Floats) -> list[float]:
-    """About the weights of the shifts of H, and then of H', that are contained in a law: as much as there is room for."""
+    """About the weights of the shifts of H, and then of H', that are contained in a law: as much as there is room for.
+
+    Each weight is told as a part of the most that fits alone, and each probability as a part of what the law has there: so the
+    program is right to a relative accuracy.
+    """
     columns = np.array([np.pad(each, (shift, len(of) - len(law) - shift)) for each, shift in _shifts(law, len(of))])
-    found = linprog(-np.ones(len(columns)), A_ub=columns.T, b_ub=of, method="highs")
-    return [0.0] * len(columns) if found.x is None else np.maximum(found.x, 0.0).tolist()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(columns > 0, of / columns, np.inf).min(axis=1)
+        parts = np.where(columns > 0, columns * most[:, None] / of, 0.0)
+    seen = most > _UNSEEN
+    if not seen.any():
+        return [0.0] * len(columns)
+    parts[parts < _UNSEEN] = 0.0
+    found = linprog(-most[seen], A_ub=parts[seen].T, b_ub=np.ones(len(of)), bounds=(0, 1), method="highs")
+    weights = np.zeros(len(columns))
+    weights[seen] = most[seen] * np.clip(found.x, 0.0, 1.0) if found.success else 0.0
+    return weights.tolist()
 
 
 def _shifts(law: CountLaw, size: int) -> Iterator[tuple[Floats, int]]:

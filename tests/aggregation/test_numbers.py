@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
 from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
-from ldpaudit.accountants.aggregation import exchanged
+from ldpaudit.accountants.aggregation import clamped
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.laplace_sum import density
 from ldpaudit.core.working_precision import working_precision
@@ -87,7 +87,7 @@ def test_a_sum_of_clamped_integers_costs_what_brute_force_over_all_data_sets_fin
     truth = worst(m, users, x, noise=window(F(1, 5)) if noisy else None)
     found = account(Aggregate(m, users, [DiscreteLaplace(F(1, 5))] * noisy))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchanged, "_SETS", 64 if few else 0)
+        patch.setattr(clamped, "_SETS", 64 if few else 0)
         low, high = found.delta(math.nextafter(math.log(x), 9)).low, found.delta(max(0.0, math.nextafter(math.log(x), 0))).high
     assert low - LEFT <= truth <= high + LEFT
     assert not few or high - low < 2 * LEFT

@@ -31,7 +31,7 @@ REACH = 0.95
 NEAR = 2 / 3
 """What a tenth of the default budget shows: 70 % where a large delta is to be exceeded, and nearly always 90 %."""
 SEEDS = 30
-SLOW_SEEDS = 400
+SLOW_SEEDS = 200
 
 
 @pytest.mark.slow

@@ -178,8 +178,12 @@ def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop
     def function(x: int) -> int:
         raise stop
 
-    with pytest.raises(type(stop)):
-        ask(function, 0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background, it is ignored
+    try:
+        with pytest.raises(type(stop)):
+            ask(function, 0)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(
