@@ -24,7 +24,6 @@ from itertools import combinations, combinations_with_replacement, permutations
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ldpaudit.accountants.aggregation.added_noise import aligned
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
@@ -218,6 +217,8 @@ def _shares(law: CountLaw, of: Floats) -> list[float]:
     Each weight is told as a part of the most that fits alone, and each probability as a part of what the law has there: so the
     program is right to a relative accuracy.
     """
+    from scipy.optimize import linprog  # here: it takes a while to import
+
     columns = np.array([np.pad(each, (shift, len(of) - len(law) - shift)) for each, shift in _shifts(law, len(of))])
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.where(columns > 0, of / columns, np.inf).min(axis=1)
