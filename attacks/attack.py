@@ -103,12 +103,14 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Summands:
-    """All that a report tells of a few values, where it is a row of independent numbers that are summed."""
+    """All that a report tells of a few values, where it is a row of numbers that are summed."""
 
     # the place of each of these numbers, to what it is for each of the values, but for noise; every other number has the same law,
     # whichever of the values a user holds
     at: Mapping[int, Mapping[Any, Summand]]
     noise: Callable[[int], tuple[Noise, ...]] = lambda _: ()  # of the reports of so many users together
+    # where they are not independent, of a value and some of the places: every row of numbers there, and its probability
+    together: Callable[[Any, tuple[int, ...]], Mapping[tuple[int, ...], float]] | None = None
 
 
 def spread(masses: Floats, parts: float) -> Floats:

@@ -28,6 +28,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.skellam import Skellam
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 F = Fraction
@@ -48,6 +49,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "bits": FLIPS,
     "optimized bits": UnaryEncoding(8, F(1, 2), F(1, 150)),
     "one-hot": ONE_HOT,
+    "subsets": SubsetSelection(200, 2, F(149, 150)),
     "RAPPOR, memoized bits": PermanentRappor(16, 2, F(1, 50)),
     "RAPPOR, two reports": Rappor(8, 1, F(1, 50), F(1, 1000), F(999, 1000), 2, domain=8),
     "geometric": Geometric(100, F(1, 2)),

@@ -15,9 +15,9 @@ Numbers are one coordinate: of geometric or Laplace noise the sum of all users' 
 many users report each.
 
 Where one sum comes from one multiset only, such as of one-hot vectors, and there is no noise, the game is that of the shuffled
-plan. One-hot vectors with noise are scored as if their coordinates were independent: that score is believed only as far as it is
-measured. Of code that is not ours, all n reports of every view are drawn and added. Bits that share coins show only beside other
-bits: there is a game for them.
+plan. One-hot vectors with noise, and subsets, are scored as if their coordinates were independent: that score is believed only as
+far as it is measured. Of code that is not ours, all n reports of every view are drawn and added. Bits that share coins show only
+beside other bits: there is a game for them.
 """
 
 from __future__ import annotations
@@ -154,11 +154,22 @@ def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
 
 
 def _summands(m: Mechanism, values: list[Any]) -> Summands | None:
-    """Numbers that tell the values apart; those of a one-hot vector, too, though they are not independent."""
+    """Numbers that tell the values apart; those of a one-hot vector, too."""
     if m.summed != "one-hot":
         return summands_on(m, values)
     laws = {x: m.law(x).probability for x in values}
-    return Summands({place: {x: Summand.coin(float(of(place))) for x, of in laws.items()} for place in values})
+
+    def together(x: Any, places: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        chances = {tuple(int(label == place) for place in places): float(laws[x](label)) for label in places}
+        return {**chances, (0,) * len(places): max(0.0, 1 - sum(chances.values()))}
+
+    at = {place: {x: Summand.coin(float(of(place))) for x, of in laws.items()} for place in values}
+    return Summands(at, together=together)
+
+
+def _together(m: Mechanism, witness: Witness) -> Any:
+    summands = _summands(m, _values(witness))
+    return None if summands is None else summands.together
 
 
 def _values(witness: Witness) -> list[Any]:
@@ -167,15 +178,16 @@ def _values(witness: Witness) -> list[Any]:
 
 def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation, rounds: int) -> Iterator[Target]:
     """The game on two data sets; and for code whose reports are drawn, another one on the same data sets."""
-    declared, exact = _coordinates(m, witness), m.summed != "one-hot"
+    declared, exact = _coordinates(m, witness), _together(m, witness) is None
     if not declared:
         raise Unsupported(m, f"a sum tells nothing of {witness.values[0]} and {witness.values[1]}: their reports have one law")
     known = Likelihoods.of(declared.values())
     if (drawn := _drawn_at_once(m, witness, implementation)) is not None:
-        labels = None if exact else Labels(m if implementation is None else implementation, witness, tuple(declared))
+        together = _together(m if implementation is None else implementation, witness)  # type: ignore[arg-type]
+        rows = None if together is None else Dependent(together, witness, tuple(declared))
 
         def own(side: int, size: int, rng: np.random.Generator) -> Floats:
-            seen = [each.draw(side, size, rng) for each in drawn.values()] if labels is None else labels.draw(side, size, rng)
+            seen = [each.draw(side, size, rng) for each in drawn.values()] if rows is None else rows.draw(side, size, rng)
             return known.score(seen)
 
         law = known.scores(rounds) if implementation is None and exact else None
@@ -200,20 +212,19 @@ def _in_one_round(m: Mechanism, witness: Witness, implementation: Implementation
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
-    """How often each of a few labels is reported, by users of whom each reports one; and noise."""
+class Dependent:
+    """Sums of a few numbers that are not independent of each other in a report; and noise."""
 
-    m: Any
+    together: Callable[[Any, tuple[int, ...]], Mapping[tuple[int, ...], float]]  # see `Summands`
     witness: Witness
-    places: tuple[int, ...]  # of the labels
+    places: tuple[int, ...]
 
     def draw(self, side: int, size: int, rng: np.random.Generator) -> list[Numbers]:
-        """Counts of each of the labels."""
+        """Sums of each of the numbers."""
         total = np.zeros((size, len(self.places)), dtype=np.int64)
         for x, users in self.witness.pair[side].counts:
-            law = self.m.law(x)
-            chances = [float(law.probability(place)) for place in self.places]
-            total += rng.multinomial(users, [*chances, max(0.0, 1 - sum(chances))], size)[:, :-1]
+            law = self.together(x, self.places)
+            total += rng.multinomial(users, list(law.values()), size) @ np.array(list(law))
         return _noised(total, self.witness, rng)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -26,6 +26,7 @@ from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
@@ -108,6 +109,8 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
         (Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85),
         (Aggregate(Laplace(F(2), F(-1), F(1)), 20), 1e-2, None, 0.85),
         (Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8),
+        (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75),
+        (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.75),
     ],
     ids=str,
 )
@@ -146,7 +149,7 @@ def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
     with pytest.raises(Unsupported, match="16 views"):
         ldp.audit(Aggregate(NOISY, 10**7), implementation=exactly, epsilon=1.0)
     for plan, why in (
-        (Aggregate(SubsetSelection(5, 2, F(3, 4)), 9), "no attack on sums of this mechanism's reports"),
+        (Aggregate(CountMeanSketch(4, 2, F(3, 4), 64), 9), "no attack on sums of this mechanism's reports"),
         (Aggregate(ldp.Compose([NOISY, NOISY]), 9), "a sum needs the reports of one mechanism"),
     ):
         with pytest.raises(Unsupported, match=why):
@@ -260,18 +263,27 @@ def test_a_claim_about_a_sum_is_judged_with_evidence_a_witness_and_a_proof(
         assert recorded == "refuted" or 0.8 * record.enclosure.low < found.epsilon_lower <= record.enclosure.high
 
 
-def test_one_hot_reports_with_noise_are_drawn_together() -> None:
-    m = KaryRandomizedResponse(3, F(1, 2))
+@pytest.mark.parametrize(
+    "m", [KaryRandomizedResponse(3, F(1, 2)), SubsetSelection(5, 2, F(3, 4)), SubsetSelection(4, 3, F(4, 5))], ids=str
+)
+def test_numbers_of_a_report_that_depend_on_each_other_are_drawn_together(m: Mechanism) -> None:
     plan = Aggregate(m, 3, [COINS])
     witness = Witness(plan, (DataSet.of({0: 2, 2: 1}), DataSet.of({0: 1, 1: 1, 2: 1})), "the sum")
-    reports = [{tuple(int(y == i) for i in (0, 1)): F(0) for y in range(3)} for _ in range(3)]
+    reports: list[dict[tuple[int, ...], F]] = [defaultdict(F) for _ in range(3)]
     for table, x in zip(reports, (0, 0, 2), strict=True):
         for y, p in m.law(x).items():
-            table[tuple(int(y == i) for i in (0, 1))] += p
+            table[tuple(int(y == i) if m.summed == "one-hot" else int(y[i]) for i in (0, 1))] += p
     law = sums.summed([*reports, noise_law(COINS, 2)])
-    drawn = np.column_stack(summed.Labels(m, witness, (0, 1)).draw(0, DRAWS, np.random.default_rng(3)))
+    summands = summed._summands(m, [0, 1, 2])
+    assert summands is not None
+    assert summands.together is not None
+    drawn = np.column_stack(summed.Dependent(summands.together, witness, (0, 1)).draw(0, DRAWS, np.random.default_rng(3)))
     found = Counter(map(tuple, drawn.tolist()))
     assert all(abs(found[outcome] / DRAWS - share) < OFF for outcome, share in law.items())
+    for x in (0, 1, 2):
+        rows = summands.together(x, (0, 1))
+        for i, place in enumerate((0, 1)):
+            assert summands.at[place][x].chances[1] == pytest.approx(sum(share for row, share in rows.items() if row[i]))
 
 
 SURE = 1 - 1e-4
