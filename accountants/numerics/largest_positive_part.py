@@ -8,14 +8,21 @@ for every :math:`\theta > 0` and every assignment of laws x to the values, with 
 covers all data sets of a shuffle at once (`shuffling.replaced`). It loses a phase only: less than 1e-3 of the expectation where
 that is far out in a tail, as deltas are. As :math:`|M_x|` is convex in the law, mixtures of the laws are covered, too.
 
-The integral is bounded by an upper sum in floats, with room for their errors. On an interval of width h,
+The integral is bounded by chords in floats, with room for their errors. With :math:`f = |\varphi|^2` for the transform
+:math:`\varphi` of the tilted law and :math:`\sigma^2` for its variance,
 
-.. math:: |\varphi(u + t)|^2 \le |\varphi(u)|^2 + h \bigl(|\varphi|^2\bigr)'(u)_+ + \sigma^2 h^2
+.. math:: f'' \ge -2 \sigma^2, \qquad \bigl(f^{m/2}\bigr)'' \ge \tfrac m2 f^{m/2-1} f'' \ge -m \sigma^2 f^{m/2-1} \quad (m \ge 2)
 
-for the transform :math:`\varphi` of the tilted law and its variance. The intervals end at a U beyond which two values with the
-probabilities p and q, at the distance d, give :math:`|\varphi(u)|^m \le e^{-\kappa (1 - \cos du)}` with :math:`\kappa = mpq`,
-whose mean over a period is :math:`e^{-\kappa} I_0(\kappa)`. Laws that are far from the largest at :math:`\theta` are left out of
-the integral, and add their whole :math:`M_x(\theta)^m / 2\theta`.
+for the second derivative of f is a mean of :math:`-d^2 \cos du` over the distances d of two values. On an interval of width h a
+function whose second derivative is at least -c is at most its chord and :math:`c\,t(h-t)/2`. So f is at most its larger end and
+:math:`\sigma^2 h^2/4`, which bounds c for the power; and of several laws the largest is at most the chord of the largest ends, and
+the largest c. The weight :math:`1/(\theta^2 + u^2)`, whose second derivative is at least :math:`-2\theta^2` times its third power,
+is bounded in the same way.
+
+The intervals end at a U beyond which two values with the probabilities p and q, at the distance d, give
+:math:`|\varphi(u)|^m \le e^{-\kappa (1 - \cos du)}` with :math:`\kappa = mpq`, whose mean over a period is
+:math:`e^{-\kappa} I_0(\kappa)`. Laws that are far from the largest at :math:`\theta` are left out of the integral, and add their
+whole :math:`M_x(\theta)^m / 2\theta`.
 
 Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `positive_part`; the bound of the product is Hölder's.
 """
@@ -37,13 +44,13 @@ from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.enclosure import round_up
 
-_DEVIATIONS, _FINE = 8.0, 4096
-"""Standard deviations of the integrand that are cut evenly, and intervals there: the upper sum is too large by 3 in as many."""
-_RATIO, _FAR = 1.004, 64.0
+_DEVIATIONS, _FINE = 8.0, 256
+"""Standard deviations of the integrand, or thetas, that are cut evenly, and intervals there: the chords are too large by 1e-4."""
+_RATIO, _FAR = 1.01, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
-_SMALL, _COARSE = 0.5, 16
-"""Part of the largest moment up to which a law's heights are bounded on that many intervals at once."""
-_ROWS = 256  # intervals that are looked at together: with all of them, arrays leave the cache, for five times the time
+_SMALL, _COARSE = 0.5, 8
+"""Part of the largest moment up to which a law is looked at after that many intervals only."""
+_ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
 _IRRELEVANT = 18.0  # nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so
 _LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200
@@ -82,6 +89,9 @@ def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return flint.arb(0)
+    if m == 1:
+        means = (sum((p * v.max(flint.arb(0)) for v, p in law.exact()), flint.arb(0)) for law in laws)
+        return reduce(flint.arb.max, means).upper()
     scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
     if not 1 / _FLOATS < scale < _FLOATS:
         return flint.arb("inf")
@@ -149,21 +159,27 @@ class _Tilted:
         """Of one value, a little too large."""
         return float(self.masses @ self.values**2) * (1 + _ROOM)
 
-    def heights(self, starts: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Upper bounds of the transform's modulus to the m, on intervals, times the law's share."""
-        phases = np.multiply.outer(starts, self.values)
-        sines, versed = np.sin(phases), 2 * np.sin(phases / 2) ** 2  # the transform is 1 - a + ib
-        a, b, angles, sizes = versed @ self.masses, sines @ self.masses, np.abs(phases), np.abs(sines)
+    def heights(self, u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Upper bounds, times the law's share, of the transform's modulus to the m: at these points, which rise; between each two
+        of them; and of minus its second derivative there.
+        """
+        fallen = np.concatenate([self._fallen(u[i : i + _ROWS]) for i in range(0, len(u), _ROWS)])
+        least = np.minimum(fallen[:-1], fallen[1:]) - self.variance * np.diff(u) ** 2 / 4 * (1 + _ROOM)
+        between = np.log1p(-np.clip(least, 0.0, 1.0 - 1e-16))
+        bent = self.m * self.variance * np.exp((self.m / 2 - 1) * between)
+        at, tops = np.exp(self.m / 2 * np.log1p(-fallen)), np.exp(self.m / 2 * between)
+        return self.share * at, self.share * tops, self.share * bent
+
+    def _fallen(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lower bounds of 1 minus the transform's squared modulus."""
+        halves = np.multiply.outer(u / 2, self.values)
+        sines = np.sin(halves)
+        versed, sines = 2 * sines**2, 2 * sines * np.cos(halves)  # the transform is 1 - a + ib
+        a, b, angles, sizes = versed @ self.masses, sines @ self.masses, 2 * np.abs(halves), np.abs(sines)
         # An angle is wrong by a relative 1e-15; so are sines up to a right angle, and beyond they are by that of the angle.
         blur = _ROOM * (a + np.abs(b) * (sizes @ self.masses))
         blur += _ROOM * 1e-3 * (angles * (angles > 1)) @ self.masses
-        fallen = 2 * a - a**2 - b**2 - 4 * blur
-        moved = self.masses * self.values
-        slope = 2 * (b * (moved.sum() - versed @ moved) - (1 - a) * (sines @ moved))
-        slope += _ROOM * (sizes + 1e-3 * angles).max(axis=1) * np.abs(moved).sum()
-        risen = widths * np.maximum(slope, 0.0) + self.variance * widths**2
-        least = np.clip(fallen - risen * (1 + _ROOM), 0.0, 1.0 - 1e-16)
-        return np.asarray(self.share * np.exp(self.m / 2 * np.log1p(-least)), dtype=np.float64)
+        return np.clip(2 * a - a**2 - b**2 - 4 * blur, 0.0, 1.0 - 1e-16)
 
     def tail(self, end: NDArray[np.float64]) -> NDArray[np.float64]:
         """Upper bounds of the integral of the modulus to the m over u squared, from each end on, times the law's share."""
@@ -178,22 +194,30 @@ class _Tilted:
 def _integral(laws: Sequence[_Tilted], theta: float) -> float:
     """Upper bound of the integral, in units of the largest moment."""
     deviation = max(math.sqrt(each.variance) for each in laws) or 1.0
-    # Next to theta the denominator falls, too.
-    reach = min(_DEVIATIONS / (deviation * math.sqrt(laws[0].m)), 256 * theta)
+    reach = min(_DEVIATIONS / (deviation * math.sqrt(laws[0].m)), _DEVIATIONS * theta)
     steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(_RATIO)))
     edges = np.concatenate([np.linspace(0, reach, _FINE + 1), reach * _RATIO ** np.arange(1, steps + 1)])
-    starts, widths = edges[:-1], np.diff(edges)
-    heights = np.max([_heights(each, edges, 1 if each.share > _SMALL else _COARSE) for each in laws], axis=0)
-    heights /= theta**2 + starts**2
-    sums = np.cumsum(heights * widths)[_FINE - 1 :]
+    found = [_heights(each, edges, 1 if each.share > _SMALL else _COARSE) for each in laws]
+    heights, tops, bent = (np.max(each, axis=0) for each in zip(*found, strict=True))
+    weights, widths = 1 / (theta**2 + edges**2), np.diff(edges)
+    near, far, w, v = heights[:-1], heights[1:], weights[:-1], weights[1:]
+    chords = widths / 6 * (near * (2 * w + v) + far * (w + 2 * v))
+    chords += widths**3 / 12 * (bent * w + 2 * theta**2 * w**3 * np.maximum(near, far))
+    sums = np.cumsum(np.minimum(chords, widths * tops * w))[_FINE - 1 :]
     tails = sum(each.tail(edges[_FINE:]) for each in laws)
     return float(np.min(sums + tails))
 
 
-def _heights(law: _Tilted, edges: NDArray[np.float64], together: int) -> NDArray[np.float64]:
-    """Upper bounds on all intervals, from several of them together."""
+def _heights(
+    law: _Tilted, edges: NDArray[np.float64], together: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Upper bounds on all intervals, as `heights` has them, from several of them together."""
+    if together == 1:
+        return law.heights(edges)
     ends = edges[::together] if (len(edges) - 1) % together == 0 else np.append(edges[::together], edges[-1])
-    widths = np.diff(ends)
-    parts = (slice(i, i + _ROWS) for i in range(0, len(widths), _ROWS))
-    found = np.concatenate([law.heights(ends[:-1][part], widths[part]) for part in parts])
-    return np.repeat(found, together)[: len(edges) - 1]
+    at, tops, bent = law.heights(ends)
+    tops, bent = (np.repeat(each, together)[: len(edges) - 1] for each in (tops, bent))
+    past, left = (np.repeat(each, together)[: len(edges) - 1] for each in (ends[:-1], ends[1:]))
+    risen = np.append((edges[:-1] - past) * (left - edges[:-1]) / 2 * bent, 0.0)
+    chord = np.minimum(np.interp(edges, ends, at) + risen, np.append(tops, at[-1]))
+    return chord, tops, bent

@@ -16,10 +16,10 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from ldpaudit.accountants.numerics.balls import ball, ceil, floor
-from ldpaudit.accountants.pld.exact import ExactPLD, Line, symmetric_pair
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.pld.exact import ExactPLD, Line, pair_of, symmetric_pair
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import dyadic, round_up
+from ldpaudit.enclosure import Enclosure, dyadic, round_up
 from ldpaudit.profile import PrivacyProfile
 
 POINTS = 256
@@ -29,8 +29,6 @@ _SMALL = Fraction(1, 1 << 200)
 6e-61 per run: invisible at the deltas that people ask for."""
 _CLOSE = Fraction(1, 1 << 30)
 """Part of a limit of delta above 0 to which the curve is followed; the rest becomes infinite-loss mass."""
-_FINE = 1 << 100
-"""Denominator of the two epsilons that enclose a logarithm: delta differs between them by 2**-100 at most."""
 _ALPHA_BITS = 53
 """Significant bits of alpha - 1, where floats do not hold alpha: two small epsilons have one, and a large one has none."""
 _LARGEST = 1e4
@@ -41,8 +39,8 @@ Vertex: TypeAlias = tuple[Fraction, Fraction]  # (alpha, delta)
 
 def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon."""
-    highs = _highs(profile, points)
-    vertices = [(alpha, Fraction(high)) for alpha, high in zip(_alphas([*highs]), highs.values(), strict=True)]
+    seen = _looks(profile, points)
+    vertices = [(alpha, Fraction(e.high)) for alpha, e in zip(_alphas([*seen]), seen.values(), strict=True)]
     # Convex again where upper ends, each rounded by itself, are not: a vertex is raised to its right neighbours' line.
     convex: list[Vertex] = []
     for alpha, delta in reversed(vertices):
@@ -60,23 +58,33 @@ def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     In composition it gives a lower bound only if one pair of inputs, in both directions, attains the profile at every
     epsilon.
     """
-    alphas = sorted(set(_alphas([*_highs(profile, points)])))
-    lows, highs = zip(*(_ends(profile, alpha) for alpha in alphas), strict=True)
-    hull = lower_hull(_bottoms(alphas, lows, highs))
-    pair = symmetric_pair(_lines(hull))
-    total = sum((mass for _, mass in pair.atoms), pair.infinite)
-    # Scaling masses down lowers the divergence, so the pair stays dominated.
-    return pair if total <= 1 else ExactPLD(tuple((r, mass / total) for r, mass in pair.atoms), pair.infinite / total)
+    return dominated_pair(profile, profile, points)[0]
 
 
-def _highs(profile: PrivacyProfile, points: int = POINTS) -> dict[float, float]:
-    """Upper ends of delta at epsilons from 0 to the end of the curve, closer to each other where it bends."""
+def dominated_pair(there: PrivacyProfile, back: PrivacyProfile, points: int = POINTS) -> tuple[ExactPLD, ...]:
+    """A pair, and its reversed pair if it is another one, whose divergences are at most the lower ends of two profiles.
+
+    In composition it gives a lower bound if one pair of inputs attains `there` at every epsilon, and `back` in the other order.
+    """
+    seen = _looks(there, points)
+    alphas, epsilons = _alphas([*seen]), list(seen)
+    orders = [[*seen.values()], [*seen.values()] if back is there else [back.delta(epsilon) for epsilon in epsilons]]
+    bottoms = [_bottoms(*_ends(alphas, epsilons, each)) for each in orders]
+    # At 1 both divergences are the distance of the two laws.
+    start = Fraction(1), min(delta for each in bottoms for alpha, delta in each if alpha == 1)
+    return pair_of(*(_lines(lower_hull([start, *each])) for each in bottoms))
+
+
+def _looks(profile: PrivacyProfile, points: int) -> dict[float, Enclosure]:
+    """Delta at epsilons from 0 to the end of the curve, closer to each other where it bends."""
     last = _last(profile)
-    known = {0.0: profile.delta(0.0).high, last: profile.delta(last).high}
+    known = {0.0: profile.delta(0.0), last: profile.delta(last)}
     queue: list[tuple[float, float, float]] = []
 
     def enqueue(a: float, b: float) -> None:
-        heappush(queue, ((known[b] - known[a]) * (b - a) ** 2, a, b))
+        # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
+        share = math.sqrt(known[a].high) or 1.0
+        heappush(queue, ((known[b].high - known[a].high) / share * (b - a) ** 2, a, b))
 
     if last > 0:
         enqueue(0.0, last)
@@ -85,7 +93,7 @@ def _highs(profile: PrivacyProfile, points: int = POINTS) -> dict[float, float]:
         middle = (a + b) / 2
         if middle in known:  # between these two there is no float
             continue
-        known[middle] = profile.delta(middle).high
+        known[middle] = profile.delta(middle)
         enqueue(a, middle)
         enqueue(middle, b)
     return dict(sorted(known.items()))
@@ -115,13 +123,27 @@ def _alphas(epsilons: list[float]) -> list[Fraction]:
         return [1 + dyadic(ball(Fraction(epsilon)).expm1().upper()) for epsilon in epsilons]
 
 
-def _ends(profile: PrivacyProfile, alpha: Fraction) -> tuple[Fraction, Fraction]:
-    """Lower and upper end of delta at the logarithm of alpha."""
+def _ends(
+    alphas: list[Fraction], epsilons: list[float], seen: list[Enclosure]
+) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+    """Different alphas, and the lower and the upper ends of delta there: from those at epsilons whose exponentials are just below.
+
+    On the way delta falls at most as steeply as it did on average since the last point.
+    """
+    kept: dict[Fraction, tuple[Fraction, Fraction]] = {}
     with working_precision(160):
-        log = ball(alpha).log() * _FINE
-        below, above = floor(log), ceil(log)
-    low, high = profile.delta(Fraction(above, _FINE)).low, profile.delta(Fraction(max(below, 0), _FINE)).high
-    return Fraction(low), Fraction(high)
+        for alpha, epsilon, found in zip(alphas, epsilons, seen, strict=True):
+            if alpha in kept:
+                continue
+            low, high = Fraction(found.low), Fraction(found.high)
+            if kept:
+                gap = dyadic((ball(alpha) - ball(Fraction(epsilon)).exp()).upper())
+                last, (_, before) = next(reversed(kept.items()))
+                since = alpha - gap - last
+                low -= gap * (min(Fraction(1), (before - low) / since) if since > 0 else 1)
+            kept[alpha] = max(low, Fraction(0)), high
+    lows, highs = zip(*kept.values(), strict=True)
+    return list(kept), list(lows), list(highs)
 
 
 def _at(alpha: Fraction, a: Vertex, b: Vertex) -> Fraction:
@@ -139,7 +161,7 @@ def _lines(vertices: list[Vertex]) -> list[Line]:
     return lines
 
 
-def _bottoms(alphas: list[Fraction], lows: tuple[Fraction, ...], highs: tuple[Fraction, ...]) -> list[Vertex]:
+def _bottoms(alphas: list[Fraction], lows: list[Fraction], highs: list[Fraction]) -> list[Vertex]:
     """Between any two alphas, the point where the extended neighbouring chords meet; then the last chord's zero."""
     found: list[Vertex] = []
     last = len(alphas) - 1

@@ -204,6 +204,20 @@ def symmetric_pair(lines: Sequence[Line]) -> ExactPLD:
     return ExactPLD((*there, *middle, *back), infinite)
 
 
+def pair_of(there: Sequence[Line], back: Sequence[Line]) -> tuple[ExactPLD, ...]:
+    """A pair whose divergence on [1, inf) is the maximum of some lines, and in the other order that of others; in both orders.
+
+    ``there``, ``back``: as `symmetric_pair` takes them; at 1 both maxima are the same.
+    """
+    atoms = [(p1 - p0, q1 - q0) for (p0, q0), (p1, q1) in pairwise(there)]
+    atoms += [(q1 - q0, p1 - p0) for (p0, q0), (p1, q1) in pairwise(back)]
+    atoms += [(there[0][0], Fraction(0)), (Fraction(0), back[0][0])]
+    total = sum((p for p, _ in atoms), Fraction(0))
+    if total > 1:  # scaling masses down lowers the divergence
+        return both_directions([(p / total, q / total) for p, q in atoms])
+    return both_directions([*atoms, (1 - total, 1 - total)])
+
+
 def product(pair: ProductPair) -> list[Atom]:
     """Atoms of the whole view; equal likelihood ratios are merged."""
     shares = _NOTHING_SEEN

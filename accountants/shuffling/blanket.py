@@ -91,6 +91,11 @@ class Blanket:
         """Whether the two laws may be exchanged."""
         return Counter((r2, r1, b) for r1, r2, b in self.cells) == Counter(self.cells)
 
+    @property
+    def turned(self) -> Blanket:
+        """The same for user 1's two laws in the other order."""
+        return Blanket(tuple((r2, r1, b) for r1, r2, b in self.cells))
+
     def terms(self, exp_epsilon: flint.arb) -> Law:
         """The law of :math:`(R_1(Y) - e^\\varepsilon R_2(Y))/b(Y)` for Y from b, where that is a law: see `replaced`."""
         kept = [(as_ball(r1) - exp_epsilon * as_ball(r2), as_ball(b)) for r1, r2, b in self.cells if not b == 0]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import flint
@@ -97,12 +97,12 @@ class Bound(ABC):
         """Float estimates of the lower and of the upper bound, where known; they guide the search only."""
         return None, None
 
-    def exchangeable(self, epsilon: float) -> Value | None:
-        """Delta of a data set that looks the same with the two inputs exchanged, or nearly: a good one at about this epsilon.
+    def both_ways(self, epsilon: float) -> tuple[Value, ...]:
+        """Delta of one data set, a good one at about this epsilon, for user 1's two inputs in either order.
 
-        A ball around that in either direction.
+        Once where it looks the same with them exchanged; nothing where no data set is known.
         """
-        return None
+        return ()
 
 
 @dataclass(frozen=True)
@@ -280,28 +280,27 @@ class BlanketBound(Bound):
             above = high
         return low if self.data_sets else None, above
 
-    def exchangeable(self, epsilon: float) -> Value | None:
+    def both_ways(self, epsilon: float) -> tuple[Value, ...]:
         """See `Bound`."""
-        if self.users <= _FEW or not self._symmetric:
-            return None
-        best, _ = max(self._symmetric, key=lambda found: found[1](epsilon))
+        if self.users <= _FEW or not self.data_sets:
+            return ()
+        about = [estimate(epsilon) for _, estimate in self._sets]
+        likely = [each.blanket for (each, _), level in zip(self._sets, about, strict=True) if level >= max(about) - _AS_GOOD]
+        turned = [each if each.is_symmetric else each.turned for each in likely]
+        least = [float_estimate(each, self.users)(epsilon) for each in turned]
+        best = max(range(len(likely)), key=least.__getitem__)
 
-        def value(epsilon: Fraction, tolerance: float) -> flint.arb:
+        def value(blanket: Blanket, epsilon: Fraction, tolerance: float) -> flint.arb:
             with working_precision(precision(self.users)):
-                return best.delta(ball(epsilon).exp(), self.users, tolerance)
+                return blanket.delta(ball(epsilon).exp(), self.users, tolerance)
 
-        return value
+        return tuple(partial(value, each) for each in dict.fromkeys((likely[best], turned[best])))
 
     @cached
     def _sets(self) -> tuple[tuple[OthersAlike, FloatEstimate], ...]:
         """The data sets of different laws, the first of each, and their estimates."""
         sets = {each.blanket: each for each in reversed(self.data_sets)}
         return tuple((each, float_estimate(each.blanket, self.users)) for each in sets.values())
-
-    @cached
-    def _symmetric(self) -> tuple[tuple[Blanket, FloatEstimate], ...]:
-        """Of the laws of those data sets, the ones in which user 1's two values may be exchanged."""
-        return tuple((each.blanket, estimate) for each, estimate in self._sets if each.blanket.is_symmetric)
 
     def _alike(self, found: OthersAlike, e: flint.arb, tolerance: float) -> Attained:
         value = found.blanket.delta(e, self.users, max(tolerance, self.finest))
@@ -337,14 +336,10 @@ class BinaryBound(Bound):
         with working_precision(_bits(self.p, epsilon, self.users)):
             return attained(self.p, ball(epsilon).exp(), self.users)
 
-    def exchangeable(self, epsilon: float) -> Value:
-        """See `Bound`: half of the others hold each value, or one more holds one of them."""
-        half = (self.users - 1) // 2
-        first = self._held_by(half)
-        if self.users - 1 == 2 * half:
-            return first
-        second = self._held_by(half + 1)
-        return lambda epsilon, tolerance: first(epsilon, tolerance).union(second(epsilon, tolerance))
+    def both_ways(self, epsilon: float) -> tuple[Value, ...]:
+        """See `Bound`: the worst one at this epsilon."""
+        t = _worst(self.p, Fraction(epsilon), self.users, ROUGH).t
+        return tuple(map(self._held_by, dict.fromkeys((t, self.users - 1 - t))))
 
     def fixed(self, epsilon: Fraction, tolerance: float) -> Value:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""

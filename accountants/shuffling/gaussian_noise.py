@@ -132,16 +132,9 @@ class _Focused(Bound):
         """See `Bound`."""
         return self._at(epsilon).attained(epsilon, tolerance)
 
-    def exchangeable(self, epsilon: float) -> Value | None:
-        """See `Bound`."""
-        if self._at(Fraction(epsilon)).exchangeable(epsilon) is None:
-            return None
-
-        def value(at: Fraction, tolerance: float) -> flint.arb:
-            found = self._at(at).exchangeable(float(at))
-            return flint.arb("nan") if found is None else found(at, tolerance)
-
-        return value
+    def both_ways(self, epsilon: float) -> tuple[Value, ...]:
+        """See `Bound`; in the same cells at every epsilon, for what is composed is one pair of laws."""
+        return self._at(Fraction(epsilon)).both_ways(epsilon)
 
 
 @lru_cache(maxsize=64)

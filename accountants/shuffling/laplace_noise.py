@@ -127,6 +127,11 @@ class CutBlanket(Blanket):
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # balls have no hash
 
+    @property
+    def turned(self) -> CutBlanket:
+        """See `Blanket`."""
+        return CutBlanket(Blanket.turned.__get__(self).cells, self.silent)
+
     def drawn(self, rate: Fraction) -> CutBlanket:
         """See `Blanket`."""
         return CutBlanket(Blanket.drawn(self, rate).cells, self.silent)

@@ -33,7 +33,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
-from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.curve import dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import revealed
@@ -127,8 +127,7 @@ def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: An
 
 @dataclass(frozen=True)
 class OneDataSet(OnePairProfile):
-    """A lower bound that two data sets attain at every epsilon, which look the same with user 1's two values exchanged.
-    """
+    """A lower bound that two data sets attain at every epsilon, with user 1's two values in one order."""
 
     value: Value  # a ball around its delta, in either direction
     local: PrivacyProfile  # of the unshuffled plan
@@ -179,9 +178,9 @@ class ShuffleProfile(SummedLosses):
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
-        """Of the best data sets that look the same with the inputs exchanged; none where no such ones are known."""
-        value = self.bound.quick.exchangeable(self.epsilon(_USUAL).high / 2)
-        return () if value is None else (((dominated_curve(OneDataSet(value, self.local), _POINTS), 1),),)
+        """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
+        orders = [OneDataSet(value, self.local) for value in self.bound.quick.both_ways(self.epsilon(_USUAL).high / 2)]
+        return tuple(((pair, 1),) for pair in dominated_pair(orders[0], orders[-1], _POINTS)) if orders else ()
 
     def gdp(self) -> Enclosure:
         """From the curve of which compositions are made."""

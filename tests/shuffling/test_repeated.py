@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from math import exp
 
 import pytest
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.shuffling.plan import OneDataSet, ShuffleProfile
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Guarantee, Repeat, Shuffle
 from tests.oracles import shuffle as oracle
@@ -24,7 +26,7 @@ def delta(laws: tuple[oracle.Law, oracle.Law], runs: int, ratio: float) -> float
     return sum(max(p - ratio * q, 0.0) for p, q in together)
 
 
-def of(m: KaryRandomizedResponse, held: list[int]) -> oracle.Law:
+def of(m: Mechanism, held: list[int]) -> oracle.Law:
     return oracle.shuffled(dict(m.law(x).items()) for x in held)
 
 
@@ -33,19 +35,29 @@ LONG = [pytest.param(2, 21, 2, 0.98, marks=pytest.mark.slow), pytest.param(2, 20
 
 @pytest.mark.parametrize(("k", "users", "runs", "share"), [(3, 18, 2, 0.99), (4, 17, 1, 0), (2, 12, 3, 0.5), *LONG])
 def test_a_repetition_is_between_a_data_set_that_occurs_and_a_bound(k: int, users: int, runs: int, share: float) -> None:
-    """Of 20 users the data set's two directions differ, the more so the rarer the views; the lower end is of both."""
+    """Of bits, every number of others may hold each; else they hold a third value."""
     m = KaryRandomizedResponse(k, Fraction(3, 4))
-    others = [2] * (users - 1) if k > 2 else [1] * ((users - 1) // 2) + [0] * (users - 1 - (users - 1) // 2)
-    laws = of(m, [0, *others]), of(m, [1, *others])
+    held = [[2] * (users - 1)] if k > 2 else [[1] * t + [0] * (users - 1 - t) for t in range(users)]
+    pairs = [(of(m, [0, *others]), of(m, [1, *others])) for others in held]
     found = account(Repeat(Shuffle(m, users), runs))
     for epsilon in (0.1, 0.4, 0.9):
-        attained = delta(laws, runs, exp(epsilon))
+        attained = max(delta(laws, runs, exp(epsilon)) for pair in pairs for laws in (pair, pair[::-1]))
         at = found.delta(epsilon)
         assert at.high >= attained * (1 - 1e-9)
         if runs > 1:
-            assert at.low <= max(attained, delta((laws[1], laws[0]), runs, exp(epsilon))) * (1 + 1e-9)
+            assert at.low <= attained * (1 + 1e-9)
             assert at.low >= attained * share
             assert at.low > account(Shuffle(m, users)).delta(epsilon).low
+
+
+def test_a_data_set_that_differs_with_the_inputs_exchanged_is_composed() -> None:
+    """Of a channel all others hold one value: the lower end is of the best such data set, in its better order."""
+    m, users = Channel([[Fraction(p, 10) for p in row] for row in ((6, 3, 1), (1, 2, 7), (1, 7, 2))]), 18
+    found = account(Repeat(Shuffle(m, users), 2))
+    pairs = [[of(m, [x] + [other] * (users - 1)) for x in pair] for pair in permutations(m.inputs, 2) for other in m.inputs]
+    for epsilon in (0.3, 0.9):
+        attained = max(delta((first, second), 2, exp(epsilon)) for first, second in pairs)
+        assert attained * 0.99 <= found.delta(epsilon).low <= attained * (1 + 1e-9)
 
 
 @pytest.mark.slow
@@ -55,19 +67,19 @@ def test_many_runs_of_many_users_are_enclosed_closely(k: int) -> None:
     assert found.relative_width < 0.02
 
 
-def test_a_data_set_that_is_composed_is_the_same_with_the_inputs_exchanged() -> None:
-    """Of an even number of others half hold each value; of an odd one the ball holds both directions."""
-    for users in (20, 21):
-        profile = account(Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), users))
-        assert isinstance(profile, ShuffleProfile)
-        value = profile.bound.exchangeable(0.3)
-        assert value is not None
-        at = OneDataSet(value, profile.local).delta(0.3)
-        half = (users - 1) // 2
-        m = KaryRandomizedResponse(2, Fraction(3, 4))
-        first, second = (of(m, [x] + [1] * half + [0] * (users - 1 - half)) for x in (0, 1))
-        for laws in ((first, second), (second, first)):
-            assert at.low * (1 - 1e-9) <= delta(laws, 1, exp(0.3)) <= at.high * (1 + 1e-9)
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_data_set_that_is_composed_is_known_in_both_orders_of_the_inputs(k: int) -> None:
+    """Of an even number of users no data set of bits looks the same with the inputs exchanged."""
+    m, users = KaryRandomizedResponse(k, Fraction(3, 4)), 18
+    profile = account(Shuffle(m, users))
+    assert isinstance(profile, ShuffleProfile)
+    found = [OneDataSet(value, profile.local).delta(0.3) for value in profile.bound.both_ways(0.3)]
+    assert len(found) == (2 if k == 2 else 1)
+    sets = [[x] * t + [y] * (users - 1 - t) for x, y in ((0, 1), (2 % k, 1)) for t in range(users)]
+    pairs = [(of(m, [0, *others]), of(m, [1, *others])) for others in sets]
+    truths = [(delta(pair, 1, exp(0.3)), delta(pair[::-1], 1, exp(0.3))) for pair in pairs]
+    ends = found[0], found[-1]
+    assert any(all(e.low * (1 - 1e-9) <= x <= e.high * (1 + 1e-9) for e, x in zip(ends, truth, strict=True)) for truth in truths)
 
 
 @pytest.mark.parametrize("plan", [Shuffle(Guarantee(Fraction(1)), 20), Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)])
