@@ -75,7 +75,7 @@ _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
 _USUAL, _DECADES = 1e-6, 2
 """Delta that is looked at first, and the decades from one that cells are made for to the next."""
-_RAREST, _QUICK_RAREST, _MISSED = 1e-40, 1e-8, 1e4
+_RAREST, _QUICK_RAREST, _MISSED = 1e-30, 1e-8, 1e4
 """The least delta that cells are made for, also for curves; and by how much a bound exceeds it where others may be better."""
 
 
@@ -137,7 +137,7 @@ class _Focused(Bound):
         return self._at(Fraction(epsilon)).both_ways(epsilon)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, delta: float) -> _Cut:
     """Bounds whose cells are made for this delta."""
     low, high, middle = *ends, sum(map(Fraction, ends)) / 2

@@ -1,8 +1,7 @@
 r"""The types of replacement for numbers plus Gaussian noise: what user 1 and another user may hold, for all numbers of an interval.
 
 *Replacement* (`replaced`) asks for the laws of :math:`W = (f_{x_1} - E f_{x_2})/f_x` under :math:`f_x`, or larger ones in the
-convex order, for all numbers from 0 to s. Below, calls are :math:`E(W - c)_+` for c > 0, and puts are :math:`E(-k - W)_+` for k >
-0.
+convex order, for all numbers from 0 to s. Below, calls are :math:`E(W - c)_+` and puts :math:`E(-k - W)_+`, for c, k > 0.
 
 1. To shrink a report towards a point and to add noise to it is post-processing. So three numbers may be moved apart, in
    proportion, until two of them are 0 and s, and by symmetry x is 0 or lies between the other two.
@@ -21,8 +20,8 @@ convex order, for all numbers from 0 to s. Below, calls are :math:`E(W - c)_+` f
 
    The denominators add up to :math:`2 (p + q) \sinh p \sinh q`, and :math:`1/x + 1/y \ge 4/(x + y)`, so that
 
-   .. math:: t_1' + t_2' \ge \frac{2 \tau^2}{p + q} (\coth p + \coth q) > \frac{2 \tau^2}{p q} = \frac{2}{u (s - u)} \ge \frac
-   8{s^2}
+   .. math:: t_1' + t_2' \ge \frac{2 \tau^2}{p + q} (\coth p + \coth q) > \frac{2 \tau^2}{p q}
+             = \frac{2}{u (s - u)} \ge \frac 8{s^2}
 
    For s up to 2 that is at least 2: there is no maximum in between, and :math:`P_u \le \max(P_0, P_s)`.
 4. Where user 1 holds u or s, calls and puts, and E and 1/E, are exchanged. Then :math:`P_s = 0`, and u = 0 is the worst.
@@ -101,10 +100,6 @@ class Line:
             return laws, added
         excess = self.excess(e, least)
         return (laws, added + excess) if excess < least else ([*laws, self.outside(e)], added)
-
-    def middle(self, exp_epsilon: flint.arb) -> flint.arb:
-        """Where W is 0."""
-        return ball(self.s / 2) - exp_epsilon.log() / ball(self.s)
 
     def value(self, x: int, cut: int, gain: Gain) -> flint.arb:
         """W there, where others hold the x-th input."""
