@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import LISTED, Floats, Noise, Summand, logs, spread
+from ldpaudit.attacks.attack import Floats, Noise, Summand, logs, spread
 from ldpaudit.attacks.games.stems import listed
 from ldpaudit.attacks.games.two_inputs import ScoreLaw
 from ldpaudit.errors import Unsupported
@@ -25,6 +25,8 @@ _WIDTH, _MORE = 12.0, 64
 """Masses of a sum are listed up to 12 standard deviations, and 64 counts more, from its mean: beyond are 1e-30."""
 _MULTIPLIED = 1 << 24
 """Products of masses up to which two laws are convolved term by term, 20 ms, so that the smallest masses keep their digits."""
+_LISTED = 1 << 24
+"""Numbers of a sum whose masses are listed at most: 128 MB. Of 1e13 bits that are 1 with probability 1/150, 6 million are."""
 _FINE = 64
 """Points within a deviation of noise on real numbers."""
 _ROUNDED = 1e-15
@@ -133,14 +135,14 @@ def _convolved(one: Floats, other: Floats) -> tuple[int, Floats]:
 
 
 def _seen(masses: Floats) -> tuple[int, Floats]:
-    """The same, from the first mass to the last that is more than rounding."""
+    """How many of the first masses are no more than rounding, and those from there on, up to the last that is more."""
     (seen,) = np.nonzero(masses > _ROUNDED * masses.max())
     return int(seen[0]), masses[seen[0] : seen[-1] + 1]
 
 
 def _require_listed(numbers: int) -> None:
-    if numbers > LISTED:
-        raise Unsupported("this sum", f"its law spreads over {numbers:.3g} numbers, of which at most {LISTED} are listed")
+    if numbers > _LISTED:
+        raise Unsupported("this sum", f"its law spreads over {numbers:.3g} numbers, of which at most {_LISTED} are listed")
 
 
 @dataclass(frozen=True, slots=True)
