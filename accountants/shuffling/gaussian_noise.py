@@ -48,6 +48,7 @@ from ldpaudit.accountants.shuffling.gaussian_cells import Guide
 from ldpaudit.accountants.shuffling.gaussian_types import Line, below
 from ldpaudit.accountants.shuffling.laplace_noise import Balls, CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_down
 
@@ -198,7 +199,11 @@ class _Cut(BlanketBound):
         above = super().estimates()[1]
         if above is None or self.guide is None:
             return None, above
-        return largest([*(float_estimate(each.blanket, self.users) for each in self.data_sets[:-2]), self.guide.level]), above
+        return largest([*self._attained, self.guide.level]), above
+
+    @cached
+    def _attained(self) -> tuple[FloatEstimate, ...]:
+        return tuple(float_estimate(each.blanket, self.users) for each in self.data_sets[:-2])
 
 
 def _seen(cuts: list[Fraction], first: Fraction, second: Fraction, others: Fraction) -> tuple[Balls, ...]:
