@@ -31,6 +31,9 @@ _PATIENT, _FAIR, _HASTY = 400, 160, 48
 """Evaluations, of one to three milliseconds each: where every t in question can be looked at; where not; and where the
 tolerance is `_NARROW` or more."""
 _NARROW = 1e-4
+_OF_CURVES, _ROUGH = 1e-5, 1e-3
+"""From this tolerance on it is not worth while to place each t's mean among the integers, where that makes no more difference than
+this: 5e-5 of an epsilon."""
 _SAME = 4e-10
 """Relative width at which two divergences are as good as one."""
 _FEW = 24
@@ -66,8 +69,8 @@ def worst(p: Fraction, exp_epsilon: flint.arb, users: int, tolerance: float) -> 
     """Search the data sets of shuffled binary randomized response.
 
     Low and high agree within the tolerance or 4e-10, unless the evaluations run out before: none of the parameters tried has shown
-    that (epsilon0 from 1 to 12, n from 1e4 to 1e12). It needs an `exp_epsilon` below p/(1 - p); from a tolerance of 1e-4 on,
-    the search is short.
+    that (epsilon0 from 1 to 12, n from 1e4 to 1e12). From a tolerance of 1e-5 on they may lie 1e-3 further apart, and from 1e-4
+    on the search is short. It needs an `exp_epsilon` below p/(1 - p).
     """
     others = users - 1
     search = _Search(TiltedResponse(p, exp_epsilon), others, tolerance)
@@ -129,7 +132,11 @@ class _Search:
 
     def branch(self) -> flint.arb:
         """Upper bound over every t."""
-        in_question = self._curvature() / 8 / max(self._slope(), 1e-300)
+        rough = self._curvature() / 8
+        in_question = rough / max(self._slope(), 1e-300)
+        close = max(self.tolerance / 2, _SAME)
+        if is_rough := self.tolerance >= _OF_CURVES and rough < _ROUGH:
+            close += rough
         fair = _PATIENT if in_question < _PATIENT / 3 else _FAIR
         heap: list[tuple[float, int, int, flint.arb]] = []
         self._push(heap, 0, self.others)
@@ -137,9 +144,9 @@ class _Search:
             _, first, last, bound = heappop(heap)
             gap = float(bound / self.best.lower() - 1)
             most = _HASTY if self.tolerance >= _NARROW else fair
-            if gap <= max(self.tolerance / 2, _SAME) or self.evaluations >= most:
+            if gap <= close or self.evaluations >= most:
                 return bound.max(self.ruled_out)
-            if last - first < LONGEST and self._sieve(first, last):
+            if not is_rough and last - first < LONGEST and self._sieve(first, last):
                 continue
             middle = (first + last + 1) // 2
             if gap > _NARROW:
@@ -150,7 +157,7 @@ class _Search:
 
     def _sieve(self, first: int, last: int) -> bool:
         """Whether all t of a range have been looked at or ruled out one by one."""
-        most = self.best.lower() * (1 + flint.arb(_SAME) / 2)
+        most = self.best.lower() * (1 + flint.arb(max(_SAME, self.tolerance)) / 2)
         found = survivors(self.tilt, range(first, last + 1), self.others, most)
         self.evaluations += 1
         if found is None:

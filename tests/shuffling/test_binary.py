@@ -12,7 +12,7 @@ from scipy import stats
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
-from ldpaudit.accountants.shuffling.binary import survivors, worst
+from ldpaudit.accountants.shuffling.binary import _Search, survivors, worst
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.oracles import shuffle as oracle
@@ -60,16 +60,23 @@ def test_the_worst_binary_data_set_is_found_among_any_number_of_users(users: int
 
 
 @pytest.mark.parametrize(
-    ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0))]
+    ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0)), (1, 1500, F(1, 25))]
 )
-def test_no_number_of_ones_is_worse_than_the_worst(epsilon0: int, users: int, epsilon: Fraction) -> None:
+def test_no_number_of_ones_is_worse_than_the_worst(
+    epsilon0: int, users: int, epsilon: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the search begins with a bad one."""
     m, others = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1
     with flint.ctx.workprec(220):
         tilt = TiltedResponse(m.p, ball(epsilon).exp())
         top = max((tilt.value(t, others) for t in range(users)), key=float)
-        found = worst(m.p, ball(epsilon).exp(), users, 1e-10)
+        found, roughly = (worst(m.p, ball(epsilon).exp(), users, tolerance) for tolerance in (1e-10, 1e-5))
     assert found.low.overlaps(top)
     assert top.lower() <= found.high <= top.upper() * (1 + 1e-9)
+    assert top.lower() <= roughly.high <= top.upper() * (1 + 2e-3)
+    monkeypatch.setattr(_Search, "promising", lambda search: [0])
+    with flint.ctx.workprec(220):
+        assert worst(m.p, ball(epsilon).exp(), users, 1e-5).high >= top.lower()
 
 
 @pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 900, F(2)), (8, 5000, F(4)), (4, 500, F(0))])
