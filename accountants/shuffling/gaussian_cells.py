@@ -109,20 +109,24 @@ class Guide:
         most = float(self._gains(epsilon)[1].max())
         return math.log(most) if most > 0 else -math.inf
 
+    def place(self, epsilon: float) -> Fraction:
+        """From where on a report tells most so."""
+        places, gains = self._gains(epsilon)
+        return Fraction(float(places[gains.argmax()]))
+
     @cached
-    def far(self) -> tuple[Fraction, float]:
-        """From where on a report tells most, and epsilon."""
+    def far(self) -> float:
+        """Epsilon of a report far out."""
         low, high = 0.0, _LARGEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             low, high = (middle, high) if self.level(middle) > math.log(self.delta) else (low, middle)
-        places, gains = self._gains(low)
-        return Fraction(float(places[gains.argmax()])), low
+        return low
 
     @property
     def epsilon(self) -> float:
         """Of the better one of two data sets."""
-        return max(self.kept.epsilon, self.far[1])
+        return max(self.kept.epsilon, self.far)
 
     @property
     def _reach(self) -> float:

@@ -32,7 +32,7 @@ proved here.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -74,7 +74,7 @@ _PASSED, _LEFT, _SAME = 0.02, 1e-5, 5e-4
 part of the users that may be lost without a block of its own."""
 _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
-_USUAL, _DECADES = 1e-6, 2
+_USUAL, _DECADES = 1e-6, 1
 """Delta that is looked at first, and the decades from one that cells are made for to the next."""
 _RAREST, _QUICK_RAREST, _MISSED = 1e-30, 1e-8, 1e4
 """The least delta that cells are made for, also for curves; and by how much a bound exceeds it where others may be better."""
@@ -150,7 +150,7 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
         changed = CutBlanket(_seen(guide.changed.cuts(cells), s, zero, zero))
         if changed.delta(ball(Fraction(guide.epsilon)).exp(), users, _ROUGH) >= delta:
             alike.append(OthersAlike(changed, (high, low), low))
-        alike.append(OthersAlike(CutBlanket(_seen([guide.far[0]], s, zero, zero)), (high, low), low))
+        alike.append(OthersAlike(CutBlanket(_seen([guide.place(guide.epsilon)], s, zero, zero)), (high, low), low))
         hidden = CutBlanket(_seen(guide.hidden.cuts(cells), zero, s, s / 2), is_symmetric=True)
         alike.append(OthersAlike(hidden, ends, middle))
         gamma = 2 * below(-s / 2)
@@ -164,7 +164,7 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
             line = rough if is_quick else Line.of(s, guide.all_cuts(min(cells, _UPPER_CELLS)), _BOX)
             replaced = _Capped((), gamma, line=line, rough=rough, least=delta)
     finest = _FINER if cells == _MOST_CELLS else _FINE
-    return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, guide=guide)
+    return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,7 @@ class _Cut(BlanketBound):
     """Bounds from cells."""
 
     needs_epsilon0 = False
+    s: Fraction = Fraction(0)
     guide: Guide | None = None
 
     @property
@@ -190,8 +191,11 @@ class _Cut(BlanketBound):
         if not self.data_sets:
             return Attained(flint.arb(0))
         with working_precision(precision(self.users)):
-            e = ball(epsilon).exp()
-            found = [self._alike(each, e, tolerance) for each in self.data_sets[: len(self.data_sets) - (self.users > _FEW)]]
+            e, (*sets, far, hidden) = ball(epsilon).exp(), self.data_sets
+            if self.guide is not None:  # from where on is chosen for each epsilon
+                cells = _seen([self.guide.place(float(epsilon))], self.s, Fraction(0), Fraction(0))
+                far = replace(far, blanket=CutBlanket(cells))
+            found = [self._alike(each, e, tolerance) for each in (*sets, far, *([] if self.users > _FEW else [hidden]))]
         return max(found, key=lambda each: round_down(each.value))
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:

@@ -267,7 +267,7 @@ def test_delta_falls_with_epsilon_and_no_epsilon_is_enough_for_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-9, 1.01), (10**6, 1e-12, 1.02), (10**9, 1e-6, 1.01)]
+    ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-12, 1.02), (10**9, 1e-6, 1.01), (1000, 1e-9, 1.15)]
 )
 def test_cells_are_made_for_the_delta_that_is_asked_for(users: int, delta: float, apart: float) -> None:
     found = account(Shuffle(ONE, users)).epsilon(delta)
