@@ -189,6 +189,11 @@ class Mechanism(ABC):
         """Numbers in a view, where the parameters may make them more than 64; else 1. Of long ones an audit draws fewer."""
         return 1
 
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """How far apart two views may bring a number of a sum, and the variance of noise without bounds that they add besides."""
+        return 1, Fraction(0)
+
     @abstractmethod
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> Views:
         """`size` independent views on input `x`."""

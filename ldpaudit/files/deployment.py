@@ -356,12 +356,15 @@ def _require_one_view(
         return ("needs a table [aggregate], to whose sum it is added", ["noise"]) if file.noise else None
     if file.shuffle is not None:
         return "reports are shuffled or summed: needs one of the tables [shuffle] and [aggregate]", ["aggregate"]
-    largest = file.aggregate.users * (getattr(plan.mechanism, "reports", 1) if isinstance(plan, Run) else 1)
-    times = [(added, table.parties if table.by == "aggregator" else 1) for added, table in noise]  # clients' shares are one noise
-    spread = sum(2 * _FAR * (math.isqrt(math.ceil(added.variance)) + 1) * each for added, each in times)
+    apart, own = plan.mechanism.summed_range if isinstance(plan, Run) else (1, Fraction(0))
+    largest = file.aggregate.users * apart
+    # Clients' shares are one noise.
+    noises = [(added.variance, table.parties if table.by == "aggregator" else 1) for added, table in noise]
+    noises += [(file.aggregate.users * own, 1)] if own else []
+    spread = sum(2 * _FAR * (math.isqrt(math.ceil(variance)) + 1) * each for variance, each in noises)
     if file.aggregate.modulus is not None and file.aggregate.modulus <= largest + spread:
-        beside = f", and noise that spreads over {spread}" if noise else ""
-        needs = f"needs a modulus above {largest + spread}: the largest sum, {largest}{beside}"
+        beside = f", and noise that spreads over {spread}" if spread else ""
+        needs = f"needs a modulus above {largest + spread}: the largest sum less the least, {largest}{beside}"
         return f"{needs}; where sums wrap around, estimates are wrong, though they are as private", ["aggregate", "modulus"]
     return None
 

@@ -114,7 +114,7 @@ class AggregateTable(Table):
         ge=1, description="Honest users in the smallest batch whose sum is released; drop-outs and colluders are not counted."
     )
     modulus: ExactNumber | None = Field(
-        None, description="Modulus of the sum, if it has one; it must exceed the largest sum and noise, or estimates wrap around."
+        None, description="Modulus of the sum, if it has one; it must exceed the range of sums and noise, or estimates wrap around."
     )
     fresh_coins: Literal[True] = Field(
         True,

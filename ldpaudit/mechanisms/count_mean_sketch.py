@@ -229,6 +229,11 @@ class HadamardCountMeanSketch(_Sketch):
         """The most accurate one that is epsilon-LDP: ``p = e**epsilon / (1 + e**epsilon)``, rounded down."""
         return cls(width, hashes, odds(epsilon), domain)
 
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return 2, Fraction(0)
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """Views, shape ``(size, 3)``."""
         self.require_input(x)

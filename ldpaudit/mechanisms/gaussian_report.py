@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -57,6 +58,11 @@ class GaussianReport(IntervalValues):
     def for_gdp(cls, mu: Number, low: Number = 0, high: Number = 1) -> Self:
         """The most accurate one that is mu-GDP: ``sigma = (high - low) / mu``, exactly."""
         return cls((exact(high) - exact(low)) / positive("mu", mu), exact(low), exact(high))
+
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return ceil(self.sensitivity), self.sigma**2
 
     def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size,)``."""

@@ -113,6 +113,11 @@ class Geometric(LinearEstimate, _TwoSided):
 
     title = "two-sided geometric noise on one integer"
 
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return self.bound, 2 * self.alpha / (1 - self.alpha) ** 2
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size,)``."""
         return self.noised(x, size, rng)
@@ -136,6 +141,11 @@ class TruncatedGeometric(_TwoSided):
 
     variant = "truncated"
     title = "two-sided geometric noise on one integer, truncated to its range"
+
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return self.bound, Fraction(0)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Views, shape ``(size,)``."""

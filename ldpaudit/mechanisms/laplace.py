@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -54,6 +55,11 @@ class Laplace(IntervalValues):
     def for_epsilon(cls, epsilon: Number, low: Number = 0, high: Number = 1) -> Self:
         """The most accurate one that is epsilon-LDP: ``scale = (high - low) / epsilon``, exactly."""
         return cls((exact(high) - exact(low)) / positive("epsilon", epsilon), exact(low), exact(high))
+
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return ceil(self.sensitivity), 2 * self.scale**2
 
     def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Views, shape ``(size,)``."""

@@ -82,6 +82,11 @@ class OneBitMean(LinearEstimate):
         self.require_input(x)
         return self.low + exact(x) * (self.high - self.low)
 
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return self.reports, Fraction(0)
+
     def sample(self, x: Number, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
         """Views, shape ``(size,)``, in the smallest unsigned type."""
         return reported(bernoulli(self.kept(x), size, rng), self.reports, 1 - self.gamma, self.gamma, rng)

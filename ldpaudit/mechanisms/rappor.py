@@ -152,6 +152,11 @@ class Rappor(_BloomFilter):
         shown = zip(binomial_law(self.reports, self.q), binomial_law(self.reports, self.p), strict=True)
         return tuple(memoized * one + (1 - memoized) * zero for one, zero in shown)
 
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return self.reports, Fraction(0)
+
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
         """Views, shape ``(size, bits)``, in the smallest unsigned type."""
         return reported(self.permanent(x, size, rng), self.reports, self.q, self.p, rng)

@@ -80,6 +80,12 @@ def test_a_law_sums_to_one(m: Mechanism) -> None:
         assert sum(probabilities, Fraction(0)) == 1
 
 
+@pytest.mark.parametrize("m", [m for m in FINITE if m.summed == "vector"], ids=str)
+def test_a_sum_s_range_is_that_of_its_reports(m: Mechanism) -> None:
+    views = np.array([np.atleast_1d(view) for x in m.inputs for view, _ in m.law(x).items()])
+    assert m.summed_range == (np.ptp(views, axis=0).max(), Fraction(0))
+
+
 @pytest.mark.parametrize("m", FINITE, ids=str)
 def test_the_sampler_matches_the_law(m: Mechanism) -> None:
     for x in (m.inputs[0], m.inputs[-1]):

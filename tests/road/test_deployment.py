@@ -206,7 +206,7 @@ def test_noise_that_cannot_be_shared_is_named(old: str, new: str, key: str, says
         ('"9/10"', '"11/10"', "noise.0.alpha", "needs 0 < alpha < 1"),
         ("alpha", "alfa", "noise.0.alfa", "did you mean 'alpha'?"),
         ('"discrete_laplace"\nalpha = "9/10"', '"randomized_response"\nk = 3\np = 0.5', "noise.0.kind", "needs noise on counts"),
-        ('"2**32"', "3576", "aggregate.modulus", "above 3576: the largest sum, 1000, and noise that spreads over 2576; where"),
+        ('"2**32"', "3576", "aggregate.modulus", "the least, 1000, and noise that spreads over 2576; where"),
         ("parties = 2", "parties = 0", "noise.0.parties", "greater than or equal to 1"),
         ("honest_clients = 10", "honest_aggregators = 3", "claims.2", "<= the parties of [[noise]], 2, got 3"),
     ],
@@ -219,7 +219,7 @@ def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says:
     ("old", "new", "line", "key", "says"),
     [
         ("[aggregate]", "[shuffle]\nusers = 9\n[aggregate]", 14, "aggregate", "one of the tables [shuffle] and [aggregate]"),
-        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "needs a modulus above 1000: the largest sum, 1000"),
+        ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "above 1000: the largest sum less the least, 1000"),
         ('modulus = "2**32"', "", 26, "claims.2", 'needs a modulus in [aggregate]'),
         ("honest_clients = 10", "honest_clients = 1001", 26, "claims.2", "needs honest_clients <= the users of [aggregate], 1000"),
         ("users = 1_000", "users = 1_000\nmost_ones = 0", 14, "aggregate.most_ones", "greater than or equal to 1"),
@@ -229,6 +229,21 @@ def test_noise_that_cannot_be_added_is_named(old: str, new: str, key: str, says:
 )
 def test_what_is_said_of_sums_fits_together(old: str, new: str, line: int, key: str, says: str) -> None:
     assert refused(SUMMED, old, new, key, says).line == line
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "least"),
+    [
+        ('kind = "one_bit"\nlow = "1/4"\nhigh = "3/4"\nreports = 3', 3000),
+        ('kind = "count_mean_sketch"\nvariant = "hadamard"\nwidth = 4\nhashes = 2\np = "3/4"', 2000),
+        ('kind = "geometric"\nvariant = "truncated"\nbound = 7\nalpha = "1/2"', 7000),
+        ('kind = "geometric"\nbound = 7\nalpha = "1/2"', 7000 + 2 * 46 * 64),  # the noise of all has the variance 4000
+    ],
+)
+def test_a_modulus_leaves_room_for_all_numbers_that_reports_add(mechanism: str, least: int) -> None:
+    text = SUMMED.replace('kind = "unary_encoding"\nk = 4\nrho = "1/100"', mechanism)
+    refused(text, '"2**32"', str(least), "aggregate.modulus", f"needs a modulus above {least}: ")
+    assert loads(text.replace('"2**32"', str(least + 1))).claims
 
 
 @pytest.mark.parametrize(

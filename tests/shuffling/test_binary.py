@@ -60,7 +60,7 @@ def test_the_worst_binary_data_set_is_found_among_any_number_of_users(users: int
 
 
 @pytest.mark.parametrize(
-    ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0)), (1, 1500, F(1, 25))]
+    ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0)), (1, 1500, F(1, 100))]
 )
 def test_no_number_of_ones_is_worse_than_the_worst(
     epsilon0: int, users: int, epsilon: Fraction, monkeypatch: pytest.MonkeyPatch
