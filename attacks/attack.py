@@ -111,6 +111,8 @@ class Summands:
     noise: Callable[[int], tuple[Noise, ...]] = lambda _: ()  # of the reports of so many users together
     # where they are not independent, of a value and some of the places: every row of numbers there, and its probability
     together: Callable[[Any, tuple[int, ...]], Mapping[tuple[int, ...], float]] | None = None
+    # of a row of independent bits, those of all other places: probabilities that they are 1, and of how many this is so
+    rest: tuple[tuple[float, int], ...] = ()
 
 
 def spread(masses: Floats, parts: float) -> Floats:

@@ -45,4 +45,6 @@ def summands(m: Rappor | PermanentRappor, values: Sequence[int]) -> Summands:
     signatures = np.stack([m.signature(x) for x in values])
     places = np.flatnonzero(signatures.any(axis=0) & ~signatures.all(axis=0))
     at = {place: zip(values, signatures[:, place].tolist(), strict=True) for place in places.tolist()}
-    return Summands({place: {x: one if is_set else zero for x, is_set in each} for place, each in at.items()})
+    both = int(signatures.all(axis=0).sum())
+    rest = ((one.chances[1], both), (zero.chances[1], m.bits - both - len(places)))
+    return Summands({place: {x: one if is_set else zero for x, is_set in each} for place, each in at.items()}, rest=rest)

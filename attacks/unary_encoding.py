@@ -32,4 +32,5 @@ def part(m: UnaryEncoding, values: Sequence[int]) -> Part:
 def summands(m: UnaryEncoding, values: Sequence[int | None]) -> Summands:
     """The bits of a few values; None is an absent user."""
     one, zero = (Summand.coin(float(p)) for p in (m.p, m.q))
-    return Summands({place: {x: one if x == place else zero for x in values} for place in values if place is not None})
+    at = {place: {x: one if x == place else zero for x in values} for place in values if place is not None}
+    return Summands(at, rest=((float(m.q), m.k - len(at)),))

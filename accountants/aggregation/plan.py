@@ -99,7 +99,7 @@ def profile(
     if plan.most_ones is not None and isinstance(added, Bits):
         whole = profile(replace(plan, most_ones=None), relation, known, listed)
         if not (chance := left_out(added, plan.most_ones) * plan.users * rounds):
-            return whole
+            return replace(whole, plan=plan) if isinstance(whole, BitsProfile | AsShuffled) else whole  # its witness is of the plan
         pure, is_seen = local.epsilon(0), not plan.noise and plan.most_ones >= max(map(max, added.attained))
         return FilteredProfile(whole, local, chance, pure if is_seen else replace(pure, low=0.0, rigour=Rigour.INTERVAL))
     if local.epsilon(0).high > FAR:

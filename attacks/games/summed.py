@@ -15,16 +15,19 @@ Numbers are one coordinate: of geometric or Laplace noise the sum of all users' 
 many users report each.
 
 Where one sum comes from one multiset only, such as of one-hot vectors, and there is no noise, the game is that of the shuffled
-plan. One-hot vectors with noise, and subsets, are scored as if their coordinates were independent: that score is believed only as
-far as it is measured. Of code that is not ours, all n reports of every view are drawn and added. Bits that share coins show only
-beside other bits: there is a game for them.
+plan. One-hot vectors with noise, subsets, and bits of which rows with many ones are left out, are scored as if their coordinates
+were independent: that score is believed only as far as it is measured. Of code that is not ours, all n reports of every view are
+drawn and added. Bits that share coins show only beside other bits: there is a game for them.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,6 +49,8 @@ from ldpaudit.profile import DataSet, Witness
 
 EVENT = "{the sum of all reports, by its likelihood ratio}"
 _SHARED = "{user 1's second value is counted less often than a bit that neither value sets}"
+_TOGETHER = 8
+"""Bits whose rows are listed, where reports with many ones are left out."""
 
 
 def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
@@ -53,11 +58,11 @@ def views_within(plan: Aggregate, implementation: Implementation, trials: int) -
 
     Raises Unsupported where a view has too many reports, or shares of noise, for 16 of them to be drawn.
     """
-    m, rounds = _played(plan)
+    m, rounds = summed(plan)
     shares = rounds * sum(getattr(each, "shares", 0) for each in plan.noise)  # which are drawn one by one
     if shares and (trials := min(trials, plans.RUNS // shares)) < plans.LEAST_VIEWS:
         raise Unsupported(plan, f"a view is {shares} shares of noise, and even {plans.LEAST_VIEWS} views are too many to draw")
-    if not plan.noise and tells_the_multiset(m):
+    if plan.most_ones is None and not plan.noise and tells_the_multiset(m):
         return shuffled.views_within(_shuffled(plan), implementation, trials)
     if _drawn_at_once(m, next(_own(plan, m, None, 0.0)), implementation) is None:
         return shuffled.views_within(_shuffled(plan), implementation or m, trials)
@@ -71,19 +76,13 @@ def games(
 
     Raises Unsupported for sums that cannot be read.
     """
-    m, rounds = _played(plan)
-    if not plan.noise and tells_the_multiset(m):
+    m, rounds = summed(plan)
+    if plan.most_ones is None and not plan.noise and tells_the_multiset(m):
         theirs = None if witness is None else replace(witness, plan=_shuffled(plan))
         return shuffled.games(_shuffled(plan), neighbours, implementation, delta, theirs)
     tried = [witness] if witness is not None else _own(plan, m, neighbours, delta)
     found = (game for each in tried for game in _in_one_round(m, each, implementation, rounds))
     return tuple(game if rounds == 1 else plans.repeated(game, rounds) for game in found)
-
-
-def _played(plan: Aggregate) -> tuple[Mechanism, int]:
-    if plan.most_ones is not None:
-        raise Unsupported(plan, "no attack on sums from which reports with many ones are left out is known")
-    return summed(plan)
 
 
 def _shuffled(plan: Aggregate) -> Shuffle:
@@ -95,7 +94,7 @@ def _drawn_at_once(m: Mechanism, witness: Witness, implementation: Implementatio
     code = m if implementation is None else implementation
     if type(code) is not type(m) or not is_ours(m) or len(code.inputs) != len(m.inputs):
         return None
-    if _summands(code, _values(witness)) is None:
+    if _summands(code, _values(witness), _most_ones(witness)) is None:
         return None
     found = _coordinates(code, witness)
     return found if list(found) == list(_coordinates(m, witness)) else None
@@ -107,7 +106,7 @@ def _own(plan: Aggregate, m: Mechanism, neighbours: Neighbours | None, delta: fl
     Others whose numbers are told but for noise, whatever they hold, hold the first.
     """
     first, second = attack_on(m, neighbours, delta).pair
-    summands = _summands(m, [first, second])
+    summands = _summands(m, [first, second], plan.most_ones)
     told = summands is not None and all(len(laws[first].chances) == 1 for laws in summands.at.values())
     neither = [x for x in m.inputs[:3] if x not in (first, second)][:1]
     holds = dict.fromkeys((first, *([] if second is None else [second]), *neither))
@@ -126,6 +125,11 @@ def _noise(witness: Witness) -> tuple[Any, ...]:
     return witness.plan.noise if isinstance(witness.plan, Aggregate) else ()
 
 
+def _most_ones(witness: Witness) -> int | None:
+    """Of a report that is summed."""
+    return witness.plan.most_ones if isinstance(witness.plan, Aggregate) else None
+
+
 def _noised(total: Numbers, witness: Witness, rng: np.random.Generator) -> list[Numbers]:
     """The coordinates of sums, shape ``(views, coordinates)``, with noise."""
     for each in _noise(witness):
@@ -139,7 +143,7 @@ Place = int
 
 def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
     """Those in which user 1's two values differ."""
-    if (summands := _summands(m, _values(witness))) is None:
+    if (summands := _summands(m, _values(witness), _most_ones(witness))) is None:
         raise Unsupported(m, "no attack on sums of this mechanism's reports")
     noise, found = (*summands.noise(witness.others.users + 1), *_noise(witness)), {}
     for place, laws in summands.at.items():
@@ -153,10 +157,13 @@ def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:
     return found
 
 
-def _summands(m: Mechanism, values: list[Any]) -> Summands | None:
-    """Numbers that tell the values apart; those of a one-hot vector, too."""
+def _summands(m: Mechanism, values: list[Any], most_ones: int | None) -> Summands | None:
+    """Numbers that tell the values apart; those of a one-hot vector, too. Reports of more ones count as zeros."""
     if m.summed != "one-hot":
-        return summands_on(m, values)
+        found = summands_on(m, values)
+        return found if found is None or most_ones is None else _accepted(found, most_ones)
+    if most_ones is not None:
+        return None
     laws = {x: m.law(x).probability for x in values}
 
     def together(x: Any, places: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -167,8 +174,30 @@ def _summands(m: Mechanism, values: list[Any]) -> Summands | None:
     return Summands(at, together=together)
 
 
+def _accepted(bits: Summands, most: int) -> Summands | None:
+    """The same of rows of independent bits with at most so many ones; others count as zeros. None where they are no such rows."""
+    coins = all(len(each.chances) == 2 for laws in bits.at.values() for each in laws.values())
+    if not (coins and bits.rest and len(bits.at) <= _TOGETHER):
+        return None
+    from scipy.stats import binom  # here: it takes a while to import
+
+    def together(x: Any, places: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        elsewhere = [binom.pmf(np.arange(min(count, most) + 1), count, p) for p, count in bits.rest]
+        elsewhere += [np.array(laws[x].chances) for place, laws in bits.at.items() if place not in places]
+        within = np.cumsum(reduce(np.convolve, elsewhere))
+        found = {}
+        for row in product((0, 1), repeat=len(places)):
+            chance = math.prod(bits.at[place][x].chances[bit] for place, bit in zip(places, row, strict=True))
+            found[row] = chance * float(within[min(most - sum(row), len(within) - 1)]) if sum(row) <= most else 0.0
+        found[(0,) * len(places)] += max(0.0, 1 - sum(found.values()))
+        return found
+
+    at = {place: {x: Summand.coin(together(x, (place,))[1,]) for x in laws} for place, laws in bits.at.items()}
+    return Summands(at, together=together)
+
+
 def _together(m: Mechanism, witness: Witness) -> Any:
-    summands = _summands(m, _values(witness))
+    summands = _summands(m, _values(witness), _most_ones(witness))
     return None if summands is None else summands.together
 
 
@@ -269,4 +298,6 @@ class _Reports:
     def _read(self, views: Any) -> Numbers:
         rows, places = np.asarray(views), list(self.places)
         rows = rows.reshape(len(rows), -1)
+        if (most := _most_ones(self.witness)) is not None:
+            rows = rows * (np.count_nonzero(rows, axis=1) <= most)[:, None]
         return np.asarray((rows == places).astype(np.int64) if self.code.m.summed == "one-hot" else rows[:, places])

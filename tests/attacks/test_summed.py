@@ -274,7 +274,7 @@ def test_numbers_of_a_report_that_depend_on_each_other_are_drawn_together(m: Mec
         for y, p in m.law(x).items():
             table[tuple(int(y == i) if m.summed == "one-hot" else int(y[i]) for i in (0, 1))] += p
     law = sums.summed([*reports, noise_law(COINS, 2)])
-    summands = summed._summands(m, [0, 1, 2])
+    summands = summed._summands(m, [0, 1, 2], None)
     assert summands is not None
     assert summands.together is not None
     drawn = np.column_stack(summed.Dependent(summands.together, witness, (0, 1)).draw(0, DRAWS, np.random.default_rng(3)))
