@@ -65,8 +65,8 @@ _QUICK = 24
 _FEW, _MANY = 10, 300
 """Users with reports from the blanket from which on replacement is looked at, and the blanket is not."""
 _FINE, _FINER, _ROUGH = 4e-3, 1e-3, 1e-2
-"""Relative widths of delta that are asked for, with fewer cells, with the most, and to see whether a data set is worth while; an
-epsilon moves by a twentieth of them."""
+"""Relative widths of delta that are asked for, with fewer cells, with the most, and of few users, or to see whether a data set is
+worth while; an epsilon moves by a twentieth of them."""
 _BOX, _QUICK_BOX = 5e-4, 1e-2
 """Width of the narrowest boxes of other users' inputs, next to the ends."""
 _PASSED, _LEFT, _SAME = 0.02, 1e-5, 5e-4
@@ -163,7 +163,7 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
             rough = Line.of(s, guide.all_cuts(_QUICK), _QUICK_BOX)
             line = rough if is_quick else Line.of(s, guide.all_cuts(min(cells, _UPPER_CELLS)), _BOX)
             replaced = _Capped((), gamma, line=line, rough=rough, least=delta)
-    finest = _FINER if cells == _MOST_CELLS else _FINE
+    finest = _FINER if cells == _MOST_CELLS else _FINE if users > _MANY else _ROUGH
     return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
 
 
