@@ -64,8 +64,10 @@ _QUICK = 24
 """Cells of bounds of which curves are composed."""
 _FEW, _MANY = 10, 300
 """Users with reports from the blanket from which on replacement is looked at, and the blanket is not."""
+_NONE_GUIDES = 16
+"""Users up to whom a search is not guided by floats, and as precise as what it looks at."""
 _FINE, _FINER, _ROUGH = 4e-3, 1e-3, 1e-2
-"""Relative widths of delta that are asked for, with fewer cells, with the most, and of few users, or to see whether a data set is
+"""Relative widths of delta that are asked for, with fewer cells, with the most, and of some users, or to see whether a data set is
 worth while; an epsilon moves by a twentieth of them."""
 _BOX, _QUICK_BOX = 5e-4, 1e-2
 """Width of the narrowest boxes of other users' inputs, next to the ends."""
@@ -163,7 +165,7 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
             rough = Line.of(s, guide.all_cuts(_QUICK), _QUICK_BOX)
             line = rough if is_quick else Line.of(s, guide.all_cuts(min(cells, _UPPER_CELLS)), _BOX)
             replaced = _Capped((), gamma, line=line, rough=rough, least=delta)
-    finest = _FINER if cells == _MOST_CELLS else _FINE if users > _MANY else _ROUGH
+    finest = _FINER if cells == _MOST_CELLS else _ROUGH if _NONE_GUIDES < users <= _MANY else _FINE
     return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
 
 
