@@ -48,7 +48,7 @@ class Pair:
     def of(cls, first: Masses, second: Masses) -> Pair:
         """Of two laws that list the same integers."""
         error, outside = max(first.error, second.error), max(first.outside, second.outside)
-        return _sorted(first.values, second.values, error, outside)
+        return sorted_pair(first.values, second.values, error, outside)
 
     @property
     def reversed(self) -> Pair:
@@ -135,20 +135,20 @@ class Pair:
         with np.errstate(invalid="ignore", divide="ignore"):
             up = np.where(finite & (high > low), (m - low * n + 8 * UNIT * m) / (high - low), 0.0)
             p = np.concatenate([np.where(finite, up * high, m), np.where(finite, (n - up) * low, 0.0)])
-        return _sorted(p, np.concatenate([up, n - up]), 8 * UNIT, self.outside)
+        return sorted_pair(p, np.concatenate([up, n - up]), 8 * UNIT, self.outside)
 
     def product(self, other: Pair) -> Pair:
         """Two independent coordinates together: all pairs of their integers."""
         p, q = (np.outer(a, b).ravel() for a, b in ((self.p, other.p), (self.q, other.q)))
         error = (1 + self.error) * (1 + other.error) * (1 + 2 * UNIT) - 1 + 4 * UNIT
-        return _sorted(p, q, error, self.outside + other.outside)
+        return sorted_pair(p, q, error, self.outside + other.outside)
 
     def times(self, other: Pair) -> Pair:
         """A lower bound of two independent coordinates together: all pairs of their groups, grouped again."""
         return self.coarse(_FACTORS).product(other.coarse(_FACTORS)).coarse()
 
 
-def _sorted(p: Floats, q: Floats, error: float, outside: float) -> Pair:
+def sorted_pair(p: Floats, q: Floats, error: float, outside: float) -> Pair:
     """The pair of laws whose masses these are, in any order; an integer that neither has is left out."""
     order = np.argsort(-_ratios(p, q), kind="stable")
     order = order[(p[order] > 0) | (q[order] > 0)]

@@ -115,7 +115,8 @@ class ExchangedProfile(AtDataSets):
 
     local: PrivacyProfile  # of one report
     counts: Exchanged
-    below = "a count, or the difference of two"
+    both: Pair | None = None  # of both counts, at a data set
+    below = "a count, or the difference of two, or both"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; at delta = 0 the local epsilon, unless there is noise: only equal reports have the sum of equal reports."""
@@ -127,7 +128,8 @@ class ExchangedProfile(AtDataSets):
     @cached
     def _seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
-        return self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
+        found = self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
+        return found if self.both is None else (*found, TwoCoordinates(self.both))
 
     def _computed(self, first: int, second: int) -> Iterator[Pair]:
         """The laws of the difference, and of the first count where it is seen."""

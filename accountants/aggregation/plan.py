@@ -25,6 +25,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
+from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, neither
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.composition.plan import Part, composed
@@ -117,7 +118,11 @@ def profile(
         bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
         if isinstance(added, Rows):
             bounds = ToldRows(plan.users, rounds, plan.noise, added, bounds)
-        return ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
+        both = None
+        if isinstance(m, KaryRandomizedResponse) and rounds == 1:
+            added_up = reduce(Masses.plus, noise)
+            bounds, both = NoisyCounts(m, plan.users, added_up, bounds), neither(m, plan.users, added_up)
+        return ExchangedProfile(plan.users, rounds, noise, bounds, local, counts, both)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:

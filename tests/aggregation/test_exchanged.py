@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
-from itertools import product
+from itertools import combinations_with_replacement, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpaudit import Aggregate, Repeat, Run, Shuffle, account
+from ldpaudit.accountants.aggregation import noisy_counts
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanism import Mechanism
@@ -57,11 +58,11 @@ def test_a_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_finds(
     assert truth <= found.high + ROUNDED
 
 
-def test_a_difference_of_two_counts_tells_nearly_as_much_as_the_sum() -> None:
+def test_two_noisy_counts_or_their_difference_tell_nearly_as_much_as_the_sum() -> None:
     m = KaryRandomizedResponse.for_epsilon(5, 8)
     without = account(Shuffle(m, 10**5)).epsilon(1e-9)
     noisy = account(Aggregate(m, 10**5, [DiscreteGaussian(F(85402, 10**4))])).epsilon(1e-9)
-    assert 0.92 * without.high < noisy.low < noisy.high == without.high
+    assert noisy.high < 1.015 * noisy.low < 0.97 * without.low
     alone = account(Run(DiscreteLaplace(F(99, 100), (1, -1)))).epsilon(1e-9)
     noisy = account(Aggregate(m, 10**5, [DiscreteLaplace(F(99, 100))])).epsilon(1e-9)
     assert 0.85 * alone.high < noisy.low < noisy.high == alone.high
@@ -148,3 +149,43 @@ def test_all_pairs_of_two_coordinates_are_both_together() -> None:
     assert (both.low(RATIOS) <= truth).all()
     assert (truth <= both.high(RATIOS)).all()
     assert (both.high(RATIOS) - both.low(RATIOS) < 1e-11).all()
+
+
+@pytest.mark.parametrize(("k", "p"), [(2, F(4, 5)), (3, F(1, 2)), (3, F(9, 10))])
+@pytest.mark.parametrize(("coins", "share"), [(2, F(1, 2)), (6, F(1, 3))])
+def test_the_ends_of_noisy_counts_contain_the_worst_of_all_data_sets(k: int, p: Fraction, coins: int, share: Fraction) -> None:
+    """Of seven users, in floats."""
+    m, users, noise = KaryRandomizedResponse(k, p), 7, BinomialNoise(coins, share)
+    places = [tuple(int(i == y) for i in range(k)) for y in range(k)]
+    size = users + coins + 1
+
+    def reported(law: Floats, x: int) -> Floats:
+        """Of the sum with one more report of this value."""
+        shifted = [np.roll(law, place, axis=range(k)) for place in places]
+        return sum((float(p if y == x else m.lie) * each for y, each in enumerate(shifted)), np.zeros_like(law))
+
+    one = np.zeros(size)
+    one[: coins + 1] = [float(each) for each in binomial_law(coins, share)]
+    alone = reduce(np.multiply.outer, [one] * k)
+    sums = [reduce(reported, held, alone) for held in combinations_with_replacement(range(k), users - 1)]
+    pairs = [(reported(law, x), reported(law, y)) for law in sums for x, y in permutations(range(k), 2)]
+    profile = account(Aggregate(m, users, [noise]))
+    for x in (1.0, 1.5, 4.0, 8.0):
+        truth = max(float(np.maximum(first - x * second, 0).sum()) for first, second in pairs)
+        found = profile.delta(math.log(x))
+        assert found.low <= truth * (1 + 1e-9)
+        assert truth * (1 - 1e-9) <= found.high <= 2 * truth + 1e-15
+        assert found.low >= (0.5 if k == 2 else 0.7) * truth
+
+
+@pytest.mark.parametrize("noise", [Masses.discrete_laplace(F(1, 2)), Masses.binomial(9, F(1, 4))], ids=["even", "skewed"])
+def test_with_a_coin_more_a_coin_is_known_less_in_convex_order(noise: Masses) -> None:
+    thresholds = np.linspace(0, 0.5, 101)
+    shared, means = noisy_counts._shared(noise), []
+    assert shared is not None
+    for coins in (1, 2, 3, 7, 8, 40):
+        known = noisy_counts._excess(coins, noise, shared)
+        assert known is not None
+        means.append(np.interp(thresholds, known.at, known.mean, right=0.0))
+    assert all((more <= fewer + 1e-4).all() for fewer, more in pairwise(means))
+    assert (means[0] - means[-1]).max() > 0.05

@@ -1,0 +1,264 @@
+r"""Sums of one-hot reports of k-ary randomized response, with noise of aggregators on every count.
+
+*From above.* A report is a uniform draw from all k values with probability :math:`kq`, whatever is held. Of the others' reports, we
+reveal all that are not such draws, and how many are, L - 1 of them: its law is binomial, and fewer only help the adversary. We
+reveal, of these and user 1's report together, how often each value is reported but user 1's two, without the noise. That is
+uniform, given how many they are: so it tells only that T reports are of one of the two values. C of these are of the first one, and
+with :math:`w_T` for the probability that T of the L - 1 draws are,
+
+.. math:: P(T, C) = B_T(C)\, (\alpha_T + 2 w_{T-1} (p - q) A), \quad A = \frac{C}{T} - \frac12, \quad
+          \alpha_T = w_{T-1} (p + q) + (k - 2)\, q\, w_T
+
+where :math:`B_T` is the law of T fair coins; A has the other sign where user 1 holds the second value. Seen are C and T - C with
+their noise. With :math:`\bar A` for the mean of A given what is seen, delta is the sum over T of the mean of
+
+.. math:: \bigl((1 + e^\varepsilon)\, 2 w_{T-1} (p - q)\, \bar A - (e^\varepsilon - 1)\, \alpha_T\bigr)_+
+
+Every coin less 1/2 has the mean :math:`\bar A`, given what is seen; with one coin more, less is seen of the others. So
+:math:`\bar A` decreases in convex order as T grows, and a range of T is bounded by its least.
+
+With noise N and N' on the two counts, C + N and C - N' are seen. Their difference does not depend on C, so that for each of its
+values the noise of C is the product of the two laws, shifted.
+
+*From below.* All others hold a third value. Seen are the two counts with their noise, and in which of some ranges the sum of all
+other counts lies, with theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, below_exp, sorted_pair
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.core.cached import cached
+from ldpaudit.enclosure import Enclosure, Rigour, round_down
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+
+_SLICE, _ROUGH, _RARE = 0.025, 0.1, 1e-3
+"""Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
+_LEFT = 1e-18
+"""Probability of either end of a law that is left out."""
+_WORK, _SEEN = 1 << 32, 1 << 22
+"""Most products of masses of a slice, and most pairs of noisy counts."""
+_LONGEST = 1 << 12
+"""Most integers of the law of noise."""
+_NODES = 0.97
+"""Ratio of the tails of two thresholds next to each other, at which a mean excess is known."""
+_WIDTH = 1e-5
+"""Relative, to which epsilon is searched."""
+_COUNTS, _CELLS = 1200, 300
+"""Most counts of each value whose joint law is listed from below, and about as many ranges of each noisy count."""
+_TOTALS, _KINDS, _CANCELLED = 8, 10, 1e-7
+"""Ranges of the sum of all other counts, most of these that are looked at, and the largest relative error of a range."""
+
+
+class _Excess(NamedTuple):
+    """Upper bounds of the mean of what exceeds a threshold, at some thresholds: convex between them."""
+
+    at: Floats
+    mean: Floats
+
+
+class _Slice(NamedTuple):
+    """A range of T, with all slices of L."""
+
+    gains: Floats  # 2 w (p - q), above
+    kept: Floats  # alpha, below
+    excess: _Excess  # of the mean of A
+
+
+@dataclass(frozen=True)
+class NoisyCounts(PrivacyProfile):
+    """The upper end of a sum of one-hot reports with noise: the least of some bounds, and of what both counts tell with T and L."""
+
+    m: KaryRandomizedResponse
+    users: int
+    noise: Masses  # of aggregators, on each count
+    bound: PrivacyProfile
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0 to the least upper end."""
+        found = self.bound.delta(require_epsilon(epsilon))
+        return self._least(found, self._high(float(epsilon)))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From 0 to the least upper end."""
+        found, goal = self.bound.epsilon(require_delta(delta)), round_down(Fraction(delta))
+        if not 0 < found.high < math.inf or self._high(found.high) > goal:
+            return found
+        least = self._high(0.0) <= goal
+        return self._least(found, 0.0 if least else crossing(self._high, goal, found.high / 2, 1.1, _WIDTH)[1])
+
+    def _least(self, found: Enclosure, high: float) -> Enclosure:
+        source = "the two noisy counts, where all other reports are told but for uniform draws"
+        return found if high >= found.high else Enclosure(0.0, high, Rigour.INTERVAL, source)
+
+    def _high(self, epsilon: float) -> float:
+        x, (slices, left) = below_exp(epsilon), self._slices
+        total = 0.0
+        for gains, kept, excess in slices:
+            gained = (1 + x) * gains
+            total += float((gained * np.interp((x - 1) * kept / gained, *excess, right=0.0)).sum())
+        return min(1.0, total * (1 + 1e-9) + left)  # room for sums of at most a million numbers
+
+    @cached
+    def _slices(self) -> tuple[list[_Slice], float]:
+        """All of T, and what is left out; none where there is too much to compute."""
+        k, p, q = self.m.k, self.m.p, self.m.lie
+        draws = Masses.binomial(self.users - 1, k * q)
+        among = _starts(draws)
+        chances = np.add.reduceat(draws.values, np.array(among) - draws.first) * (1 + draws.error + len(draws.values) * UNIT)
+        of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(chances.tolist(), among, strict=True)]
+        noise = _shortened(self.noise)
+        if (shared := _shared(noise)) is None:
+            return [], 1.0
+        first, end = min(law.first for _, law in of), max(law.first + len(law.values) for _, law in of)
+        at = np.arange(first, end)
+        coins = Masses(first, sum((chance * _masses(law, at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # T - 1
+        found, left = [], draws.outside + 4 * noise.outside + _LEFT + sum(chance * law.outside for chance, law in of)
+        ends = [start + 1 for start in (*_starts(coins), end)]
+        for start, end in pairwise(ends):
+            excess = _excess(start, noise, shared)
+            if excess is None:
+                return [], 1.0
+            t = np.arange(start, end)
+            gains, kept = [], []
+            for chance, law in of:
+                before, here = (chance * _masses(law, at) for at in (t - 1, t))
+                seen = before > 0
+                low = before[seen] * float(p + q) + here[seen] * float((k - 2) * q)
+                gains.append(before[seen] * float(2 * (p - q)) * (1 + law.error + 16 * UNIT))
+                kept.append(low * (1 - law.error - 16 * UNIT))
+            found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
+            left += _LEFT
+        return found, left
+
+
+def _starts(law: Masses) -> list[int]:
+    """Least numbers of ranges, of which each is bounded by its least: wide ones where they are rare."""
+    often, last = law.first + np.searchsorted(np.cumsum(law.values), [_RARE, 1 - _RARE]), law.first + len(law.values)
+    starts = [law.first]
+    while (start := starts[-1]) < last:
+        step = max(1, math.floor(start * (_SLICE if often[0] <= start < often[1] else _ROUGH)))
+        starts.append(min(start + step, int(often[0])) if start < often[0] else start + step)
+    return starts[:-1]
+
+
+def _masses(law: Masses, at: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
+    """Of these numbers, 0 where it is not listed."""
+    place = at - law.first
+    listed = (place >= 0) & (place < len(law.values))
+    return np.where(listed, law.values[np.clip(place, 0, len(law.values) - 1)], 0.0)
+
+
+def _shortened(law: Masses) -> Masses:
+    """Without ends of a probability of 1e-18 each."""
+    below, above = (int((np.cumsum(values) < _LEFT).sum()) for values in (law.values, law.values[::-1]))
+    return Masses(law.first + below, law.values[below : len(law.values) - above], law.error, law.outside + 2.5 * _LEFT)
+
+
+def _shared(noise: Masses) -> Floats | None:
+    """For each difference of the two noises that is likely enough, the masses of the first one with it; None of too many.
+
+    Where the law is even, the differences above 0 stand for those below it, too. Left out is a probability of 1e-18.
+    """
+    size, law, mirrored = len(noise.values), noise.values, noise.values[::-1]
+    if size > _LONGEST:
+        return None
+    is_even = np.array_equal(law, mirrored)
+    rows = np.zeros((size if is_even else 2 * size - 1, size))
+    for row, by in enumerate(range(0 if is_even else 1 - size, size)):
+        here = slice(max(0, by), size + min(0, by))
+        rows[row, here] = law[here] * mirrored[max(0, -by) : size - max(0, by)] * (2 if is_even and by else 1)
+    likely: Floats = rows[rows.sum(axis=1) > _LEFT / len(rows)]
+    return likely
+
+
+def _excess(coins: int, noise: Masses, shared: Floats) -> _Excess | None:
+    """Of the mean of A given what is seen of this many coins; None where it takes too long."""
+    law = _shortened(Masses.binomial(coins, Fraction(1, 2)))
+    size, width = len(law.values), shared.shape[1]
+    if len(shared) * (size + width) > _SEEN or len(shared) * (size + width) * width > _WORK:
+        return None
+    count = law.first + np.arange(size)
+    around = np.pad(np.stack([law.values, law.values * count]), ((0, 0), (width - 1, width - 1)))
+    windows = np.ascontiguousarray(sliding_window_view(around[:, ::-1], width, axis=1))  # all sums of a count and a noise
+    mass, weighted = ((shared @ window.T).ravel() for window in windows)
+    seen = mass > 0
+    # Products of two noises and a coin's law, sums of as many, and their quotient, which is at most 1.
+    error = 2 * noise.error + law.error + (width + 8) * UNIT
+    mean = np.divide(weighted, mass, out=np.zeros_like(mass), where=seen)[seen] / coins - 0.5 + 3 * error
+    order = np.argsort(-mean)
+    mean, mass = mean[order], mass[seen][order]
+    tail, above = np.cumsum(mass), np.cumsum(mass * np.maximum(mean, 0.0))
+    error += (len(mass) + 8) * UNIT
+    levels = tail[-1] * _NODES ** np.arange(math.ceil(math.log(_LEFT) / math.log(_NODES)))
+    places = np.unique(np.concatenate([[0], np.searchsorted(tail, levels).clip(0, len(tail) - 1)]))
+    places = places[mean[places] > 0]
+    at = mean[places][::-1]
+    excess = (above * (1 + error))[places][::-1] - at * tail[places][::-1] * (1 - error)
+    zero = float(above[-1] * (1 + error))  # at 0: all that is positive
+    return _Excess(np.concatenate([[0.0], at]), np.concatenate([[zero], excess]))
+
+
+def neither(m: KaryRandomizedResponse, users: int, noise: Masses) -> Pair | None:
+    """The laws of what is computed from the sum, where all others hold a third value; None where there is none, or too much."""
+    n, p, q = users - 1, float(m.p), float(m.lie)
+    first = _shortened(Masses.binomial(n, m.lie))
+    size, least = len(first.values), first.first
+    if m.k == 2 or size > _COUNTS or len(noise.values) > _LONGEST:
+        return None
+    counts, noise = least + np.arange(size), _shortened(noise)
+    rows = [Masses.binomial(n - int(c), m.lie / (1 - m.lie)) for c in counts]
+    joint = first.values[:, None] * np.array([_masses(row, counts) for row in rows])
+    seen = least + noise.first + np.arange(size + len(noise.values))
+    starts = np.arange(0, len(seen), math.ceil(len(seen) / _CELLS))
+    alone, own = (np.add.reduceat(_masses(noise, seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
+    totals, off, lost = _totals(m.k, 2 * q * n - 2 * least, 2 * size, noise)
+    both = counts[:, None] + counts - 2 * least
+    found: list[tuple[Floats, Floats]] = []
+    for part in totals:
+        one_more, as_many = joint * part[both + 1], joint * part[both]
+        up, down = (a @ one_more @ b.T for a, b in ((own, alone), (alone, own)))
+        rest = (1 - p - q) * (alone @ as_many @ alone.T)
+        found.append((p * up + q * down + rest, q * up + p * down + rest))
+    first_law, second_law = (np.concatenate([each[place].ravel() for each in found]) for place in (0, 1))
+    error = first.error + max(row.error for row in rows) + 2 * noise.error + off + (2 * size + 4 * len(seen) + 64) * UNIT
+    outside = first.outside + max(row.outside for row in rows) + 4 * noise.outside + 4 * _LEFT + lost
+    return sorted_pair(first_law, second_law, error, outside).coarse()
+
+
+def _totals(k: int, mean: float, size: int, noise: Masses) -> tuple[list[Floats], float, float]:
+    """For some ranges, the probability that a number below `size` lies in it with the noise of k - 2 counts.
+
+    Also its relative error, and what is left out. A range is the difference of two tails: of those on its side of the middle.
+    """
+    whole = [np.ones(size)], 0.0, 0.0
+    if not 2 < k <= _KINDS + 2:
+        return whole
+    law = noise.times(k - 2).mirrored
+    at = law.first + np.arange(len(law.values))
+    spread = math.sqrt(float(law.values @ at.astype(float) ** 2) + mean)
+    ends = [mean + spread * z for z in np.linspace(-2, 2, _TOTALS - 1)]
+    places = [np.clip(math.floor(end) + 1 - np.arange(size) - law.first, 0, len(at)) for end in ends]
+    places = [np.zeros(size, dtype=int), *places, np.full(size, len(at))]
+    below = np.concatenate([[0.0], np.cumsum(law.values)])
+    above = np.concatenate([np.cumsum(law.values[::-1])[::-1], [0.0]])
+    parts, error = [], 0.0
+    for low, high in pairwise(places):
+        is_below = below[high] < 0.5
+        near, far = np.where(is_below, below[high], above[low]), np.where(is_below, below[low], above[high])
+        parts.append(near - far)
+        seen = near > far
+        error = max(error, float(np.max(near[seen] / (near - far)[seen], initial=0.0)))
+    error = law.error + 2 * (len(at) + 2) * UNIT * error
+    return (parts, error, law.outside) if error < _CANCELLED else whole
