@@ -15,7 +15,7 @@ from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import Bound, OthersAlike
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent, of_mechanism
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -57,7 +57,8 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
 
 
 def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
-    """The laws of all values, where they are few enough to list; else matched laws, as if no two values ever shared a bucket.
+    """The laws of all values, where they are few enough to list; else matched laws, as if no two values ever shared a bucket, which
+    are also the replacement where so many are listed that their types are not.
 
     The base is a report of nobody's value: of CMS, which matches a value where the bit of its bucket is 1; of HCMS with a fair
     sign, which matches a value whose coefficient that is. In every row different buckets' matches are independent. From above: in
@@ -65,7 +66,8 @@ def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
     larger in the convex order, as in `bloom.replaced`, and so the blanket's. A law is a mixture of its rows'. From below: two
     values that collide least, and others of them or of a third one, with the collisions that they have.
     """
-    if (listed := of_mechanism(m, users)) is not None:
+    listed = of_mechanism(m, users)
+    if listed is not None and not (isinstance(listed, BlanketBound) and listed.replaced and not listed.replaced.types):
         return listed
     p, q = m.p, 1 - m.p
     is_one = isinstance(m, HadamardCountMeanSketch)
@@ -84,7 +86,10 @@ def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
     x, x2, *_ = values
     sets = [OthersAlike(alike(i), (x, x2), value) for i, value in enumerate(values)]
     above = MatchedLaws((x, x2), independent(bit, 3), ratio, complete=False, choices=()).bound(users)
-    return replace(above, data_sets=tuple(sets), few=None)
+    if not isinstance(listed, BlanketBound):
+        return replace(above, data_sets=tuple(sets), few=None)
+    blankets = listed.blankets or above.blankets
+    return replace(listed, blankets=blankets, data_sets=(*listed.data_sets, *sets), replaced=above.replaced)
 
 
 def summands(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours) -> Rows | Exchanged:

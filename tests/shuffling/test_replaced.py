@@ -313,6 +313,12 @@ def test_a_large_sketch_is_bounded_from_both_sides() -> None:
     assert found.low / 2 <= other.low <= other.high <= 1.001 * other.low
 
 
+@pytest.mark.parametrize("users", [1000, 10**5])
+def test_a_sketch_of_more_values_than_have_their_types_listed_is_bounded_as_if_none_collided(users: int) -> None:
+    found = account(Shuffle(HadamardCountMeanSketch(width=4, hashes=3, p=Fraction(3, 4), domain=20), users)).epsilon(1e-6)
+    assert found.high <= 1.003 * found.low
+
+
 REACHED = [(10**3, Fraction(3)), (10**6, Fraction(1, 10)), (10**9, Fraction(1))]
 REST = [each for each in product((10**3, 10**6, 10**9), (Fraction(1, 10), Fraction(1), Fraction(3))) if each not in REACHED]
 
