@@ -3,8 +3,9 @@
     python -m benchmarks.sums [--users 100 10000 ...] [--epsilon0 1 5 ...] [--deltas 1e-6 ...]
     python -m benchmarks.sums --picture docs/pictures/sums-users.svg
 
-Flips of equal probability, of epsilon0 for a single bit, and optimized unary encoding of epsilon0 for a replaced value. A cell is
-the largest ratio over the deltas, and the seconds of the processor for the first of them, with nothing computed before.
+Flips of equal probability, of epsilon0 for a single bit, and optimized unary encoding of epsilon0 for a replaced value, of eight
+values and of two. A cell is the largest ratio over the deltas, and the seconds of the processor for the first of them, with nothing
+computed before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ USERS = [10**2, 10**3, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9]
 NOISE: dict[str, Callable[[Fraction], UnaryEncoding]] = {
     "flips": lambda epsilon0: UnaryEncoding.symmetric(2 * epsilon0, 8),
     "optimized": lambda epsilon0: UnaryEncoding.optimized(epsilon0, 8),
+    "two values": lambda epsilon0: UnaryEncoding.optimized(epsilon0, 2),
 }
 
 
@@ -66,6 +68,6 @@ if __name__ == "__main__":
     if given.picture:
         draw(given.picture)
         raise SystemExit
-    columns = "{noise:10}{epsilon0:>9.3g}{users:>12.0e}{epsilon:>12.4g}{high/low:>10.4f}{seconds:>9.2f}"
+    columns = "{noise:11}{epsilon0:>9.3g}{users:>12.0e}{epsilon:>12.4g}{high/low:>10.4f}{seconds:>9.2f}"
     found = show(columns, rows(given.users, given.epsilon0, given.deltas))
     print(f"worst ratio {max(row[4] for row in found):.4f}, slowest {max(row[5] for row in found):.2f} s")

@@ -247,8 +247,11 @@ class Envelope:
 
 
 @lru_cache(maxsize=64)
-def envelope(others: Others) -> Envelope:
-    """The curves of both directions, by halving the range of m that exceeds the best data set by most."""
+def envelope(others: Others, is_full: bool = False) -> Envelope:
+    """The curves of both directions, by halving the range of m that exceeds the best data set by most.
+
+    Where it `is_full`, all others hold a one in one of two coordinates: m in the first, and all the rest in the second.
+    """
     n, ratio = others.users, others.largest_ratio
     pure = math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)  # the largest loss of a single bit or count
     corners = {m: others.holding(m) for m in (n, 0)}
@@ -278,7 +281,7 @@ def envelope(others: Others) -> Envelope:
         heappush(queue, (-excess, least, most, high))
 
     left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
-    conflict = not alike and _variance(others.one) < _variance(others.zero)
+    conflict = not alike and (is_full or _variance(others.one) < _variance(others.zero))
     pieces = min(_PIECES, n + 1, max(left, 1)) if conflict else 1
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
@@ -297,18 +300,19 @@ def envelope(others: Others) -> Envelope:
     keys = list(lows)
     worst = np.bincount(np.argmax(np.stack([lows[m] for m in keys]), axis=0), minlength=len(keys))
     best = tuple(keys[i] for i in np.argsort(-worst, kind="stable") if worst[i])
-    split = tuple(_split(x, ranges, n)) if conflict else ()
+    split = tuple(_split(x, ranges, n, is_full)) if conflict else ()
     return Envelope(*_curves(x, high), best, split)
 
 
 def _split(
-    x: tuple[Floats, Floats], ranges: list[tuple[float, int, int, Floats]], users: int
+    x: tuple[Floats, Floats], ranges: list[tuple[float, int, int, Floats]], users: int, is_full: bool
 ) -> Iterator[tuple[Curve, Curve]]:
-    """For each range of m in the first coordinate, its curve, and that of all ranges that begin by the others' ``N - m``."""
-    reach = np.maximum.accumulate(np.stack([high for *_, high in ranges]))
-    for _, least, _, high in ranges:
-        feasible = sum(begin <= users - least for _, begin, _, _ in ranges)
-        yield _curves(x, high)[0], _curves(x, reach[feasible - 1])[1]
+    """For each range of m in the first coordinate, its curve, and that of all ranges of which the second one's m may be."""
+    highs, starts = np.stack([high for *_, high in ranges]), np.array([least for _, least, _, _ in ranges])
+    for _, least, most, high in ranges:
+        first = np.searchsorted(starts, users - most, side="right") - 1 if is_full else 0
+        end = np.searchsorted(starts, users - least, side="right")
+        yield _curves(x, high)[0], _curves(x, np.maximum.reduce(highs[first:end]))[1]
 
 
 def _curves(x: tuple[Floats, Floats], high: Floats) -> tuple[Curve, Curve]:

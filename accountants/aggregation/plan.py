@@ -230,7 +230,7 @@ class BitsProfile(SummedLosses):
 
     @cached
     def _envelope(self) -> Envelope:
-        return envelope(self._others)
+        return envelope(self._others, self.bits.spare is False and self.bits.possible == {(1, 1)})
 
     def _data_sets(self) -> Iterator[TwoCoordinates]:
         """Those that are tried."""

@@ -23,6 +23,7 @@ from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.oracles.sums import Outcomes, worst
 
 F = Fraction
@@ -189,3 +190,24 @@ def test_with_a_coin_more_a_coin_is_known_less_in_convex_order(noise: Masses) ->
         means.append(np.interp(thresholds, known.at, known.mean, right=0.0))
     assert all((more <= fewer + 1e-4).all() for fewer, more in pairwise(means))
     assert (means[0] - means[-1]).max() > 0.05
+
+
+@pytest.mark.parametrize(("p", "q"), [(F(1, 2), F(1, 4)), (F(1, 2), F(1, 150)), (F(99, 100), F(1, 3)), (F(9, 10), F(1, 10))])
+def test_others_who_hold_one_of_two_values_set_one_of_two_bits_each(p: Fraction, q: Fraction) -> None:
+    """All data sets of 60 users, in floats: where many set the first bit, few set the second."""
+    users = 60
+
+    def holding(m: int, own: Fraction) -> Floats:
+        laws = [binomial_law(m, p), binomial_law(users - 1 - m, q), (1 - own, own)]
+        return reduce(np.convolve, [np.array([float(mass) for mass in law]) for law in laws])
+
+    pairs = [
+        (np.outer(holding(m, p), holding(users - 1 - m, q)), np.outer(holding(m, q), holding(users - 1 - m, p)))
+        for m in range(users)
+    ]
+    profile = account(Aggregate(UnaryEncoding(2, p, q), users))
+    for epsilon in (0.0, 0.5, 1.5):
+        truth = max(float(np.maximum(first - math.exp(epsilon) * second, 0).sum()) for first, second in pairs)
+        found = profile.delta(epsilon)
+        assert found.low <= truth * (1 + 1e-9)
+        assert truth * (1 - 1e-9) <= found.high <= 1.08 * truth
