@@ -47,10 +47,10 @@ def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:
         scores = _by_laplace_noise(np.array([[m.inputs[0]], [m.inputs[1]]]), float(m.scale))
         return Attack(m.inputs, lambda views: scores(np.asarray(views)[:, None]), "{y <= low}, {y >= high}")
     if isinstance(m, GaussianReport):
-        low, high = m.inputs
+        (low, high), sigma = m.inputs, float(m.sigma)
 
         def score(views: Views) -> NDArray[np.float64]:
-            return np.asarray((low - high) / float(m.sigma) ** 2 * (np.asarray(views) - (low + high) / 2), dtype=np.float64)
+            return np.asarray((low - high) / sigma * ((np.asarray(views) - (low + high) / 2) / sigma), dtype=np.float64)
 
         return Attack(m.inputs, score, "{y far below low}, {y far above high}")
     if not isinstance(m, NoisyColumn):

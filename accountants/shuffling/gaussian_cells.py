@@ -154,12 +154,12 @@ class Guide:
         return self._sum(-far, self.s + far, 0.0, self.s, self.s / 2)
 
     def blanket_cuts(self, cells: int) -> list[Fraction]:
-        """Of the blanket, up to the middle, on either side of which there are as many cells."""
+        """Of the blanket, below the middle, on either side of which there are as many cells."""
         far = self._tail(_TOLD)
         found = self._sum(-far, self.s + far, 0.0, self.s, None)
         both = np.maximum(found.importance, found.importance[::-1])
         half = len(both) // 2
-        return [*_cuts(found.edges[: half + 1], both[:half], cells // 2)[:-1], Fraction(self.s) / 2]
+        return _cuts(found.edges[: half + 1], both[:half], cells // 2)[:-1]  # the last one is the middle only in floats
 
     def all_cuts(self, cells: int) -> list[Fraction]:
         """Of the laws of W for user 1's inputs 0 and s among others who hold any number, from where the largest are cut off."""

@@ -35,7 +35,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 
 import flint
 
@@ -46,7 +45,7 @@ from ldpaudit.accountants.shuffling.blanket import FloatEstimate, float_estimate
 from ldpaudit.accountants.shuffling.bounds import Attained, BlanketBound, Bound, OthersAlike, Value
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
 from ldpaudit.accountants.shuffling.gaussian_types import Line, below
-from ldpaudit.accountants.shuffling.laplace_noise import Balls, CutBlanket
+from ldpaudit.accountants.shuffling.laplace_noise import Balls, CutBlanket, law
 from ldpaudit.accountants.shuffling.replaced import Replacement
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
@@ -214,17 +213,16 @@ class _Cut(BlanketBound):
 
 def _seen(cuts: list[Fraction], first: Fraction, second: Fraction, others: Fraction) -> tuple[Balls, ...]:
     """Probabilities of the cells under each of these inputs: below all cuts, between them, and beyond."""
-    columns = [[flint.arb(0), *(below(c - x) for c in cuts), flint.arb(1)] for x in (first, second, others)]
-    rows = list(zip(*columns, strict=True))
-    return tuple((c - f, d - g, e - h) for (f, g, h), (c, d, e) in pairwise(rows))
+    columns = (law(lambda z: below(-z), x, cuts) for x in (first, second, others))
+    return tuple(zip(*columns, strict=True))
 
 
-def _blanket(s: Fraction, cuts: list[Fraction]) -> tuple[Balls, ...]:
-    """The ends 0 and s and their blanket, on the cells' ends up to the middle, the last cut, and on their mirror images.
+def _blanket(s: Fraction, lower: list[Fraction]) -> tuple[Balls, ...]:
+    """The ends 0 and s and their blanket, on the cells' ends, which are these, the middle, and their mirror images.
 
-    There :math:`f_s/b = 1`, so that user 1's two laws are spread at once.
+    Up to the middle :math:`f_s/b = 1`, so that user 1's two laws are spread at once.
     """
-    zero = flint.arb(0)
+    zero, cuts = flint.arb(0), [*lower, s / 2]
     ratios = [ball(s * s / 2 - s * c).exp() for c in cuts]
     (tail, b, _), *cells = _seen(cuts, Fraction(0), s, s)[:-1]
     masses, seen = [b, *[zero] * (len(cuts) - 1)], tail - ratios[0] * b

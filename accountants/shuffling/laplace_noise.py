@@ -75,7 +75,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -169,16 +169,21 @@ def _cut(s: Fraction, ends: tuple[float, float], users: int, count: int, width: 
     return BlanketBound((above,), alike, users, finest=width, replaced=replaced)
 
 
-def _chance(start: Fraction, end: Fraction) -> flint.arb:
-    """Probability that the noise lies between the two, on one side of 0."""
-    near, far = (start, end) if start >= 0 else (-end, -start)
-    return (ball(-near).exp() - ball(-far).exp()) / 2
+def law(tail: Callable[[Fraction], flint.arb], x: Fraction, cuts: list[Fraction]) -> list[flint.arb]:
+    """Probabilities of a report of x: below all cuts, between them, and beyond; of rare ones as many digits.
+
+    ``tail``: probability that noise, which is symmetric, exceeds a number from 0 on.
+    """
+    signed, none = [Fraction(-1), *(c - x for c in cuts), Fraction(1)], flint.arb(0)
+    tails = [none, *(tail(abs(z)) for z in signed[1:-1]), none]
+    return [
+        there - here if end <= 0 else here - there if start >= 0 else 1 - here - there
+        for (start, end), (here, there) in zip(pairwise(signed), pairwise(tails), strict=True)
+    ]
 
 
 def _law(x: Fraction, cuts: list[Fraction]) -> list[flint.arb]:
-    """Probabilities of a report of x, which is one of the cuts: below all cuts, between them, and beyond."""
-    inside = [_chance(start - x, end - x) for start, end in pairwise(cuts)]
-    return [ball(cuts[0] - x).exp() / 2, *inside, ball(x - cuts[-1]).exp() / 2]
+    return law(lambda z: ball(-z).exp() / 2, x, cuts)
 
 
 @dataclass(frozen=True, slots=True)

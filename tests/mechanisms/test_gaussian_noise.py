@@ -125,6 +125,10 @@ def test_normal_noises_compose_to_one_normal_noise(parts: list[tuple[Fraction, i
     assert found.epsilon(1e-9).rigour is Rigour.EXACT
 
 
+def test_numbers_under_noise_as_large_as_floats_hold_are_audited() -> None:
+    assert audit(GaussianReport(F(10**200)), delta=0.01, trials=2000, seed=1).epsilon_lower == 0
+
+
 def test_the_sampler_has_the_normal_law() -> None:
     assert stats.kstest(GaussianReport(F(3), F(-1)).sample(-0.5, 40_000, np.random.default_rng(8)), "norm", (-0.5, 3)).pvalue > 1e-6
     assert stats.kstest(Gaussian(F(3)).noise(40_000, np.random.default_rng(8)) / 3, "norm").pvalue > 1e-6
