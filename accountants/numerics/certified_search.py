@@ -186,6 +186,8 @@ def guided(
         root = estimated_root(goal - correction, root)
         if best is not None and abs(best - root) <= 3 * near * best:
             return best
+        if root >= top and correction > 0:  # the estimate never falls that low, although it reaches the goal
+            return None
         epsilon = min(top, root * (1 + side * margin))
         found = value(epsilon, finest)
         low, high, about = log_of(found.lower()), log_of(found.upper()), estimate(epsilon)

@@ -300,6 +300,10 @@ def test_far_ends_are_hidden_by_hardly_anybody(sigma: Fraction, users: int, delt
     assert 0.6 * found.high < found.low < found.high <= alone.high
 
 
+def test_the_blanket_is_found_to_hide_far_ends_where_no_float_says_so() -> None:
+    assert account(Shuffle(GaussianReport(F(1, 3)), 10**7)).epsilon(1e-6).high < 4
+
+
 @pytest.mark.slow
 def test_shuffles_of_gaussian_noise_compose() -> None:
     once, thrice = (account(plan).epsilon(1e-6) for plan in (Shuffle(ONE, 10**6), Repeat(Shuffle(ONE, 10**6), 3)))
