@@ -122,7 +122,7 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
         tuple(TwoCoordinates(*(reduce(join, half, NOTHING) for half in (order[::2], order[1::2]))) for order in orders)
         for join in (
             partial(_together, grouped=lambda pair: pair.coarse(groups)),
-            partial(_together, grouped=lambda pair: pair.spread(groups // 2)),
+            partial(_together, grouped=lambda pair: pair.spread(groups // 2, 0)),
         )
     )
     return (EvenNoise if same else AddedNoise)(below, above, pure, source)

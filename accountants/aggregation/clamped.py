@@ -99,7 +99,7 @@ class ClampedProfile(AtDataSets):
     def _high(self, epsilon: float) -> float:
         x = below_exp(epsilon)
         if self._is_small:
-            return max(each.high(x) for each in self._seen)
+            return max(each.high(x) for each in self._above)
         weights, draws, outside = self._draws
         total = sum(weight * self._worst(m, np.array([x])) for weight, m in zip(weights, draws, strict=True))
         return min(1.0, total * (1 + (len(weights) + 4) * UNIT) + outside)
@@ -163,6 +163,15 @@ class ClampedProfile(AtDataSets):
 
     @cached
     def _seen(self) -> tuple[TwoCoordinates, ...]:
+        return self._repeated(self._pairs())
+
+    @cached
+    def _above(self) -> tuple[TwoCoordinates, ...]:
+        """The same of few users, from above."""
+        return tuple(TwoCoordinates(each.spread()) for pair in self._pairs() for each in (pair, pair.reversed))
+
+    def _pairs(self) -> Iterator[Pair]:
+        """The laws of the sum, at all data sets that are tried."""
         last = len(self.laws) - 1
         if self._is_small:
             orders = list(combinations(range(last + 1), 2))
@@ -172,7 +181,7 @@ class ClampedProfile(AtDataSets):
             orders = [(0, last)]
             others = (Masses.counts(self.laws[x]).times(self.users - 1) for x in (0, last, (last + 1) // 2))
         rests = (reduce(Masses.plus, self.added, each) for each in others)
-        return self._repeated(self._with(rest, *order) for rest in rests for order in orders)
+        return (self._with(rest, *order) for rest in rests for order in orders)
 
 
 @lru_cache(maxsize=256)

@@ -116,18 +116,22 @@ class Pair:
         off = 2 * order * self.error + rounding * UNIT
         return max(0.0, math.log(total * (1 - off))) * (1 - 4 * UNIT) if off < 1 and total > 0 else 0.0
 
-    def spread(self, groups: int) -> Pair:
-        r"""A pair of at most twice as many integers as `groups` that dominates this one: serves for upper bounds.
+    def spread(self, groups: int = _GROUPS, levels: int = _GROUPS // 2) -> Pair:
+        r"""A pair of at most twice as many integers as `groups` and `levels` that dominates this one: serves for upper bounds.
 
-        Ratios of a group lie from r to R. Its masses, taken for :math:`M \ge P` and :math:`N \le Q`, become two integers of
+        Groups begin after as many integers each, and at levels of the ratio, which many integers may share. Ratios of a group lie
+        from r to R. Its masses, taken for :math:`M \ge P` and :math:`N \le Q`, become two integers of
         ratios R and r: as the divergence is convex in x, its chord :math:`(R - x)(M - rN)/(R - r)` lies above it between the
         two, and to the left both are :math:`M - xN`. What floats round goes to the integer of ratio R.
         """
         if len(self.p) <= 2 * groups:
             return self
-        even = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
+        starts = np.linspace(0, len(self.p), groups, endpoint=False).astype(int)
         infinite = np.flatnonzero(self.q == 0)[-1:] + 1  # their end: a group has either such ratios or finite ones
-        starts = np.union1d(even, infinite[infinite < len(self.p)])
+        seen = self.ratios[(self.p > 0) & (self.q > 0)]
+        steps = np.searchsorted(self.falling, -np.geomspace(seen[0], seen[-1], levels)) if len(seen) else infinite
+        starts = np.unique(np.concatenate([starts, infinite, steps]))
+        starts = starts[starts < len(self.p)]
         m, n = np.add.reduceat(self.p, starts) * (1 + self.slack), np.add.reduceat(self.q, starts) * (1 - self.slack)
         room = 64 * (UNIT + self.slack)  # so that the bounds M and N, too, are apart by a ratio from r to R
         high, low = self.ratios[starts] * (1 + room), self.ratios[np.append(starts[1:], len(self.p)) - 1] * (1 - room)

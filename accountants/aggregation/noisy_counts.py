@@ -107,7 +107,9 @@ class NoisyCounts(PrivacyProfile):
         total = 0.0
         for gains, kept, excess in slices:
             gained = (1 + x) * gains
-            total += float((gained * np.interp((x - 1) * kept / gained, *excess, right=0.0)).sum())
+            with np.errstate(divide="ignore", over="ignore"):  # reports that tell nothing gain nothing
+                least = (x - 1) * kept / gained
+            total += float((gained * np.interp(least, *excess, right=0.0)).sum())
         return min(1.0, total * (1 + 1e-9) + left)  # room for sums of at most a million numbers
 
     @cached
@@ -139,7 +141,7 @@ class NoisyCounts(PrivacyProfile):
                 gains.append(before[seen] * float(2 * (p - q)) * (1 + law.error + 16 * UNIT))
                 kept.append(low * (1 - law.error - 16 * UNIT))
             found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
-            left += _LEFT
+            left += 2 * _LEFT  # where all coins are of one value, user 1's report makes them twice as likely
         return found, left
 
 

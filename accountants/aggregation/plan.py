@@ -161,7 +161,7 @@ class BitsProfile(SummedLosses):
     bits: Bits
     local: PrivacyProfile  # of one report
     added: tuple[Masses, ...] = ()  # laws of the aggregators' noise
-    _known: dict[tuple[bool, int, int], Pair] = field(default_factory=dict, compare=False)
+    _known: dict[tuple[bool, int, int, bool], Pair] = field(default_factory=dict, compare=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the envelope of every coordinate allows."""
@@ -215,7 +215,7 @@ class BitsProfile(SummedLosses):
     def _high(self, x: float) -> float:
         """Upper bound of delta at ``log x``, over all data sets and all moves that are possible."""
         if self._is_small:
-            return max(each.high(x) for each in self._data_sets())
+            return max(each.high(x) for each in self._data_sets(above=True))
         return max(self._moved(move, x) for move in self.bits.possible)
 
     def _moved(self, move: Move, x: float) -> float:
@@ -232,12 +232,12 @@ class BitsProfile(SummedLosses):
     def _envelope(self) -> Envelope:
         return envelope(self._others, self.bits.spare is False and self.bits.possible == {(1, 1)})
 
-    def _data_sets(self) -> Iterator[TwoCoordinates]:
+    def _data_sets(self, above: bool = False) -> Iterator[TwoCoordinates]:
         """Those that are tried."""
-        return (self._coordinates(*each) for each in self._tried())
+        return (self._coordinates(*each, above) for each in self._tried())
 
-    def _coordinates(self, move: Move, first: int, second: int) -> TwoCoordinates:
-        return TwoCoordinates(self._pair(True, move[0], first), self._pair(False, move[1], second))
+    def _coordinates(self, move: Move, first: int, second: int, above: bool = False) -> TwoCoordinates:
+        return TwoCoordinates(self._pair(True, move[0], first, above), self._pair(False, move[1], second, above))
 
     def _tried(self) -> Iterator[tuple[Move, int, int]]:
         """Each move, and how many others hold what user 1 holds first, and then: all of few users; else corners, the envelope's."""
@@ -250,12 +250,13 @@ class BitsProfile(SummedLosses):
                     if first + second <= n if self.bits.spare else first + second == n:
                         yield (a, b), first, second
 
-    def _pair(self, up: bool, times: int, held: int) -> Pair:
-        """The laws of this many coordinates, in each of which the same number of others hold a one."""
-        if (key := (up, times, held)) not in self._known:
+    def _pair(self, up: bool, times: int, held: int, above: bool = False) -> Pair:
+        """The laws of this many coordinates, in each of which the same number of others hold a one; from above, of at most one."""
+        if (key := (up, times, held, above)) not in self._known:
             pair = self._others.holding(held)
             alike = [pair if up else pair.reversed] * times
-            self._known[key] = reduce(Pair.times, alike).coarse() if alike else NOTHING
+            whole = reduce(Pair.times, alike) if alike else NOTHING
+            self._known[key] = whole.spread() if above else whole.coarse()
         return self._known[key]
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:

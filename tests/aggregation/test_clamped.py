@@ -14,16 +14,22 @@ from scipy.optimize import linprog
 from ldpaudit import Aggregate, Shuffle, account
 from ldpaudit.accountants.aggregation.clamped import contained
 from ldpaudit.accountants.aggregation.envelope import CountLaw
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 F = Fraction
 ROUNDED = 1e-12
 """Of floats."""
+CLOSE = 1e-6
+"""Of pairs of laws whose integers are grouped."""
 
 
-def laws_of(m: TruncatedGeometric) -> tuple[CountLaw, ...]:
+def laws_of(m: Mechanism) -> tuple[CountLaw, ...]:
     return tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)
 
 
@@ -44,6 +50,28 @@ def test_the_ends_contain_the_worst_of_all_data_sets(users: int, bound: int, alp
         ends = profile.epsilon(truth)
         assert ends.low <= math.log(x) + ROUNDED
         assert math.log(x) - ROUNDED <= ends.high
+
+
+@pytest.mark.parametrize(
+    ("m", "users", "relation", "far"),
+    [(TruncatedGeometric(2, F(9, 10)), 3, REPLACE_ONE, 0.001), (UnaryEncoding(2, F(9, 10), F(1, 10)), 20, ADD_REMOVE, 0.0053)],
+    ids=str,
+)
+def test_the_ends_of_few_users_contain_the_worst_data_set_where_noise_is_wide(
+    m: Mechanism, users: int, relation: Neighbours, far: float
+) -> None:
+    """Of more integers than pairs of laws list from below."""
+    bits = ((1 - p, p) for p in (0.9, 0.1))
+    laws = [np.array(law, dtype=float) for law in (bits if isinstance(m, UnaryEncoding) else laws_of(m))]
+    noise = 0.99 ** np.abs(np.arange(-4000, 4001)) / 199
+    sums = [reduce(np.convolve, held, noise) for held in combinations_with_replacement(laws, users - 1)]
+    profile = account(Aggregate(m, users, [DiscreteLaplace(F(99, 100))]), relation)
+    for epsilon in (0.0, far):
+        differences = (np.convolve(p - math.exp(epsilon) * q, rest) for rest in sums for p, q in permutations(laws, 2))
+        truth = max(float(np.maximum(each, 0).sum()) for each in differences)
+        found = profile.delta(epsilon)
+        assert found.low <= truth * (1 + ROUNDED)
+        assert truth * (1 - ROUNDED) <= found.high <= truth * (1 + CLOSE)
 
 
 @pytest.mark.parametrize(("bound", "alpha"), [(1, F(1, 3)), (4, F(1, 2)), (9, F(3, 4)), (12, F(1, 50))])

@@ -123,22 +123,23 @@ def divergence(pair: Pair, x: Floats) -> Floats:
     return np.asarray(np.maximum(pair.p[:, None] - x * pair.q[:, None], 0).sum(axis=0))
 
 
-@pytest.mark.parametrize("groups", [1, 4, 30, 200])
+@pytest.mark.parametrize(("groups", "levels"), [(1, 0), (4, 0), (30, 0), (200, 0), (1, 20), (30, 40)])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_spread_pair_dominates_and_a_coarse_pair_is_dominated(seed: int, groups: int) -> None:
+def test_a_spread_pair_dominates_and_a_coarse_pair_is_dominated(seed: int, groups: int, levels: int) -> None:
     pair = pair_of(seed, 300, 5)
     x = np.concatenate([RATIOS, pair.ratios[np.isfinite(pair.ratios) & (pair.ratios > 0)]])
     truth = divergence(pair, x)
-    assert (pair.spread(groups).high(x) >= truth).all()
+    spread = pair.spread(groups, levels)
+    assert (spread.high(x) >= truth).all()
     assert (pair.coarse(groups).low(x) <= truth).all()
-    assert len(pair.spread(groups).p) <= 2 * groups + 2
+    assert len(spread.p) <= 2 * (groups + levels) + 2
 
 
 def test_a_spread_pair_is_near_where_groups_are_many() -> None:
     pair = pair_of(7, 4000, 5)
-    assert (pair.spread(400).high(RATIOS) <= divergence(pair, RATIOS) + 1e-3).all()
-    assert pair.spread(4000) is pair
-    spread = pair.spread(50)
+    assert (pair.spread(400, 0).high(RATIOS) <= divergence(pair, RATIOS) + 1e-3).all()
+    assert pair.spread(4000, 0) is pair
+    spread = pair.spread(50, 0)
     assert spread.p[spread.q == 0].sum() == pytest.approx(pair.p[pair.q == 0].sum(), rel=1e-9)
 
 
@@ -211,3 +212,8 @@ def test_others_who_hold_one_of_two_values_set_one_of_two_bits_each(p: Fraction,
         found = profile.delta(epsilon)
         assert found.low <= truth * (1 + 1e-9)
         assert truth * (1 - 1e-9) <= found.high <= 1.08 * truth
+
+
+def test_reports_that_tell_nothing_cost_nothing_with_noise() -> None:
+    profile = account(Aggregate(KaryRandomizedResponse(3, F(1, 3)), 5, [BinomialNoise(4, F(1, 2))]))
+    assert profile.delta(0.5).high == profile.epsilon(1e-6).high == 0
