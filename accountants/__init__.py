@@ -71,8 +71,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = import_module(f"{__name__}.pld.profiles").PostProcessedProfile(account(inner, neighbours))
         case Aggregate():
             profile = import_module(f"{__name__}.aggregation.plan").profile(plan, neighbours, _summands, _masses)
-        case Repeat(Aggregate(), _):
-            profile = account(import_module("ldpaudit.mechanisms.shared.sums").in_rounds(plan), neighbours)
+        case Repeat() | Compose() if (sums := import_module("ldpaudit.mechanisms.shared.sums").in_rounds(plan)) is not plan:
+            profile = account(sums, neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle():

@@ -42,7 +42,7 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Run, Shuffle
+from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.profile import DataSet, Number, PrivacyProfile, Witness, bracket, require_delta, require_epsilon
 
 _SEEN = "many ones in the bits that user 1's first value sets, few in those that its second sets"
@@ -89,7 +89,7 @@ def profile(
     if plan.most_ones is not None and not (isinstance(added, Bits) and len(added.one) == 2):
         raise Unsupported(plan, "leaving out reports with many ones is accounted for where reports are independent bits")
     if isinstance(added, NoisyNumber) and plan.users > 1:
-        once = replace(plan, plan=inner) if rounds > 1 else plan
+        once = replace(plan, plan=inner)
         one = added.summed(once, group, listed)
         return one if rounds == 1 else composed([Part(once, rounds, one)])
     if group > 1:
@@ -106,7 +106,8 @@ def profile(
     if local.epsilon(0).high > FAR:
         return PostProcessedProfile(local)
     if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
-        shuffled = account(Shuffle(plan.plan, plan.users), relation)
+        # A round's sum is computed from that round's reports, which nothing links to other rounds' reports.
+        shuffled = account(Repeat(Shuffle(inner, plan.users), rounds), relation)
         if tells_the_multiset(m) and not plan.noise:
             return AsShuffled(shuffled, "what shuffling costs, as the sum tells the multiset", plan)
         noise = tuple(map(listed, plan.noise))

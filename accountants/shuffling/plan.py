@@ -61,7 +61,7 @@ _COMPOSED, _POINTS = 1e-5, 128
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take four times as long, and are known to 1.5e-4 instead of 5e-4."""
 _DATA_SET = 2e-4
-"""The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5 of themselves."""
+"""The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
 _USUAL = 1e-6
 """Delta at half of whose epsilon data sets are compared that are composed."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"

@@ -197,6 +197,15 @@ def test_rounds_are_summed_one_by_one() -> None:
     assert account(noisy).epsilon(1e-3).high < account(Repeat(noisy, 2)).epsilon(1e-3).high < account(noisy.plan).epsilon(0).low * 2
 
 
+def test_nothing_links_the_reports_that_are_summed_in_different_rounds() -> None:
+    """Two sums of one-hot reports tell two multisets, and not one of pairs of reports."""
+    m = KaryRandomizedResponse(3, Fraction(13, 16))
+    one, two = (account(Aggregate(Repeat(m, rounds), 1000)) for rounds in (1, 2))
+    found = two.delta(0.1)
+    assert one.delta(0.1).high < found.low <= 2 * one.delta(0.05).high
+    assert found.relative_width < 0.01
+
+
 def test_rounds_have_noise_of_their_own() -> None:
     """Noise was once forgotten where sums are repeated, so that the lower end was 10 instead of 0.4."""
     m, noise = UnaryEncoding.flips(Fraction(1, 150), 8), [DiscreteLaplace(Fraction(9, 10))]

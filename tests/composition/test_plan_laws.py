@@ -20,6 +20,7 @@ from ldpaudit.accountants.counting.counter import HitCounter, shown
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.pld.distribution import infinite_mass
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, RangeQueries
@@ -27,8 +28,9 @@ from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.profile import PrivacyProfile
+from tests.zoo import ONE_EACH
 
 F = Fraction
 SLACK = 1e-6  # relative: the accuracy at which theorems that are themselves not tight are computed
@@ -88,6 +90,32 @@ def plans() -> st.SearchStrategy[Plan]:
 def epsilon_of(profile: PrivacyProfile, share: float) -> float:
     """A share of what the plan costs at delta = 0; most of what there is to see is near 0."""
     return profile.epsilon(0).high * share**3
+
+
+FORMS: tuple[Callable[[Plan], Plan], ...] = (
+    lambda plan: Repeat(plan, 1), lambda plan: Compose([plan]), lambda plan: Repeat(Compose([Repeat(plan, 1)]), 1),
+)  # fmt: skip
+
+
+def ends(plan: Plan) -> tuple[object, ...]:
+    try:
+        found = account(plan).epsilon(1e-3)
+    except Unsupported:
+        return ("refused",)
+    return found.low, found.high, found.rigour
+
+
+@pytest.mark.parametrize("m", ONE_EACH, ids=str)
+def test_what_runs_once_by_other_nouns_is_the_same_plan(m: Mechanism) -> None:
+    """Alone; and, where its reports are summed, within a sum and around it, which may be repeated."""
+    makers: list[Callable[[Callable[[Plan], Plan]], Plan]] = [lambda form: form(Run(m))]
+    if m.summed:
+        makers += [lambda form: Aggregate(form(Run(m)), 100), lambda form: form(Aggregate(m, 100))]
+    if isinstance(m, UnaryEncoding):
+        makers += [lambda form: Repeat(form(Aggregate(m, 1000)), 2), lambda form: Compose([Aggregate(form(Run(m)), 1000)] * 2)]
+    for make in makers:
+        found = [ends(make(form)) for form in (lambda plan: plan, *FORMS)]
+        assert len(set(found)) == 1, found
 
 
 @quick

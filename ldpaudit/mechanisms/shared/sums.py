@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import flint
@@ -9,7 +10,7 @@ import numpy as np
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.plan import Aggregate, Plan, Repeat, Run
+from ldpaudit.plan import Aggregate, Plan, Repeat, Run, flat
 
 _VIEWS = 256
 """Most reports whose vectors are looked at for a dependence; more of them than coordinates have one in any case."""
@@ -20,24 +21,32 @@ def summed(plan: Aggregate) -> tuple[Mechanism, int]:
 
     Raises Unsupported where there is none, or its reports have no sum.
     """
-    inner, rounds = (plan.plan.plan, plan.plan.times) if isinstance(plan.plan, Repeat) else (plan.plan, 1)
-    if not isinstance(inner, Run):
+    found = _repeated(plan.plan)
+    if found is None or not isinstance(inner := found[0], Run):
         raise Unsupported(plan.plan, "a sum needs the reports of one mechanism, run once or repeated")
     m = inner.mechanism
     if m.model != "local":
         raise Unsupported(inner, f"a sum needs a mechanism for one user, but this one is {m.model}")
     if not m.summed:
         raise Unsupported(inner, "the reports of this mechanism have no sum")
-    return m, rounds
+    return m, found[1]
 
 
 def in_rounds(plan: Plan) -> Plan:
     """The same views as one sum, where sums are repeated: each round is summed by itself, and has noise of its own."""
-    match plan:
-        case Repeat(Aggregate(inner) as one, times):
-            once, each = (inner.plan, inner.times) if isinstance(inner, Repeat) else (inner, 1)
-            return replace(one, plan=Repeat(once, each * times))
+    match _repeated(plan):
+        case Aggregate(inner) as one, times if one is not plan:
+            once, each = _repeated(inner) or (inner, 1)
+            return one if times == 1 else replace(one, plan=Repeat(once, each * times))
     return plan
+
+
+def _repeated(plan: Plan) -> tuple[Plan, int] | None:
+    """The one plan that a plan repeats, and how often; None where it composes several."""
+    leaves: Counter[Plan] = Counter()
+    for leaf, times in flat(plan):
+        leaves[leaf] += times
+    return next(iter(leaves.items())) if len(leaves) == 1 else None
 
 
 def tells_the_multiset(m: Mechanism) -> bool:
