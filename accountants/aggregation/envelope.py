@@ -247,10 +247,11 @@ class Envelope:
 
 
 @lru_cache(maxsize=64)
-def envelope(others: Others, is_full: bool = False) -> Envelope:
+def envelope(others: Others, spare: bool | None = None) -> Envelope:
     """The curves of both directions, by halving the range of m that exceeds the best data set by most.
 
-    Where it `is_full`, all others hold a one in one of two coordinates: m in the first, and all the rest in the second.
+    `spare` is that of `Bits` where user 1 moves from a coordinate to another: if it is False, the others hold a one in just one of
+    the two, if it is True, in one at most; if it is None, anybody may hold ones in both.
     """
     n, ratio = others.users, others.largest_ratio
     pure = math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)  # the largest loss of a single bit or count
@@ -281,7 +282,7 @@ def envelope(others: Others, is_full: bool = False) -> Envelope:
         heappush(queue, (-excess, least, most, high))
 
     left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
-    conflict = not alike and (is_full or _variance(others.one) < _variance(others.zero))
+    conflict = not alike and (spare is False or _variance(others.one) < _variance(others.zero))
     pieces = min(_PIECES, n + 1, max(left, 1)) if conflict else 1
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
@@ -300,7 +301,7 @@ def envelope(others: Others, is_full: bool = False) -> Envelope:
     keys = list(lows)
     worst = np.bincount(np.argmax(np.stack([lows[m] for m in keys]), axis=0), minlength=len(keys))
     best = tuple(keys[i] for i in np.argsort(-worst, kind="stable") if worst[i])
-    split = tuple(_split(x, ranges, n, is_full)) if conflict else ()
+    split = tuple(_split(x, ranges, n, not spare)) if conflict and spare is not None else ()
     return Envelope(*_curves(x, high), best, split)
 
 

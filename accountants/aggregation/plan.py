@@ -231,7 +231,7 @@ class BitsProfile(SummedLosses):
 
     @cached
     def _envelope(self) -> Envelope:
-        return envelope(self._others, self.bits.spare is False and self.bits.possible == {(1, 1)})
+        return envelope(self._others, self.bits.spare if self.bits.possible == {(1, 1)} else None)
 
     def _data_sets(self, above: bool = False) -> Iterator[TwoCoordinates]:
         """Those that are tried."""

@@ -21,6 +21,7 @@ from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -217,3 +218,16 @@ def test_others_who_hold_one_of_two_values_set_one_of_two_bits_each(p: Fraction,
 def test_reports_that_tell_nothing_cost_nothing_with_noise() -> None:
     profile = account(Aggregate(KaryRandomizedResponse(3, F(1, 3)), 5, [BinomialNoise(4, F(1, 2))]))
     assert profile.delta(0.5).high == profile.epsilon(1e-6).high == 0
+
+
+@pytest.mark.parametrize("users", [12, 40])
+def test_a_third_value_that_sets_both_bits_is_held_by_others(users: int) -> None:
+    """RAPPOR's signatures of three values, of which the first and the last differ in one bit each way, and the second sets both."""
+    m = Rappor(2, 2, F(1, 100), F(1, 2), F(99, 100), domain=3)
+    assert [m.signature(x).tolist() for x in m.inputs] == [[1, 0], [1, 1], [0, 1]]
+    one, zero = (np.array([float(p) for p in m.bit_law(bit)]) for bit in (1, 0))
+    others = reduce(np.convolve, [one] * (users - 1))
+    first, second = (np.outer(np.convolve(others, a), np.convolve(others, b)) for a, b in ((one, zero), (zero, one)))
+    profile = account(Aggregate(m, users))
+    for epsilon in (0.0, 0.3, 1.0, 2.0):
+        assert np.maximum(first - math.exp(epsilon) * second, 0).sum() <= profile.delta(epsilon).high * (1 + 1e-9)
