@@ -176,7 +176,7 @@ class ClampedProfile(AtDataSets):
         if self._is_small:
             orders = list(combinations(range(last + 1), 2))
             held = combinations_with_replacement(map(Masses.counts, self.laws), self.users - 1)
-            others = (reduce(Masses.plus, laws) for laws in held)
+            others = (reduce(Masses.plus, laws, Masses.point(0)) for laws in held)
         else:
             orders = [(0, last)]
             others = (Masses.counts(self.laws[x]).times(self.users - 1) for x in (0, last, (last + 1) // 2))

@@ -11,6 +11,7 @@ everything.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,12 +25,15 @@ import numpy as np
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates, largest_low
 from ldpaudit.accountants.aggregation.envelope import coin
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.core.cached import cached
-from ldpaudit.enclosure import Enclosure, Rigour, round_up
+from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _FEW = 4
 """Others up to whom all data sets of user 1's two values and a third one are tried, at most 15; else corners and a middle."""
+_WIDTH = 1e-5
+"""Relative, to which an upper epsilon is searched."""
 TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
@@ -107,6 +111,38 @@ class AtDataSets(PrivacyProfile):
         """Both orders of some pairs of laws, over all rounds."""
         both = (each for pair in pairs for each in (pair, pair.reversed))
         return tuple(TwoCoordinates(reduce(Pair.times, [each] * self.rounds).coarse()) for each in both)
+
+
+@dataclass(frozen=True)
+class ToldMore(PrivacyProfile):
+    """The upper end of a sum: the least of some bounds, and of what something costs that tells more than the sum."""
+
+    bound: PrivacyProfile  # by which a search begins
+
+    @property
+    @abstractmethod
+    def told(self) -> str:
+        """What is told."""
+
+    @abstractmethod
+    def _high(self, epsilon: float, enough: float = 1.0) -> float:
+        """Upper bound of delta; or, where it is more, something that is more than enough."""
+
+    def delta(self, epsilon: Number) -> Enclosure:
+        """From 0 to the least upper end."""
+        found = self.bound.delta(require_epsilon(epsilon))
+        return self._least(found, self._high(float(epsilon), found.high))
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """From 0 to the least upper end."""
+        found, goal = self.bound.epsilon(require_delta(delta)), round_down(Fraction(delta))
+        if not (delta and 0 < found.high < math.inf) or self._high(found.high, goal) > goal:
+            return found
+        least = self._high(0.0) <= goal
+        return self._least(found, 0.0 if least else crossing(self._high, goal, found.high / 2, 1.1, _WIDTH)[1])
+
+    def _least(self, found: Enclosure, high: float) -> Enclosure:
+        return found if high >= found.high else Enclosure(0.0, high, Rigour.INTERVAL, self.told)
 
 
 @dataclass(frozen=True)

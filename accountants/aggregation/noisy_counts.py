@@ -36,12 +36,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, below_exp, sorted_pair
+from ldpaudit.accountants.aggregation.exchanged import ToldMore
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
-from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.core.cached import cached
-from ldpaudit.enclosure import Enclosure, Rigour, round_down
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _SLICE, _ROUGH, _RARE = 0.025, 0.1, 1e-3
 """Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
@@ -53,8 +51,6 @@ _LONGEST = 1 << 12
 """Most integers of the law of noise."""
 _NODES = 0.97
 """Ratio of the tails of two thresholds next to each other, at which a mean excess is known."""
-_WIDTH = 1e-5
-"""Relative, to which epsilon is searched."""
 _COUNTS, _CELLS = 1200, 300
 """Most counts of each value whose joint law is listed from below, and about as many ranges of each noisy count."""
 _TOTALS, _KINDS, _CANCELLED = 8, 10, 1e-7
@@ -77,32 +73,15 @@ class _Slice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(PrivacyProfile):
-    """The upper end of a sum of one-hot reports with noise: the least of some bounds, and of what both counts tell with T and L."""
+class NoisyCounts(ToldMore):
+    """The upper end of a sum of one-hot reports with noise: what both counts tell, with T and L."""
 
     m: KaryRandomizedResponse
     users: int
     noise: Masses  # of aggregators, on each count
-    bound: PrivacyProfile
+    told = "the two noisy counts, where all other reports are told but for uniform draws"
 
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0 to the least upper end."""
-        found = self.bound.delta(require_epsilon(epsilon))
-        return self._least(found, self._high(float(epsilon)))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From 0 to the least upper end."""
-        found, goal = self.bound.epsilon(require_delta(delta)), round_down(Fraction(delta))
-        if not 0 < found.high < math.inf or self._high(found.high) > goal:
-            return found
-        least = self._high(0.0) <= goal
-        return self._least(found, 0.0 if least else crossing(self._high, goal, found.high / 2, 1.1, _WIDTH)[1])
-
-    def _least(self, found: Enclosure, high: float) -> Enclosure:
-        source = "the two noisy counts, where all other reports are told but for uniform draws"
-        return found if high >= found.high else Enclosure(0.0, high, Rigour.INTERVAL, source)
-
-    def _high(self, epsilon: float) -> float:
+    def _high(self, epsilon: float, enough: float = 1.0) -> float:
         x, (slices, left) = below_exp(epsilon), self._slices
         total = 0.0
         for gains, kept, excess in slices:

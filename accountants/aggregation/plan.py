@@ -118,11 +118,11 @@ def profile(
         counts = added.counts if isinstance(added, Rows) else added
         bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
         if isinstance(added, Rows):
-            bounds = ToldRows(plan.users, rounds, plan.noise, added, bounds)
+            bounds = ToldRows(bounds, plan.users, rounds, plan.noise, added)
         both = None
         if isinstance(m, KaryRandomizedResponse) and rounds == 1:
             added_up = reduce(Masses.plus, noise)
-            bounds, both = NoisyCounts(m, plan.users, added_up, bounds), neither(m, plan.users, added_up)
+            bounds, both = NoisyCounts(bounds, m, plan.users, added_up), neither(m, plan.users, added_up)
         return ExchangedProfile(plan.users, rounds, noise, bounds, local, counts, both)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")

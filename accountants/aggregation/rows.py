@@ -27,21 +27,18 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.aggregation.exchanged import Exchanged
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, ToldMore
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
-from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Aggregate, Repeat, Run
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import PrivacyProfile
 
 _BITS = 192
 _LEAST = 1e-24
 """Chance of a row with so few users that it is taken for one with user 1 alone."""
-_WIDTH = 1e-4
-"""Relative, to which epsilon is searched."""
 
 
 @dataclass(frozen=True)
@@ -55,35 +52,22 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class ToldRows(PrivacyProfile):
-    """The upper end of a sum of matrices: the least of some bounds, and of what telling the row of every report costs."""
+class ToldRows(ToldMore):
+    """The upper end of a sum of matrices, where the row of every report is told."""
 
     users: int
     rounds: int  # that are summed one by one
     noise: tuple[Mechanism, ...]  # of aggregators
     added: Rows
-    bound: PrivacyProfile  # by which a search begins
     _known: dict[int, PrivacyProfile] = field(default_factory=dict, compare=False)
 
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From 0 to the least upper end."""
-        found = self.bound.delta(require_epsilon(epsilon))
-        return self._least(found, self._high(float(epsilon), found.high))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """From 0 to the least upper end."""
-        found, goal = self.bound.epsilon(require_delta(delta)), round_down(Fraction(delta))
-        if not (delta and 0 < found.high < math.inf) or self._high(found.high, goal) > goal:
-            return found
-        least = self._high(0.0) <= goal
-        return self._least(found, 0.0 if least else crossing(self._high, goal, found.high / 2, 1.1, _WIDTH)[1])
-
-    def _least(self, found: Enclosure, high: float) -> Enclosure:
-        source = f"the row of every report is told, and about {(self.users - 1) // self.added.rows} others share user 1's"
-        return found if high >= found.high else Enclosure(0.0, high, Rigour.INTERVAL, source)
+    @property
+    def told(self) -> str:
+        """And how many share a row."""
+        return f"the row of every report is told, and about {(self.users - 1) // self.added.rows} others share user 1's"
 
     def _high(self, epsilon: float, enough: float = 1.0) -> float:
-        """The mean of what ranges of M cost; or, where it is more, something that is more than enough."""
+        """The mean of what ranges of M cost."""
         total, apart = Fraction(0), 1 - self.added.together**self.rounds
         for chance, least in self._ranges:
             total += apart * chance * Fraction(self._of(least + 1).delta(epsilon).high)

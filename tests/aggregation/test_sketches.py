@@ -39,7 +39,7 @@ def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialN
     """The upper end where the rows are told, even if another bound is less."""
     added = summands(m, REPLACE_ONE)
     assert isinstance(added, Rows)
-    return ToldRows(users, rounds, noise, added, account(Repeat(m, rounds)))
+    return ToldRows(account(Repeat(m, rounds)), users, rounds, noise, added)
 
 
 @given(st.sampled_from([(2, 2), (2, 3), (3, 2)]), chances, st.integers(2, 3), ratios, st.sampled_from([0, 1]))
