@@ -41,7 +41,7 @@ _BITS = 60
 """Of a probability of H, and of the laws of reports, rounded down."""
 _LIKE, _WIDTHS = 3, 8
 """Inputs whose laws H is made like, and numbers of integers that H is tried on."""
-_SLICE, _ROUGH, _RARE = 0.03, 0.25, 1e-5
+_SLICES = 0.03, 0.25, 1e-5
 """Part by which the draws of one slice exceed those that it is bounded by, which is more where they are rare."""
 _SPREAD = 3.0
 """Deviations of the number of draws by which a law H is judged."""
@@ -110,14 +110,7 @@ class ClampedProfile(AtDataSets):
         if self.rounds > 1 or len(self.laws) > _INPUTS:
             return [], [], 1.0
         law = Masses.binomial(self.users - 1, self._contained.share)
-        often, last = law.first + np.searchsorted(np.cumsum(law.values), [_RARE, 1 - _RARE]), law.first + len(law.values)
-        draws = [law.first]
-        while last > law.first * (1 + _SLICE) and (m := draws[-1]) < last:
-            step = max(1, math.floor(m * (_SLICE if often[0] <= m < often[1] else _ROUGH)))
-            draws.append(min(m + step, int(often[0])) if m < often[0] else m + step)
-        draws = draws[:-1] or draws
-        masses = np.add.reduceat(law.values, np.array(draws) - law.first) * (1 + law.error + len(law.values) * UNIT)
-        return masses.tolist(), draws, law.outside
+        return *law.slices(*_SLICES), law.outside
 
     def _worst(self, m: int, x: Floats) -> float:
         """Upper bound of delta with m draws, of k from H for any k, and of all pairs of inputs."""

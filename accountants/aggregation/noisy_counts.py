@@ -41,7 +41,7 @@ from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
-_SLICE, _ROUGH, _RARE = 0.025, 0.1, 1e-3
+_SLICES = 0.025, 0.1, 1e-3
 """Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
 _LEFT = 1e-18
 """Probability of either end of a law that is left out."""
@@ -96,9 +96,7 @@ class NoisyCounts(ToldMore):
         """All of T, and what is left out; none where there is too much to compute."""
         k, p, q = self.m.k, self.m.p, self.m.lie
         draws = Masses.binomial(self.users - 1, k * q)
-        among = _starts(draws)
-        chances = np.add.reduceat(draws.values, np.array(among) - draws.first) * (1 + draws.error + len(draws.values) * UNIT)
-        of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(chances.tolist(), among, strict=True)]
+        of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(*draws.slices(*_SLICES), strict=True)]
         noise = _shortened(self.noise)
         if (shared := _shared(noise)) is None:
             return [], 1.0
@@ -106,7 +104,7 @@ class NoisyCounts(ToldMore):
         at = np.arange(first, end)
         coins = Masses(first, sum((chance * _masses(law, at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # T - 1
         found, left = [], draws.outside + 4 * noise.outside + _LEFT + sum(chance * law.outside for chance, law in of)
-        ends = [start + 1 for start in (*_starts(coins), end)]
+        ends = [start + 1 for start in (*coins.slices(*_SLICES)[1], end)]
         for start, end in pairwise(ends):
             excess = _excess(start, noise, shared)
             if excess is None:
@@ -122,16 +120,6 @@ class NoisyCounts(ToldMore):
             found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
             left += 2 * _LEFT  # where all coins are of one value, user 1's report makes them twice as likely
         return found, left
-
-
-def _starts(law: Masses) -> list[int]:
-    """Least numbers of ranges, of which each is bounded by its least: wide ones where they are rare."""
-    often, last = law.first + np.searchsorted(np.cumsum(law.values), [_RARE, 1 - _RARE]), law.first + len(law.values)
-    starts = [law.first]
-    while (start := starts[-1]) < last:
-        step = max(1, math.floor(start * (_SLICE if often[0] <= start < often[1] else _ROUGH)))
-        starts.append(min(start + step, int(often[0])) if start < often[0] else start + step)
-    return starts[:-1]
 
 
 def _masses(law: Masses, at: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:

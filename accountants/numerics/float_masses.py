@@ -243,6 +243,19 @@ class Masses:
         lost = 2.5 * _TRIM if (low, high) != (0, len(self.values)) else 0.0
         return Masses(self.first + low, self.values[low:high], self.error, self.outside + lost)
 
+    def slices(self, part: float, rough: float, rare: float) -> tuple[list[float], list[int]]:
+        """Ranges of this part of their least numbers, or rough ones of the rarest numbers: upper bounds of their probabilities.
+
+        And their least numbers.
+        """
+        often, last = self.first + np.searchsorted(np.cumsum(self.values), [rare, 1 - rare]), self.first + len(self.values)
+        starts = [self.first]
+        while (start := starts[-1]) < last:
+            step = max(1, math.floor(start * (part if often[0] <= start < often[1] else rough)))
+            starts.append(min(start + step, int(often[0])) if start < often[0] else start + step)
+        masses = np.add.reduceat(self.values, np.array(starts[:-1]) - self.first) * (1 + self.error + len(self.values) * UNIT)
+        return masses.tolist(), starts[:-1]
+
     @property
     def even(self) -> Masses:
         """The same, where the law is even, in floats that are so, too: those from 0 up, on both sides."""

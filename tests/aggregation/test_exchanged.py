@@ -231,3 +231,14 @@ def test_a_third_value_that_sets_both_bits_is_held_by_others(users: int) -> None
     profile = account(Aggregate(m, users))
     for epsilon in (0.0, 0.3, 1.0, 2.0):
         assert np.maximum(first - math.exp(epsilon) * second, 0).sum() <= profile.delta(epsilon).high * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("users", "p"), [(1, F(1, 3)), (40, F(1, 3)), (1000, F(9, 10))])
+def test_slices_of_a_law_are_all_of_it(users: int, p: Fraction) -> None:
+    law = Masses.binomial(users, p)
+    chances, starts = law.slices(0.1, 0.5, 1e-3)
+    exact = [float(mass) for mass in binomial_law(users, p)]
+    for chance, (start, end) in zip(chances, pairwise([*starts, users + 1]), strict=True):
+        assert sum(exact[start:end]) - law.outside <= chance <= sum(exact[start:end]) * (1 + 1e-9)
+        part = 0.1 if 1e-3 < sum(exact[: start + 1]) < 0.99 else 0.5
+        assert end - start <= max(1, part * start) or end == users + 1
