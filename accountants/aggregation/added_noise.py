@@ -52,8 +52,8 @@ class AddedNoise(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the best event of either order."""
-        low = largest_low(self.below, float(require_epsilon(epsilon)))
-        high = max(each.high(below_exp(float(epsilon))) for each in self.above)
+        low = largest_low(self.below, require_epsilon(epsilon))
+        high = max(each.high(below_exp(epsilon)) for each in self.above)
         return self._enclosure(low, 0.0 if epsilon >= self.pure.high else high, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:

@@ -82,7 +82,7 @@ class ClampedProfile(AtDataSets):
     def delta(self, epsilon: Number) -> Enclosure:
         """As `AtDataSets`, or from above by draws that all reports contain."""
         found = super().delta(epsilon)
-        return self._least(found, self._high(float(epsilon)))
+        return self._least(found, self._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""

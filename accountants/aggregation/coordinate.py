@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
-from ldpaudit.enclosure import round_down
+from ldpaudit.enclosure import round_down, round_up
+from ldpaudit.profile import Number
 
 Floats: TypeAlias = NDArray[np.float64]
 _GROUPS = 2048
@@ -230,14 +231,14 @@ class TwoCoordinates:
         return math.log(x) * (1 - 4 * UNIT)
 
 
-def largest_low(sets: Iterable[TwoCoordinates], epsilon: float) -> float:
+def largest_low(sets: Iterable[TwoCoordinates], epsilon: Number) -> float:
     """Lower bound of delta, which one of these pairs of laws attains; 0 where there is none, or ``e**epsilon`` is no float."""
     if epsilon > FAR:
         return 0.0
-    x = math.exp(epsilon) * (1 + ROOM)
+    x = math.exp(round_up(epsilon)) * (1 + ROOM)
     return max((each.low(x) for each in sets), default=0.0)
 
 
-def below_exp(epsilon: float) -> float:
+def below_exp(epsilon: Number) -> float:
     """A float below ``e**epsilon``, at which a divergence is an upper bound of what it is there."""
-    return math.exp(min(epsilon, FAR)) * (1 - ROOM)
+    return math.exp(min(round_down(epsilon), FAR)) * (1 - ROOM)

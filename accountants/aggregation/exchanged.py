@@ -96,7 +96,7 @@ class AtDataSets(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
-        return self._enclosure(largest_low(self._seen, float(require_epsilon(epsilon))), self.above.delta(epsilon))
+        return self._enclosure(largest_low(self._seen, require_epsilon(epsilon)), self.above.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
@@ -131,7 +131,7 @@ class ToldMore(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the least upper end."""
         found = self.bound.delta(require_epsilon(epsilon))
-        return self._least(found, self._high(float(epsilon), found.high))
+        return self._least(found, self._high(round_down(epsilon), found.high))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to the least upper end."""

@@ -59,7 +59,7 @@ class FilteredProfile(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """Of the sum of all reports, and what leaving some out may change."""
         found = self.whole.delta(epsilon)
-        high = min(self._bound(float(epsilon)), self.local.delta(epsilon).high)
+        high = min(self._bound(round_down(epsilon)), self.local.delta(epsilon).high)
         return self._enclosure(round_down(Fraction(found.low) - self.chance), high, 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:

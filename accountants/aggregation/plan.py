@@ -169,8 +169,8 @@ class BitsProfile(SummedLosses):
         alone = self.local.delta(require_epsilon(epsilon))
         if alone.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, alone.high, alone.rigour, "a sum is computed from the reports")
-        low = largest_low(self._data_sets(), float(epsilon))
-        return self._enclosure(low, min(self._high(below_exp(float(epsilon))), alone.high), 1.0)
+        low = largest_low(self._data_sets(), epsilon)
+        return self._enclosure(low, min(self._high(below_exp(epsilon)), alone.high), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
@@ -332,7 +332,7 @@ class GroupProfile(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """From what the same move of all attains."""
         step = float(require_epsilon(epsilon)) / self.group * (1 - ROOM)
-        return self._enclosure(largest_low(self._data_sets(), float(epsilon)), self._high(step), 1.0)
+        return self._enclosure(largest_low(self._data_sets(), epsilon), self._high(step), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 at most k times that of one user."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ldpaudit import Aggregate, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.aggregation import noisy_counts
-from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
+from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
@@ -242,3 +242,14 @@ def test_slices_of_a_law_are_all_of_it(users: int, p: Fraction) -> None:
         assert sum(exact[start:end]) - law.outside <= chance <= sum(exact[start:end]) * (1 + 1e-9)
         part = 0.1 if 1e-3 < sum(exact[: start + 1]) < 0.99 else 0.5
         assert end - start <= max(1, part * start) or end == users + 1
+
+
+def test_an_epsilon_that_is_no_float_is_rounded_to_the_safe_side() -> None:
+    """Between two floats: the one below is for upper ends, the one above for lower ends."""
+    below, between, above = 50.0, F(50) + F(5, 1 << 50), math.nextafter(50.0, 51)
+    assert float(between) == above
+    pair = TwoCoordinates(Pair(np.array([1.0]), np.array([math.exp(-50.5)]), 0.0, 0.0))
+    assert below_exp(between) == below_exp(below) < below_exp(above)
+    assert largest_low([pair], between) == largest_low([pair], above) < largest_low([pair], below)
+    nearer = F(50) + F(1, 1 << 50)
+    assert largest_low([pair], nearer) == largest_low([pair], above)
