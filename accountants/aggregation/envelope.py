@@ -55,8 +55,9 @@ _PIECES = 32
 """Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
 _RANGES, _MASSES = 400, 1 << 21
 """Most ranges that are evaluated, of one to three milliseconds each; and most masses in all of them."""
-_MANY = 10**4
-"""Others who report what does not depend on what they hold, from whom on replacement is asked: three milliseconds for a node."""
+_MANY, _RANGES_ARE_QUICK, _LONG = 10**4, 6 * 10**4, 1 << 18
+"""Others who report what does not depend on what they hold, from whom on replacement is asked: three milliseconds for a node; the
+same where ones are not as noisy as zeros; and masses of a law from which on ranges are not halved beside it."""
 _ROUGH, _TOP = 0.02, 0.05
 """Relative width of delta that is enough for the branch and bound of `shuffling.binary`, which lists no masses; and the part of
 the largest delta from which on it is asked, and is quick."""
@@ -259,7 +260,7 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
     ups = _nodes(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
     laws = others.one, others.zero
-    many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= _MANY
+    many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= (_MANY if alike else _RANGES_ARE_QUICK)
     if many and alike:
         curve = _equally_noisy(others.one[1], others, ups)
         return Envelope(curve, curve, (n, 0))
@@ -281,8 +282,9 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
         excess = float(np.max(high[seen] / low[seen], initial=1.0))
         heappush(queue, (-excess, least, most, high))
 
-    left = min(_RANGES, _MASSES // max(len(pair.p) for pair in corners.values()))
     conflict = not alike and (spare is False or _variance(others.one) < _variance(others.zero))
+    longest = max(len(pair.p) for pair in corners.values())
+    left = 1 if many and not conflict and longest > _LONG else min(_RANGES, _MASSES // longest)
     pieces = min(_PIECES, n + 1, max(left, 1)) if conflict else 1
     for piece in range(pieces):
         enqueue(piece * (n + 1) // pieces, (piece + 1) * (n + 1) // pieces - 1)
