@@ -150,7 +150,7 @@ def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
         ldp.audit(Aggregate(NOISY, 10**7), implementation=exactly, epsilon=1.0)
     for plan, why in (
         (Aggregate(CountMeanSketch(4, 2, F(3, 4), 64), 9), "no attack on sums of this mechanism's reports"),
-        (Aggregate(ldp.Compose([NOISY, NOISY]), 9), "a sum needs the reports of one mechanism"),
+        (Aggregate(ldp.Compose([NOISY, UnaryEncoding.flips(Q / 2, 8)]), 9), "a sum needs the reports of one mechanism"),
     ):
         with pytest.raises(Unsupported, match=why):
             ldp.audit(plan, epsilon=1.0)

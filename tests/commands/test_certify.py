@@ -192,6 +192,7 @@ def test_ctrl_c_ends_within_seconds_with_130_and_leaves_nobody(tmp_path: Path, w
     started = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "LDPAUDIT_TEST": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background it is ignored
     )  # fmt: skip
     time.sleep(wait)
     before = time.monotonic()
