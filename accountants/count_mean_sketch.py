@@ -58,7 +58,7 @@ def profile(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbours
 
 def shuffled(m: CountMeanSketch | HadamardCountMeanSketch, users: int) -> Bound:
     """The laws of all values, where they are few enough to list; else matched laws, as if no two values ever shared a bucket, which
-    are also the replacement where so many are listed that their types are not.
+    are also the replacement where the laws are listed but their types are too many.
 
     The base is a report of nobody's value: of CMS, which matches a value where the bit of its bucket is 1; of HCMS with a fair
     sign, which matches a value whose coefficient that is. In every row different buckets' matches are independent. From above: in
@@ -102,7 +102,7 @@ def summands(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbour
     neither = Step(_HALF / 2, _HALF / 2, none) if is_one else Step(p * q, p * q, q * q)
 
     def mixed(kinds: Mapping[int, int]) -> Step:
-        """What a report adds that has the bucket of the first value, of the second or neither in so many rows."""
+        """What a report adds that has the bucket of the first value, of the second or neither, by the number of rows."""
         return Step.mixed([(Fraction(count, m.hashes), (own, own.mirrored, neither)[kind]) for kind, count in kinds.items()])
 
     steps = mixed({0: len(apart)}), mixed(Counter(_first(column)[2] for column in apart)) if third else None

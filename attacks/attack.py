@@ -81,7 +81,7 @@ class Summand:
         return cls(0, (1 - p, p))
 
     def draw(self, users: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """What the reports of so many users add."""
+        """What the reports of this many users add."""
         match self.chances:
             case (_,):
                 return np.full(size, self.least * users)
@@ -108,7 +108,7 @@ class Summands:
     # the place of each of these numbers, to what it is for each of the values, but for noise; every other number has the same law,
     # whichever of the values a user holds
     at: Mapping[int, Mapping[Any, Summand]]
-    noise: Callable[[int], tuple[Noise, ...]] = lambda _: ()  # of the reports of so many users together
+    noise: Callable[[int], tuple[Noise, ...]] = lambda _: ()  # of the reports of n users together
     # where they are not independent, of a value and some of the places: every row of numbers there, and its probability
     together: Callable[[Any, tuple[int, ...]], Mapping[tuple[int, ...], float]] | None = None
     # of a row of independent bits, those of all other places: probabilities that they are 1, and of how many this is so

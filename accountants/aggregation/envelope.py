@@ -55,9 +55,10 @@ _PIECES = 32
 """Ranges to begin with where the first coordinate is the least noisy with many ones, and so is the second: both cannot be."""
 _RANGES, _MASSES = 400, 1 << 21
 """Most ranges that are evaluated, of one to three milliseconds each; and most masses in all of them."""
-_MANY, _RANGES_ARE_QUICK, _LONG = 10**4, 6 * 10**4, 1 << 18
+_MANY, _MANY_UNEQUAL, _LONG = 10**4, 6 * 10**4, 1 << 18
 """Others who report what does not depend on what they hold, from whom on replacement is asked: three milliseconds for a node; the
-same where ones are not as noisy as zeros; and masses of a law from which on ranges are not halved beside it."""
+same where ones are not as noisy as zeros, since ranges are quick there; and masses of a law from which on ranges are not halved
+beside it."""
 _ROUGH, _TOP = 0.02, 0.05
 """Relative width of delta that is enough for the branch and bound of `shuffling.binary`, which lists no masses; and the part of
 the largest delta from which on it is asked, and is quick."""
@@ -260,7 +261,7 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
     ups = _nodes(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
     laws = others.one, others.zero
-    many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= (_MANY if alike else _RANGES_ARE_QUICK)
+    many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= (_MANY if alike else _MANY_UNEQUAL)
     if many and alike:
         curve = _equally_noisy(others.one[1], others, ups)
         return Envelope(curve, curve, (n, 0))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -72,7 +72,7 @@ class Exchanged:
 
     own: Step  # of the first value; of the second one, the same with the counts exchanged
     third: Step | None  # of a third value; None where there is none
-    # coordinates of the sum, with the noise of each, of which the difference of the counts adds so many, and takes off so many
+    # coordinates of the sum, with the noise of each, of which the difference of the counts adds a number, and takes off another
     cells: tuple[int, int] = (1, 1)
     # what a move from the first value to the second adds to some coordinates, at most
     change: tuple[int, ...] = (1, -1)
@@ -151,7 +151,7 @@ class ExchangedProfile(AtDataSets):
 
     local: PrivacyProfile  # of one report
     counts: Exchanged
-    both: Pair | None = None  # of both counts, at a data set
+    both: Callable[[], Pair | None] = lambda: None  # of both counts, at a data set; it takes up to a second
     below = "a count, or the difference of two, or both"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -165,7 +165,7 @@ class ExchangedProfile(AtDataSets):
     def _seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
         found = self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
-        return found if self.both is None else (*found, TwoCoordinates(self.both))
+        return found if (both := self.both()) is None else (*found, TwoCoordinates(both))
 
     def _computed(self, first: int, second: int) -> Iterator[Pair]:
         """The laws of the difference, and of the first count where it is seen."""

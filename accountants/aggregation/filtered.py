@@ -40,7 +40,7 @@ _BITS = 128
 
 
 def left_out(bits: Bits, most: int) -> Fraction:
-    """Upper bound, by a relative 1e-15, of the chance that an honest report has more than so many ones: r."""
+    """Upper bound, by a relative 1e-15, of the chance that an honest report has more than m ones: r."""
     p, q = bits.one[1], bits.zero[1]
     with working_precision(_BITS):
         tails = ((i, binomial_upper(bits.length - bits.ones, q, most + 1 - i)) for i in range(bits.ones + 1))

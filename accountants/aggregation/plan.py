@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 
 from ldpaudit.accountants import account
@@ -119,11 +119,12 @@ def profile(
         bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
         if isinstance(added, Rows):
             bounds = ToldRows(bounds, plan.users, rounds, plan.noise, added)
-        both = None
+        found = ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
         if isinstance(m, KaryRandomizedResponse) and rounds == 1:
             added_up = reduce(Masses.plus, noise)
-            bounds, both = NoisyCounts(bounds, m, plan.users, added_up), neither(m, plan.users, added_up)
-        return ExchangedProfile(plan.users, rounds, noise, bounds, local, counts, both)
+            told = NoisyCounts(bounds, m, plan.users, added_up)
+            return replace(found, above=told, both=partial(neither, m, plan.users, added_up))
+        return found
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:

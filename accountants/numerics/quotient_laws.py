@@ -252,7 +252,7 @@ def _integral(
 ) -> Floats:
     """Logarithms of upper bounds, from the laws' moments and what each adds to the integral beyond its end."""
     top = levels.max(axis=1)
-    wide = np.take_along_axis(variance, levels.argmax(axis=1)[:, None], axis=1)[:, 0]
+    wide = _picked(variance, levels.argmax(axis=1))
     reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * wide), 256 * theta), end)
     steps = np.arange(1, _BEYOND * count // _FINE + 1) * _FINE / (_BEYOND * count)
     ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))

@@ -56,7 +56,7 @@ _LEAST, _MOST = Fraction(1, 1 << 10), 4
 _SMALL = 2
 """Distance s up to which replacement's types are known."""
 _CELLS, _MOST_CELLS = ((4, 16), (6, 10), (16, 8), (300, 32), (3000, 96)), 192
-"""Cells up to so many users, and beyond: more cost time, and the sum of a few users' losses is less well known with more."""
+"""Cells up to n users, and beyond: more cost time, and the sum of a few users' losses is less well known with more."""
 _UPPER_CELLS, _BLANKET_CELLS = 128, 16
 """Most cells of the laws of replacement, and of the blanket of few users."""
 _QUICK = 24

@@ -181,7 +181,7 @@ class Line:
         return math.exp(high)
 
     def _where(self, ratio: flint.arb) -> flint.arb:
-        """Up to where the density of 0 is more than so many times that of s."""
+        """Up to where the density of 0 is more than `ratio` times that of s."""
         return ball(self.s / 2) - ratio.log() / ball(self.s)
 
 

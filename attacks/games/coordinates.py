@@ -102,7 +102,7 @@ class Coordinate:
 
 
 def _together(group: tuple[Summand, int]) -> tuple[int, Floats]:
-    """A count, and the probabilities that a group's reports add so many to their least numbers, and more."""
+    """A count, and the probabilities that a group's reports add this much, and more, to their least numbers."""
     (chances, users) = group[0].chances, group[1]
     if len(chances) == 1:
         return 0, np.ones(1)

@@ -175,7 +175,7 @@ def _summands(m: Mechanism, values: list[Any], most_ones: int | None) -> Summand
 
 
 def _accepted(bits: Summands, most: int) -> Summands | None:
-    """The same of rows of independent bits with at most so many ones; others count as zeros. None where they are no such rows."""
+    """The same of rows of independent bits with at most `most` ones; others count as zeros. None where they are no such rows."""
     coins = all(len(each.chances) == 2 for laws in bits.at.values() for each in laws.values())
     if not (coins and bits.rest and len(bits.at) <= _TOGETHER):
         return None

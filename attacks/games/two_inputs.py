@@ -268,7 +268,7 @@ class ScoreLaw:
         return ScoreLaw(np.round(scores, 9), *masses).grouped()
 
     def times(self, runs: int) -> ScoreLaw:
-        """The law of the sum of the scores of so many runs: by doubling."""
+        """The law of the sum of the scores of this many runs: by doubling."""
         if runs == 1:
             return self
         half = self.times(runs // 2)

@@ -13,6 +13,7 @@ from scipy import fft
 
 from ldpaudit.attacks.attack import LISTED, Floats, spread
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.polya_noise import differences
 
 _TABLE = 1 << 16
 """Most steps of the recurrence for a shape of at most 1."""
@@ -56,8 +57,7 @@ class GeometricNoises:
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Independent sums."""
-        one, other = rng.negative_binomial(float(self.users), float(1 - self.alpha), (2, size))
-        return np.asarray(one - other, dtype=np.int64)
+        return differences(self.alpha, self.users, size, rng)
 
     def masses(self, parts: float) -> tuple[int, Floats]:
         """See `stems.listed`."""

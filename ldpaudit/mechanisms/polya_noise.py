@@ -61,9 +61,14 @@ class PolyaNoise(CountNoise):
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Differences of two negative binomial numbers."""
-        one, other = rng.negative_binomial(float(self.shape), float(1 - self.alpha), (2, size))
-        return np.asarray(one - other, dtype=np.int64)
+        return differences(self.alpha, self.shape, size, rng)
 
     def of_shares(self, honest: int, designed: int) -> PolyaNoise:
         """The same with the part ``honest / designed`` of the shape."""
         return replace(self, shape=self.shape * honest / designed)
+
+
+def differences(alpha: Fraction, shape: Fraction | int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Of two independent negative binomial numbers of this shape, shape ``(size,)``."""
+    one, other = rng.negative_binomial(float(shape), float(1 - alpha), (2, size))
+    return np.asarray(one - other, dtype=np.int64)

@@ -274,12 +274,6 @@ def test_cells_are_made_for_the_delta_that_is_asked_for(users: int, delta: float
     assert found.low <= found.high <= apart * found.low
 
 
-def test_only_the_distance_in_deviations_counts() -> None:
-    elsewhere = GaussianReport(F(8), F(-5), F(3))
-    one, wide = (account(Shuffle(m, 10**6)).delta(0.001) for m in (ONE, elsewhere))
-    assert (one.low, one.high) == (wide.low, wide.high)
-
-
 def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end() -> None:
     witness = account(Shuffle(GaussianReport(F(3), F(2), F(5)), 1000)).witness(0.1)
     assert witness is not None

@@ -20,6 +20,7 @@ from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _Coordinate, _law, _pairs, bound, histogram
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle, Subsample
 
@@ -182,9 +183,10 @@ def test_shuffles_of_laplace_noise_compose() -> None:
     assert once.low < thrice.low < thrice.high < 3 * once.high
 
 
-def test_only_the_distance_in_scales_counts() -> None:
-    elsewhere = Laplace(Fraction(8), Fraction(-5), Fraction(3))
-    one, wide = (account(Shuffle(m, 10**6)).delta(0.001) for m in (ONE, elsewhere))
+@pytest.mark.parametrize("of_scale", [Laplace, GaussianReport])
+def test_only_the_distance_in_scales_counts(of_scale: type[Laplace | GaussianReport]) -> None:
+    mechanisms = of_scale(Fraction(1)), of_scale(Fraction(8), Fraction(-5), Fraction(3))
+    one, wide = (account(Shuffle(m, 10**6)).delta(0.001) for m in mechanisms)
     assert (one.low, one.high) == (wide.low, wide.high)
 
 

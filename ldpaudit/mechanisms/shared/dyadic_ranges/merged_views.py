@@ -35,7 +35,7 @@ def shares_of(first: tuple[int, ...], second: tuple[int, ...], held: tuple[int, 
 
 
 def elements_apart(m: Any, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Elements that only one of the two inputs has, at most so many of either; ``m``: boxes over one oracle."""
+    """Elements that only one of the two inputs has, at most `most` of either; ``m``: boxes over one oracle."""
     first, second = (m.oracle.elements(m.grid.column(x)) for x in m.inputs)
     return tuple(e for e in first if e not in second)[:most], tuple(e for e in second if e not in first)[:most]
 
