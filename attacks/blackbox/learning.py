@@ -142,8 +142,9 @@ class Learning:
         stocks, drawn, size, unstaked = [_Stock() for _ in range(self.inputs)], self.inputs, FIRST, 1.0
         unstaked -= sum(each.share for each in self.wagers)
         drawn += self._stocked(stocks, range(self.inputs), size)
+        wagers = self.wagers
         if self.inputs == 2:
-            return self._on_pair(stocks, (0, 1), drawn, self.budget, unstaked)[0]
+            return self._on_pair(stocks, (0, 1), drawn, self.budget, unstaked, wagers)[0]
         while True:
             found, most = self._known(stocks, range(self.inputs), drawn), size
             leading = found.leading[:LEADERS]
@@ -155,9 +156,10 @@ class Learning:
             last = max(drawn, GROWTH * size * self.inputs) >= self.budget
             pair = (min(leading), max(leading)) if len(leading) == 2 else found.pair
             until = max(drawn, self.budget) if last else min(drawn + drawn // GROWTH, self.budget)
-            made, unstaked = self._on_pair(stocks, pair, drawn, until, unstaked)
+            made, unstaked = self._on_pair(stocks, pair, drawn, until, unstaked, wagers)
             if last or made.refuted or made.drawn >= self.budget:
                 return made
+            wagers = made.wagers
             drawn = made.drawn + self._stocked(stocks, range(self.inputs), (GROWTH - 1) * size)
             size *= GROWTH
 
@@ -183,13 +185,20 @@ class Learning:
         return found is not None and found.promise > (self.experiment.enough or 0.0)
 
     def _on_pair(
-        self, stocks: Sequence[_Stock], pair: tuple[int, int], drawn: int, until: int, unstaked: float
+        self,
+        stocks: Sequence[_Stock],
+        pair: tuple[int, int],
+        drawn: int,
+        until: int,
+        unstaked: float,
+        wagers: Sequence[Wager],
     ) -> tuple[Learned, float]:
         """Learn and bet on two inputs, until a test refutes the claim or `until` views are drawn; with what is left unstaked.
 
-        What surely refutes the claim has the whole budget.
+        What surely refutes the claim has the whole budget. Where another pair follows, the tests that began on this one end
+        with it; those that were given, `wagers`, go on as they stand.
         """
-        made, most = [_Bet(each, UNKNOWN) for each in self.wagers], drawn * GROWTH
+        made, most = [_Bet(each, UNKNOWN) for each in wagers], drawn * GROWTH
         while True:
             found = self._known(stocks, pair, drawn, until >= AGAIN * self.budget)
             made, unstaked = self._staked(made, found, unstaked)
@@ -199,7 +208,7 @@ class Learning:
                 until = max(until, min(most, self.budget))
             if drawn >= until:
                 if until < self.budget:
-                    return Learned(found, drawn), unstaked
+                    return Learned(found, drawn, tuple(each.wager for each in made[: len(wagers)])), unstaked
                 if not found.rising or until >= AGAIN * self.budget:
                     return self._ended(made, found, unstaked, drawn), 0.0
                 until = AGAIN * self.budget

@@ -11,10 +11,15 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks import Execution
-from ldpaudit.attacks.blackbox import late
+from ldpaudit.attacks.blackbox import late, learning
+from ldpaudit.attacks.blackbox.encoding import Encoded, encode
+from ldpaudit.attacks.blackbox.learning import Learning
+from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.blackbox.target import target
+from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.attacks.engine import play
+from ldpaudit.attacks.games.game import Wager
 from ldpaudit.evidence import LEARNED_AGAIN, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.workers.experiment import Experiment
@@ -182,3 +187,27 @@ def test_progress_is_told_from_the_first_reports_to_the_last_views_and_its_bound
     assert views[-1] == evidence.trials == TRIALS
     assert bounds[-1] > 0.8
     assert mode is Mode.SEQUENTIAL or bounds[-1] == evidence.epsilon_lower
+
+
+def test_a_test_that_goes_on_with_several_pairs_keeps_what_it_counted_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whatever is learned of noise on three inputs is bet on, and refutes nothing: another pair leads each time.
+    monkeypatch.setattr(Learning, "_promises", lambda self, found: found and found.score is not NOTHING and not found.likely)
+    monkeypatch.setattr(Learning, "_refutes", lambda self, wager: False)
+    rng, pairs, counted, held = np.random.default_rng(4), set[tuple[int, int]](), learning._counted, list[int]()
+
+    def kept(bet: Any, sides: Any) -> Any:
+        after = counted(bet, sides)
+        held.extend([bet.wager.counts.trials, after.wager.counts.trials] if bet.wager.share == before.share else [])
+        return after
+
+    def toss(pair: tuple[int, int], size: int) -> list[tuple[Encoded, int]]:
+        pairs.add(pair)
+        return [(encode(rng.random(size), size, x), size) for x in pair]
+
+    monkeypatch.setattr(learning, "_counted", kept)
+    before, asked = Wager(0.5, 2, (), Counts(40, 30, 100)), Experiment(20_000, epsilon=1.0)
+    draw: Any = lambda places, size: [encode(rng.random(size), size, x) for x in places]  # noqa: E731
+    made = Learning(draw, 3, 4_000, asked, False, lambda drawn: None, toss, wagers=(before,)).run()
+    assert len(pairs) > 1
+    assert [100, *sorted(held)] == [100, *held]
+    assert made.wagers[0].counts.trials == held[-1] > 1_000
