@@ -139,6 +139,9 @@ class Evidence:
         learned, since the mechanism is known.
     limited : str or None
         What of the reports was not looked at one by one while the event was learned, in a clause; None where all was.
+    clue : str or None
+        What betrayed the inputs, in the report's own terms: what of it tells most, how often the reports that were learned from
+        showed it, which anybody can count again, and reports on which the event fired. None where no event was learned that did.
     trajectory : Trajectory or None
         The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
     one_run : bool
@@ -165,6 +168,7 @@ class Evidence:
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
     limited: str | None = None
+    clue: str | None = None
     trajectory: Trajectory | None = field(default=None, repr=False)
     one_run: bool = False
 
@@ -230,6 +234,8 @@ class Evidence:
         yield "guesses", f"{self.right:,} of {self.guesses:,} right, on {self.measured:,} of {self.trials:,} views"
         yield "inputs", " against ".join(map(str, self.pair))
         yield "event", self.event
+        if self.clue is not None:
+            yield "betrayed by", self.clue
         if self.claimed is None or not self.refutes(self.claimed):
             yield "sight", self.resolution
 

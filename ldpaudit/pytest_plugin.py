@@ -105,7 +105,7 @@ def assert_ldp(
         raise AssertionError(
             f"{name} is not {epsilon:g}-LDP{f' at delta {delta:g}' if delta else ''}: measured epsilon >= "
             f"{show_down(evidence.epsilon_lower)} with confidence {confidence:g}, on inputs {evidence.pair} and "
-            f"{evidence.event}; reproduce: {reproduce}"
+            f"{evidence.event}{f' ({evidence.clue})' if evidence.clue else ''}; reproduce: {reproduce}"
         )
     return evidence
 

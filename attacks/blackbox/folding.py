@@ -279,3 +279,17 @@ def _in_short(found: Sequence[tuple[Skeleton, Group]], items: bool) -> Group:
 def _grouped(report: NDArray[np.int64], group: NDArray[np.int64], size: int, values: Any) -> NDArray[Any]:
     """Counts, or sums of values, of each report's groups; shape ``(size, GROUPS)``."""
     return np.bincount(report * GROUPS + group, values, size * GROUPS).reshape(size, GROUPS)
+
+
+def number_in_short(j: int) -> str:
+    """What number `j` of a report in short says of the report."""
+    of_values, at_ends, at_end, sums = np.cumsum([3, GROUPS, ENDS, ENDS]).tolist()
+    if j < of_values:
+        return ("the number of its numbers", "the number of its parts", "all numbers' exclusive or")[j]
+    if j < at_ends:
+        return f"the number of its numbers in group {j - of_values} of {GROUPS} by hash"
+    if j < at_end:
+        return f"its number {j - at_ends}"
+    if j < sums:
+        return f"its number {sums - j} from the end"
+    return f"the sum of every {GROUPS}th number from its number {j - sums} on"

@@ -85,7 +85,9 @@ def audit(
         job, state = played(game, replace(asked, trials=box.remaining), _shifted(told, learned, 0.0), code, share)
         found, silent = evidence(job, state), job.silent(state) and not job.refuted(state)
         trajectory = None if found.trajectory is None else found.trajectory.after(learned)
-        found = replace(found, trials=learned + found.trials, distinct=box.distinct, limited=box.limited, trajectory=trajectory)
+        clue = box.clue(found.event) if found.epsilon_lower > 0 else None
+        found = replace(found, trials=learned + found.trials, trajectory=trajectory)
+        found = replace(found, distinct=box.distinct, limited=box.limited, clue=clue)
         return _Part(found, silent, job.going_on(state) if asked.enough is not None else ())
 
     def parts(asked: Experiment, share: float) -> Evidence:

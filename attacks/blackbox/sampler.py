@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,17 @@ PIECE = 1 << 21
 
 Read = Callable[[Any], Any]
 """Reports to what is read of them, one after the other."""
+
+
+class Latest(list[tuple[Any, Any]]):
+    """Inputs and the reports that were drawn on each last; no other process needs them."""
+
+    def __reduce__(self) -> tuple[type[Latest], tuple[()]]:
+        return Latest, ()
+
+    def add(self, x: Any, reports: Any) -> None:
+        """Keep them, and of those before only the reports on one other input."""
+        self[:] = [*[each for each in self if each[0] is not x][-1:], (x, reports)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,7 @@ class Sampler:
     vectorized: bool  # which of the two
     kept: Kept | None = None  # which reports are kept as they are; the others are folded. None for all
     width: int = 1  # numbers of a report, about: it sets how many are drawn one by one before they are encoded
+    latest: Latest = field(default_factory=Latest, compare=False, repr=False)  # as they were read, for whoever shows one
 
     @classmethod
     def of(cls, function: Callable[..., Any], reading: Reading, inputs: Sequence[Any] = ()) -> Sampler:
@@ -146,6 +158,12 @@ class Sampler:
         return self._encoded([ask(self.function, x) for _ in range(size)], size, x)
 
     def _encoded(self, reports: Any, size: int, x: Any) -> Encoded:
+        encoded = self.encoded(reports, size, x)
+        self.latest.add(x, reports)
+        return encoded
+
+    def encoded(self, reports: Any, size: int, x: Any) -> Encoded:
+        """Reports that were drawn before."""
         encoded = encode(reports, size, x)
         return encoded if self.kept is None else fold(encoded, self.kept)
 

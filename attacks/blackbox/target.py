@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ldpaudit.adapters.callables import prober
 from ldpaudit.attacks.blackbox.bits import PLACES
 from ldpaudit.attacks.blackbox.choosing import Rarer
+from ldpaudit.attacks.blackbox.clues import clue
 from ldpaudit.attacks.blackbox.counts import ALWAYS
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, require_alike
 from ldpaudit.attacks.blackbox.features import LEAVES, SPLIT, Score
@@ -41,13 +43,14 @@ IN_SHORT = ", of reports in short: length, ends, tokens, sums and counts over gr
 @dataclass(frozen=True, slots=True)
 class BlackBox:
     """A target with a learned score, the trials that learning has left, and what it saw of the reports: the share of different
-    ones, and what was not looked at one by one.
+    ones, what was not looked at one by one, and what betrays the inputs by an event of these words.
     """
 
     target: Target
     remaining: int
     distinct: float
     limited: str | None
+    clue: Callable[[str], str | None]
 
 
 def target(
@@ -108,8 +111,23 @@ def target(
 
     growth = GROWTH_LONG if width > SPLIT else GROWTH
     made = Learning(fresh, len(given), budget, experiment, reading.learned, tell, toss, growth, share, wagers).run()
-    learned = _target(sampler, given, first, made, reading, width)
-    return BlackBox(learned, experiment.trials - made.drawn, made.found.distinct, _limited(forms, width, kept))
+    learned, guesses = _target(sampler, given, first, made, reading, width)
+    told = partial(_clue, guesses, learned, made.found.pair)
+    return BlackBox(learned, experiment.trials - made.drawn, made.found.distinct, _limited(forms, width, kept), told)
+
+
+def _clue(guesses: _Guesses, learned: Target, rows: tuple[int, int], event: str) -> str | None:
+    rule, score = guesses.rule, guesses.score
+    if event != learned.event:
+        rule, score = next((each.rule, guesses.rarer.score) for each in guesses.rarer.narrower)
+    fired: list[Any] = [None, None]
+    for x, reports in guesses.sampler.latest:
+        side = next((side for side in (0, 1) if guesses.pair[side] is x), None)
+        if side is not None and len(reports):
+            told = _guess(rule, score(guesses.sampler.encoded(reports, len(reports), x), len(reports)))
+            right = np.flatnonzero(told == 1 - 2 * side)
+            fired[side] = reports[right[0]] if len(right) else None
+    return clue(score, rows, guesses.pair, fired)
 
 
 def _limited(forms: set[Skeleton], width: int, kept: Kept) -> str | None:
@@ -126,12 +144,12 @@ def _limited(forms: set[Skeleton], width: int, kept: Kept) -> str | None:
 
 def _target(
     sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], made: Learned, reading: Reading, width: int
-) -> Target:
+) -> tuple[Target, _Guesses]:
     found, chosen = made.found, made.refuted or made.found.promise > 0
     (a, b), score = found.pair, found.score
     short = IN_SHORT if any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton])) else ""
     guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
-    return Target(
+    learned = Target(
         pair=(given[a], given[b]),
         event=f"{reading.words}extremes of a learned score: {score.name}{short}",
         draw=guesses,
@@ -143,6 +161,7 @@ def _target(
         mixed=guesses.mixed if sampler.one_by_one else None,
         narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
     )
+    return learned, guesses
 
 
 @dataclass(frozen=True, slots=True)

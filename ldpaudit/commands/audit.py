@@ -257,7 +257,7 @@ def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form | N
     record = EvidenceRecord.of(evidence).model_dump(mode="json")
     other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")
     told = {"one_run": True} if form is None else {str(form): other}
-    say_json({"target": target, **record, "refuted": evidence.refutes(claimed), **told})
+    say_json({"target": target, **record, "clue": evidence.clue, "refuted": evidence.refutes(claimed), **told})
 
 
 def _say_verdict(target: str, epsilon: str, evidence: Evidence, refuted: bool) -> None:
@@ -267,6 +267,8 @@ def _say_verdict(target: str, epsilon: str, evidence: Evidence, refuted: bool) -
     say(f"{target}: epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}")
     say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {evidence.confidence:g}:")
     say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
+    if refuted and evidence.clue:
+        say(f"what betrayed it, to be counted again: {evidence.clue}")
     if not refuted:
         say(evidence.resolution)
     sys.stdout.flush()

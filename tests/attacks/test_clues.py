@@ -1,0 +1,100 @@
+"""What betrayed the inputs is said in the report's own terms: the value, the field, the bit, and a report of each kind."""
+
+from __future__ import annotations
+
+import ast
+import json
+import operator
+import pickle
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit import audit
+from ldpaudit.attacks.blackbox.clues import _way
+from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.folding import Kept, fold, number_in_short
+from ldpaudit.attacks.blackbox.sampler import Latest
+from ldpaudit.evidence import Mode
+from tests.attacks.test_blackbox import LEAKS, coin
+
+RNG = np.random.default_rng(1)
+NOISY = coin(3, 0.9)
+SHOWN: dict[str, tuple[Callable[[int], Any], list[str]]] = {
+    "a value": (NOISY, ["the report is 0:", "the event fired on 0 on input 0, and on 1 on input 1"]),
+    "a field": (lambda x: {"n": int(RNG.integers(1 << 30)), "v": {"w": [RNG.integers(2), NOISY(x)]}}, ["(['v']['w'][1]) ="]),
+    "a bit": (lambda x: 2 * RNG.integers(0, 99, (3, 3)) + np.diag([0, NOISY(x), 0]), ["bit 0 of number 4 of the report ([1, 1])"]),
+    "a character": (lambda x: json.dumps({"v": NOISY(x), "n": int(RNG.integers(100, 1000))}), ["number 6 of the report ([6]) = '"]),
+    "a type": (lambda x: np.int64(1) if NOISY(x) else 1, ["np.int64(1) on input 1"]),
+    "a word": (lambda x: " ".join(map(str, [*RNG.integers(0, 99, RNG.integers(9)), ["no", "yes"][x]])), ["fired on '"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("leak", SHOWN)
+def test_what_betrayed_it_is_said_in_the_reports_own_terms(leak: str, mode: Mode) -> None:
+    function, wanted = SHOWN[leak]
+    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=4_000, mode=mode)
+    assert evidence.refutes(1.0)
+    assert evidence.clue is not None
+    assert [words for words in wanted if words not in evidence.clue] == []
+    assert ("betrayed by", evidence.clue) in list(evidence._facts())
+
+
+def test_the_counts_are_those_of_whoever_counts_again() -> None:
+    evidence = audit(NOISY, inputs=[0, 1], epsilon=1.0, trials=4_000, mode=Mode.FIXED)
+    found = re.match(r"the report is 0: ([\d,]+) of ([\d,]+) on input 0, ([\d,]+) of ([\d,]+) on input 1", evidence.clue or "")
+    assert found is not None
+    of_0, all_0, of_1, all_1 = (int(each.replace(",", "")) for each in found.groups())
+    assert 0.85 < of_0 / all_0 < 0.95
+    assert 0.05 < of_1 / all_1 < 0.15
+
+
+def test_where_nothing_fired_nothing_is_said() -> None:
+    assert audit(coin(1, 0.5), inputs=[0, 1], epsilon=1.0, trials=2_000).clue is None
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_every_leak_is_shown_by_a_report(leak: str) -> None:
+    assert "the event fired on " in (audit(LEAKS[leak], inputs=[0, 1], epsilon=1.0, trials=30_000).clue or "")
+
+
+REPORTS: list[Any] = [{"a": [1.5, (2, "xyz")], "b": {3: b"b"}, "c": np.arange(6).reshape(2, 3)}, [[7, 8], "text", b"bytes"], [4, 5]]
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=repr)
+def test_a_way_leads_to_the_number_that_the_encoding_has_at_its_place(report: Any) -> None:
+    ((_, group),) = encode([report], 1, None).items()
+    for j, number in enumerate(group.leaves):
+        way, _, in_key = _way(report, j).partition(", its key")
+        *before, last = (ast.literal_eval(f"({at})") for at in re.findall(r"\[([^\]]+)\]", way))
+        held = reduce(operator.getitem, before, report)
+        part = held[last] if not in_key and "its key" not in _way(report, j) else last
+        for at in re.findall(r"\d+", in_key):
+            part = part[int(at)]
+        assert number[0] == (ord(part) if isinstance(part, str) else part)
+
+
+def test_a_number_in_short_is_what_its_words_say() -> None:
+    report = [float(i) for i in range(200)]
+    ((_, group),) = fold(encode([report], 1, 0), Kept(frozenset(), 1_000)).items()
+    said = {number_in_short(j): float(group.leaves[j][0]) for j in range(group.width)}
+    assert len(said) == group.width
+    assert said["the number of its numbers"] == 200
+    assert said["its number 3"] == 3
+    assert said["its number 1 from the end"] == 199
+    assert said["the sum of every 64th number from its number 5 on"] == 5 + 69 + 133 + 197
+    assert sum(number for words, number in said.items() if "by hash" in words) == 200
+
+
+def test_reports_that_are_kept_to_be_shown_stay_in_this_process() -> None:
+    latest = Latest()
+    latest.add(0, [1])
+    latest.add(1, [2])
+    latest.add(0, [3])
+    assert latest == [(1, [2]), (0, [3])]
+    assert pickle.loads(pickle.dumps(latest)) == []
