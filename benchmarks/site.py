@@ -98,14 +98,20 @@ def _print_commands(page: Path) -> None:
 
 
 def _options(verb: str) -> str:
-    """What `ldpaudit VERB --help` says of arguments and options, as a table."""
+    """What `ldpaudit VERB --help` says of arguments and options, as a table for each command."""
+    command = cast(Any, get_command(app)).commands[verb]
+    parts = getattr(command, "commands", {"": command})
+    return "\n\n".join(_table(f"## Arguments and options{f' of {name}' if name else ''}", each) for name, each in parts.items())
+
+
+def _table(title: str, command: Any) -> str:
     rows = ["| argument or option | meaning | default |", "|---|---|---|"]
-    for each in cast(Any, get_command(app)).commands[verb].params:
+    for each in command.params:
         name = ", ".join(f"`{word}`" for word in each.opts) if each.param_type_name == "option" else f"`{each.name}`"
         default = getattr(each.default, "value", each.default)  # that of an enumeration is a member
         said = each.show_default and isinstance(default, str | int | float) and default is not False and default != ""
         rows.append(f"| {name} | {(each.help or '').replace('|', '&#124;')} | {f'`{default}`' if said else ''} |")
-    return "\n".join(["## Arguments and options", "", *rows])
+    return "\n".join([title, "", *rows])
 
 
 def api() -> str:

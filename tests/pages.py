@@ -24,7 +24,7 @@ from typing import Any
 from tests.helpers import ROOT
 
 _BLOCK = re.compile(r"^```(?P<info>[^\n{`][^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_INSTALLERS = re.compile(r"(python -m venv|\S*pip install|\S*python -m benchmarks\.) ?.*")
+_INSTALLERS = re.compile(r"(python -m venv|\S*pip install|\S*python -m benchmarks\.|python scripts/check\.py) ?.*")
 """Lines of blocks that are not run."""
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ldpaudit.commands import account, audit, catalogue, certify, check, claims, design, running, verify
+from ldpaudit.commands import account, audit, catalogue, certify, check, claims, design, registry, running, verify
 from ldpaudit.commands.ending import (
     CLOSED,
     FAULT,
@@ -71,12 +71,13 @@ class _Verbs(TyperGroup):
             return super().invoke(ctx)
 
 
+_HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="ldpaudit",
     cls=_Verbs,
     help="Is this deployment as private as it says, and how do we know?",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
     pretty_exceptions_enable=False,
 )
 SUPERVISED = "audit"  # the verb that runs other people's code in this process
@@ -118,6 +119,15 @@ def _options(
 
 for _verb in VERBS:
     app.command()(_passing_on(_verb))
+_records = typer.Typer(
+    cls=_Verbs,
+    help="Records of the public registry of deployments: write one from a certificate, or check one.",
+    no_args_is_help=True,
+    context_settings=_HELP,
+)
+_records.command()(_passing_on(registry.export))
+_records.command()(_passing_on(registry.check))
+app.add_typer(_records, name="registry")
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -60,6 +61,7 @@ class Deployment:
     files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
     cited: tuple[SourceTable, ...] = ()  # the sources, whole; none of a file of the first edition
     status: StatusTable | None = None  # whether the system is in use
+    units: tuple[Claim, ...] = ()  # a question of each unit whose reports the file bounds, at delta = 0
 
     @property
     def runs_code(self) -> bool:
@@ -181,16 +183,46 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         files=tuple(opened),
         cited=() if file.schema_ == FIRST else tuple(file.sources),
         status=file.status,
+        units=_units(file, plan, noise),
     )
+
+
+def table_of(text: str) -> DeploymentTable | None:
+    """What a deployment's text says, table by table; None where it is no deployment's."""
+    try:
+        return DeploymentTable.model_validate(parse_toml(text, "deployment"))
+    except (DeploymentError, ValidationError):
+        return None
 
 
 def cited(text: str) -> tuple[dict[str, SourceTable], StatusTable | None]:
     """The sources that a deployment's text has, by the words that a certificate has of them, and the status."""
-    try:
-        file = DeploymentTable.model_validate(parse_toml(text, "deployment"))
-    except (DeploymentError, ValidationError):
+    if (file := table_of(text)) is None:
         return {}, None
     return {str(each): each for each in file.sources if each.id}, file.status
+
+
+UNITS = ("report", "user-day", "window", "lifetime")
+"""From the narrowest to the widest; the others of a claim are one report under another name."""
+
+
+def _units(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]]) -> tuple[Claim, ...]:
+    """Each unit whose reports the file bounds; how many a user sends a day is not known where no table says so."""
+    found = []
+    claimed = {each.unit for each in file.claims}
+    for unit in UNITS:
+        if unit == "user-day" and not ("contribution" in file.model_fields_set or unit in claimed):
+            continue
+        table = ClaimTable.model_validate({"id": unit, "epsilon": "?", "unit": unit})
+        with suppress(ValueError):
+            whole = _claimed_plan(file, plan, noise, table)
+            found.append(Claim(unit, whole, None, Fraction(0), usual(whole if _stream(file, unit) else plan), unit))
+    return tuple(found)
+
+
+def _stream(file: DeploymentTable, unit: str) -> bool:
+    """Whether a unit is a stream of kept answers, of which the inputs are not those of one report."""
+    return file.epochs is not None and file.contribution.memoized and unit in ("window", "lifetime")
 
 
 def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
@@ -199,7 +231,8 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     if file.schema_ == FIRST:
         if len(texts) < len(file.sources):
             return 'a table of a source needs schema = "ldpaudit.deployment/2"', ["sources"]
-        return None if file.status is None else ('needs schema = "ldpaudit.deployment/2"', ["status"])
+        later = [key for key in ("status", "registry") if getattr(file, key) is not None]
+        return ('needs schema = "ldpaudit.deployment/2"', [later[0]]) if later else None
     if texts:
         return f"needs a table [[sources]], got {file.sources[texts[0]].title!r:.60}", ["sources"]
     if twice := repeated(each.id for each in file.sources):
@@ -246,9 +279,7 @@ def _claims(
             raise fail("needs a table [shuffle] for the view 'shuffled'", ["claims", index, "view"])
         try:
             claimed = _claimed_plan(file, plan, noise, table)
-            # The inputs of a stream of kept answers are not those of one report.
-            stream = file.epochs is not None and file.contribution.memoized and table.unit in ("window", "lifetime")
-            relation = table.neighbours or usual(claimed if stream else plan)
+            relation = table.neighbours or usual(claimed if _stream(file, table.unit) else plan)
             claim = Claim(
                 id=table.id,
                 plan=claimed,

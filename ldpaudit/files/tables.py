@@ -247,6 +247,42 @@ class StatusTable(Table):
         return _STATES[self.state].format(on=f" on {self.date}" if self.date else "")
 
 
+_PRODUCT = Literal["Summary statistics", "Machine learning model", "Dataset", "Synthetic data", "Interactive API", "SQL queries"]
+
+
+class RegistryTable(Table):
+    """What a record of the public registry says and no certificate can."""
+
+    name: str | None = Field(None, min_length=1, description="Name of the data product.")
+    data_curators: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None, min_length=1, description="Who publishes the data product."
+    )
+    description: str | None = Field(None, min_length=1, description="Brief description of the data product.")
+    intended_use: str | None = Field(None, min_length=1, description="What it is for.")
+    data_product_type: _PRODUCT | None = Field(None, description="Type of the data product.")
+    data_product_region: str | None = Field(None, min_length=1, description="Region that the data describe, in words.")
+    publication_date: str | None = Field(
+        None, pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="First publication, such as `2026-01-31`; an unknown day is `01`."
+    )
+    registry_authors: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None, min_length=1, description="Who fills in the record."
+    )
+    data_product_sector: Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"] | None = Field(
+        None, description="Sector."
+    )
+    release_type: Literal["One release", "Many releases"] | None = Field(None, description="Whether it is published once.")
+    release_type_details: str | None = Field(None, description="How often, and how privacy loss is managed over time.")
+    data_source_type: Literal["Static", "Dynamic"] | None = Field(None, description="Whether new data come in.")
+    access_type: Literal["Interactive", "Non-interactive"] | None = Field(None, description="Whether analysts ask queries.")
+    data_domain: str | None = Field(None, description="Data sets that are protected.")
+    actors: str | None = Field(None, description="Who sees what, and whom one trusts.")
+    mechanisms: str | None = Field(None, description="What there is to say of the implementation besides the mechanism.")
+    preprocessing_and_hyperparameter_tuning: str | None = Field(None, description="What is done before, and on which data.")
+    post_processing: str | None = Field(None, description="What is done to results afterwards.")
+    justification: str | None = Field(None, description="Why these parameters.")
+    notes: str | None = Field(None, description="Anything else.")
+
+
 def _source(value: object) -> object:
     """A text is a source of which the title is known, and nothing else."""
     if isinstance(value, str):
@@ -268,6 +304,9 @@ class DeploymentTable(Table):
         "supports it, and every claim that is expected to be refuted needs a quotation, except in an example. In `/1`, texts.",
     )
     status: StatusTable | None = Field(None, description="Whether the system is in use.")
+    registry: RegistryTable | None = Field(
+        None, description="What a record of the public registry of deployments needs besides, for `ldpaudit registry export`."
+    )
     note: str = Field("", description="Printed on the certificate.")
     mechanism: MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
     contribution: ContributionTable = Field(ContributionTable(reports=1, memoized=False), description="Number of reports per user.")

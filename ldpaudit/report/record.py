@@ -1,0 +1,246 @@
+"""A record of the public registry of deployments, made from a certificate: numbers that are certified, and words that are typed.
+
+The edition of its schema is that of opendp/deployments-registry-data at 3e9c812 (2026-07-15).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord
+from ldpaudit.certificates.verification import deployment_of
+from ldpaudit.claim import Claim
+from ldpaudit.display.digits import show_up
+from ldpaudit.errors import DeploymentError, LdpauditError
+from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
+from ldpaudit.files.tables import DeploymentTable, RegistryTable
+from ldpaudit.files.toml import line_of
+from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle
+from ldpaudit.report.text import relation
+
+BASIC = (
+    "name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region", "publication_date"
+)  # fmt: skip
+TYPED = {
+    2: (*BASIC, "registry_authors", "release_type", "data_source_type", "access_type"),
+    3: ("data_domain", "actors", "preprocessing_and_hyperparameter_tuning", "post_processing", "justification"),
+}
+"""Keys of the table [registry] that a record of a tier needs, besides those of the tier below."""
+_REGISTRY_KNOWS = ("replace-one", "add-remove", "user-level", "group")
+"""Relations of neighbours under which the registry's pure and approximate variants are read."""
+
+
+def record(certificate: Certificate, claim: str | None = None, tier: int = 2) -> dict[str, Any]:
+    """The record: what is computed is the certificate's, everything else is typed in the file's table [registry].
+
+    ``claim``: the id of the claim that it is about; by default that of the widest unit which has a bound; ``tier``: 2
+    or 3. Raises DeploymentError where a typed key is missing, all of which it names, or where there is no such claim.
+    """
+    file = require_typed(certificate.deployment, certificate.id, tier)
+    written = _chosen(certificate, claim)
+    planned = next(each for each in deployment_of(certificate).claims if each.id == written.id)
+    said = {key: value for key, value in file.registry or () if value}
+    curators: list[str] = said["data_curators"]
+    slug = "-".join(_slug(part) for part in (said["name"], "-".join(curators), said["publication_date"][:4]))
+    return {
+        "url_slug": slug,
+        "status": "Draft",
+        "tier": tier,
+        "deployment": {
+            "basic": _of(said, *BASIC, "data_product_sector"),
+            "dp_variant": {
+                "variant_name": _variant(planned),
+                **_of(said, "data_domain"),
+                "unprotected_quantities": _public(file),
+            },
+            "privacy_loss": {
+                "privacy_unit": _unit(written.unit, file),
+                "privacy_unit_details": _unit_details(written, file),
+                "privacy_parameters": _parameters(written),
+                "privacy_parameters_details": _details(certificate, written),
+            },
+            "deployment_model": {
+                **_model(planned.plan),
+                **_of(said, "actors", "release_type", "release_type_details", "data_source_type", "access_type"),
+            },
+            "accounting": {**_of(said, "post_processing"), "composition": _composition(written)},
+            "implementation": {
+                **_of(said, "preprocessing_and_hyperparameter_tuning"),
+                "mechanisms": "\n".join(filter(None, (_mechanism(file), said.get("mechanisms", "")))),
+                **_of(said, "justification"),
+            },
+            "administrative": {
+                "sources": "\n".join(f"- {each}" for each in certificate.sources) or "No source is named in the deployment file.",
+                **_of(said, "notes", "registry_authors"),
+            },
+        },
+    }
+
+
+def require_typed(text: str, name: str, tier: int) -> DeploymentTable:
+    """A deployment's text, which has all that is typed in a record of this tier.
+
+    ``name``: stands for the file in errors. Raises DeploymentError, which names every key that is missing.
+    """
+    if (file := table_of(text)) is None:
+        raise DeploymentError("needs a deployment file that can be read", name)
+    typed = file.registry or RegistryTable.model_validate({})
+    missing = [key for least, keys in TYPED.items() if least <= tier for key in keys if not getattr(typed, key)]
+    if missing:
+        needs = f"a record of tier {tier} needs {', '.join(missing)}, which nothing else says"
+        raise DeploymentError(needs, name, line_of(text, ["registry"]), "registry")
+    return file
+
+
+def _of(said: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: said[key] for key in keys if key in said}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[\W_]+", "-", text.lower())
+
+
+def _chosen(certificate: Certificate, name: str | None) -> ClaimRecord:
+    """The claim that is named; else the widest that has a bound; else the widest about which anything is certified."""
+    if name is not None:
+        found = [each for each in certificate.claims if each.id == name]
+    else:
+        known = [each for each in certificate.claims if each.enclosure is not None]
+        found = sorted(known, key=_width, reverse=True)
+    if not found or found[0].enclosure is None:
+        ids = ", ".join(each.id for each in certificate.claims)
+        raise DeploymentError(f"needs a claim with a certified epsilon, got {name or 'none'} among {ids}", certificate.id)
+    return found[0]
+
+
+def _width(claim: ClaimRecord) -> tuple[bool, int]:
+    bounded = claim.enclosure is not None and claim.enclosure.high < math.inf
+    return bounded, UNITS.index("report" if claim.unit in ONE_REPORT else claim.unit)
+
+
+def _variant(claim: Claim) -> str:
+    """Custom where the registry's words do not say which data sets are neighbours."""
+    if claim.neighbours.kind not in _REGISTRY_KNOWS:
+        return "Custom"
+    return "Pure DP" if claim.delta == 0 else "Approximate DP"
+
+
+def _unit(unit: str, file: DeploymentTable) -> str:
+    if unit in ONE_REPORT:
+        return "Event-level"
+    if unit == "window" and file.epochs is not None:
+        return f"User-{file.epochs.window}-epochs-level"
+    return {"user-day": "User-day-level", "lifetime": "User-level"}[unit]
+
+
+def _unit_details(claim: ClaimRecord, file: DeploymentTable) -> str:
+    """Neighbours, contribution and epochs, in sentences."""
+    lines = [f"Adjacent ({claim.neighbours}): {relation(claim.neighbours)}", f"The unit is one {claim.unit}."]
+    if "contribution" in file.model_fields_set:
+        kept = ", derived from answers that the client keeps" if file.contribution.memoized else ""
+        lines.append(f"Contribution: {file.contribution.reports} a user and day{kept}.")
+    else:
+        lines.append("Contribution of a user: not stated.")
+    if (e := file.epochs) is not None:
+        most = f"at most {e.window_answers} answers in any window of {e.window} and {e.lifetime_answers} in all"
+        lines.append(f"Epochs: {e.count}, {most}.")
+    return " ".join(lines)
+
+
+def _parameters(claim: ClaimRecord) -> dict[str, float]:
+    """The upper end of what is certified, rounded up; no epsilon where that is infinite."""
+    high = claim.enclosure.high if claim.enclosure else math.inf
+    epsilon = {"epsilon": float(show_up(high))} if high < math.inf else {}
+    return epsilon if claim.delta == "0" else {**epsilon, "delta": float(show_up(_above(Fraction(claim.delta))))}
+
+
+def _above(value: Fraction) -> float:
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def _details(certificate: Certificate, claim: ClaimRecord) -> str:
+    """Claim, enclosure, verdict, rigour and digest."""
+    assert claim.enclosure is not None  # or it is not chosen
+    found = claim.enclosure
+    lines = [
+        "No epsilon is claimed." if claim.asked else f"Claimed: {claim.claimed} ({claim.source or 'no source named'}).",
+        f"Certified: {claim.certified}, {found.rigour}, by {found.source}.",
+    ]
+    if found.high == math.inf:
+        lines.append("No finite epsilon is certified at this delta, so none is given.")
+    if claim.assumptions:
+        lines.append(f"The guarantee is assumed, not derived: {'; '.join(claim.assumptions)}.")
+    version = certificate.versions.get("ldpaudit", "")
+    lines.append(f"Verdict: {claim.verdict}. Certificate by ldpaudit {version}, claim {claim.id}, SHA-256 {certificate.digest}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _model(plan: Plan) -> dict[str, str]:
+    """Who applies the mechanism; of a bare guarantee that is not known."""
+    nodes, below = [plan], [plan]
+    while below:
+        below = [part for each in below for part in each.parts]
+        nodes += below
+    if any(isinstance(each, Shuffle) for each in nodes):
+        return {"model_name": "Shuffle", "model_name_details": "Users randomize their reports, and a shuffler mixes them."}
+    if any(isinstance(each, Aggregate) for each in nodes):
+        told = "The epsilon is of the sum that secure aggregation releases; deployment and certificate say who adds noise."
+        return {"model_name": "Varies", "model_name_details": told}
+    if all(isinstance(each, Guarantee) for each in plan.leaves()):
+        return {}
+    return {"model_name": "Local", "model_name_details": "Each user randomizes their own reports."}
+
+
+def _composition(claim: ClaimRecord) -> str:
+    source = claim.enclosure.source if claim.enclosure else ""
+    return f"The epsilon is of {claim.plan}. It is bound by: {source}."
+
+
+def _mechanism(file: DeploymentTable) -> str:
+    """Kind, parameters, and where they are published."""
+    table = file.mechanism
+    if table.kind == "guarantee":
+        named = "The mechanism is not described; a guarantee is assumed"
+    else:
+        named = f"{table.kind}{f', {table.variant}' if table.variant else ''}"
+    given = ", ".join(f"{key} = {value}" for key, value in table.parameters.items())
+    lines = [f"- {named}: {given}."]
+    lines += [f"- Read from: {each}." for each in file.sources if "mechanism" in each.supports]
+    return "\n".join(lines)
+
+
+def _public(file: DeploymentTable) -> str:
+    """What nobody hides: parameters, and how many take part."""
+    lines = ["- The parameters of the mechanism.", "- The number of reports."]
+    users = [table.users for table in (file.shuffle, file.aggregate) if table is not None]
+    return "\n".join([*lines, *(f"- That {each} users take part." for each in users)])
+
+
+def yaml() -> Any:
+    """The library that reads and writes YAML. Raises LdpauditError where it is missing."""
+    try:
+        import yaml as found
+    except ImportError:
+        raise LdpauditError("records need PyYAML: pip install 'ldpaudit[yaml]'") from None
+    return found
+
+
+def to_yaml(data: Mapping[str, Any]) -> str:
+    """A record as the registry wants it: text of several lines as it stands, never folded, dates in quotes."""
+    library = yaml()
+
+    class Dumper(library.SafeDumper):  # type: ignore[misc, name-defined]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
+    written: str = library.dump(dict(data), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=math.inf)
+    return written
