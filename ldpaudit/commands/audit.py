@@ -41,18 +41,20 @@ CANARIES = (
 )
 OTHERS = "With --canaries, a file of what all other users hold."
 RELATION = "With --canaries: add-remove, the default, or replace-one, where the file is a JSON list of pairs of values."
+ESTIMATE = "Where the claim is refuted, measure epsilon by the views that are left, in a fixed sample of their own."
 DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
 """What a form of the reports leaves out, beside the low bits of floats."""
 
 
 def audit(
     target: Annotated[str, typer.Argument(help=AUDITED)],
-    epsilon: Annotated[str, typer.Option(help="The claimed epsilon.")],
+    epsilon: Annotated[str | None, typer.Option(help="The claimed epsilon; without one, epsilon is measured.")] = None,
     inputs: Annotated[list[str] | None, typer.Option(help="Two or more inputs, as JSON or plain text.")] = None,
     delta: Annotated[str, typer.Option(help="The claimed delta.")] = "0",
     trials: Annotated[int | None, given.whole_number("Total number of samples; by default a million.")] = None,
     budget: Annotated[str | None, typer.Option(help="Instead of --trials, a time such as 60s, 5m or 1h.")] = None,
     confidence: Annotated[float, given.real_number("Of the bound.")] = 0.95,
+    estimate: Annotated[bool, typer.Option("--estimate", help=ESTIMATE)] = False,
     users: Annotated[int, given.whole_number("With 2, consecutive calls are two users' reports, one of whom differs.")] = 1,
     sets: Annotated[bool, typer.Option("--sets", help=SETS)] = False,
     outputs: Annotated[bool, typer.Option("--outputs", help=OUTPUTS)] = False,
@@ -73,14 +75,16 @@ def audit(
     from ldpaudit.core.pace import least_trials, seconds
     from ldpaudit.enclosure import round_up, show_down
     from ldpaudit.errors import Stopped
-    from ldpaudit.evidence import Form
+    from ldpaudit.evidence import Form, Mode
     from ldpaudit.mechanism import Mechanism
     from ldpaudit.plan import Plan
     from ldpaudit.workers.experiment import Execution, Reading
 
     if budget is not None and trials is not None:
         raise ValueError("an audit needs --trials or --budget, got both")
-    claimed, slack = given.number("--epsilon", epsilon), given.number("--delta", delta)
+    claimed, slack = None if epsilon is None else given.number("--epsilon", epsilon), given.number("--delta", delta)
+    if estimate and epsilon is None:
+        raise ValueError("an audit needs --estimate with --epsilon: without a claim, all views measure epsilon")
     kind, _, rest = target.partition(":")
     if outputs and kind in ("exec", "log"):
         raise ValueError(f"an audit of outputs needs MODULE:ATTRIBUTE with run(data, rng), got {target}")
@@ -88,6 +92,7 @@ def audit(
         raise ValueError(f"an audit needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with {target}")
     if canaries is not None:
         unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
+        unread["estimate"] = estimate
         if needless := [name for name, value in unread.items() if value]:
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
         claim: dict[str, Any] = {"epsilon": _float(claimed), "delta": round_up(slack)}
@@ -97,7 +102,7 @@ def audit(
             all_others = [] if others is None else _users(others)
             system = resolve_system(target, called=True)
             found = ldpaudit.audit_one_run(system, _users(canaries), all_others, **claim)
-        if refuted := found.refutes(claimed):
+        if refuted := _refutes(found, claimed):
             reached(REFUTED)
         if format is Format.json:
             _say_data(target, claimed, found, None, None)
@@ -109,14 +114,14 @@ def audit(
             raise ValueError(f"an audit needs --{name} with --canaries, got it without: --inputs are compared as they are given")
     allowed = None if budget is None else seconds(budget)
     values = [_input(text) for text in inputs or []]
-    form, rounded, read = Form.UNORDERED if sets else Form.CANONICAL, None, None
+    form, rounded, read, measured = Form.UNORDERED if sets else Form.CANONICAL, None, None, None
 
-    def audited(reading: Reading, trials: int) -> Evidence:
+    def audited(reading: Reading, trials: int, **more: Any) -> Evidence:
         with progress("sampling") as advance:
             told = Execution(
                 progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"), patience=patience
             )
-            return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options)
+            return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options | more)
 
     with ExitStack() as stack:
         with progress("sampling"):
@@ -131,14 +136,15 @@ def audit(
                 sys.path.insert(0, str(Path.cwd()))
                 read = resolve(support)
             options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(slack)}
-            options |= {"confidence": confidence, "seed": seed}
+            options |= {"confidence": confidence, "seed": seed, "mode": Mode.FIXED if claimed is None else Mode.SEQUENTIAL}
             if allowed is not None:
                 raw = Reading(users=users, learned=learned, support=read)
                 patient = {"reading": raw, "execution": Execution(patience=patience)}
                 number = _trials_within(allowed, function, {**options, **patient})
                 note(f"{budget} allow {number:,} trials")
-        evidence = audited(Reading(users=users, learned=learned, support=read), number)
-        refuted = evidence.refutes(claimed)
+        raw = Reading(users=users, learned=learned, support=read)
+        evidence = audited(raw, number)
+        refuted = _refutes(evidence, claimed)
         if refuted:
             reached(REFUTED)
         # A log's reports are used once, and our plans have one form; what raw reports do not refute, no form does.
@@ -148,7 +154,7 @@ def audit(
                 _say_verdict(target, epsilon, evidence, refuted)
             elif refuted:
                 note(f"{target}: epsilon = {epsilon} is REFUTED")  # the results are one value, and come at the end
-            left = number - evidence.trials
+            left = (number - evidence.trials) // (2 if estimate else 1)
             if asked and left < least_trials(len(values)):
                 unknown = f"the {left:,} views that are left are too few"
             elif asked:
@@ -161,8 +167,17 @@ def audit(
             _say_form(claimed, form, rounded, unknown)
         elif unknown:
             note(f"{form}: unknown: {unknown}")
+        left = number - evidence.trials - (0 if rounded is None else rounded.trials)
+        if estimate and refuted and not unknown and left >= least_trials(len(values)):
+            # By the next seed: what our own code draws is fresh then, too.
+            measured = audited(raw, left, epsilon=None, mode=Mode.FIXED, seed=seed + 1)
+            if format is Format.text:
+                say(f"the {left:,} views that were left show epsilon >= {show_down(measured.epsilon_lower)} by themselves")
+        elif estimate:
+            few = unknown or f"{left:,} views are too few"
+            note(f"no estimate: {few if refuted else 'the bound is that of all views'}")
     if format is Format.json:
-        _say_data(target, claimed, evidence, form, rounded)
+        _say_data(target, claimed, evidence, form, rounded, **({"estimate": measured} if estimate else {}))
     raise typer.Exit(REFUTED if refuted else 0)
 
 
@@ -251,30 +266,39 @@ def _trials_within(allowed: float, function: Any, options: dict[str, Any]) -> in
     return trials_within(allowed, lambda n: ldpaudit.audit(function, **whole, trials=n), least, time.perf_counter)
 
 
-def _say_data(target: str, claimed: Fraction, evidence: Evidence, form: Form | None, rounded: Evidence | None) -> None:
+def _refutes(evidence: Evidence, claimed: Fraction | None) -> bool:
+    return claimed is not None and evidence.refutes(claimed)
+
+
+def _say_data(
+    target: str, claimed: Fraction | None, evidence: Evidence, form: Form | None, rounded: Evidence | None, **more: Evidence | None
+) -> None:
     from ldpaudit.certificates.certificate import EvidenceRecord
 
+    more |= {} if form is None else {str(form): rounded}
+    records = {name: None if e is None else EvidenceRecord.of(e).model_dump(mode="json") for name, e in more.items()}
+    told = {"one_run": True} if form is None else {}
+    refuted = None if claimed is None else evidence.refutes(claimed)
     record = EvidenceRecord.of(evidence).model_dump(mode="json")
-    other = None if rounded is None else EvidenceRecord.of(rounded).model_dump(mode="json")
-    told = {"one_run": True} if form is None else {str(form): other}
-    say_json({"target": target, **record, "clue": evidence.clue, "refuted": evidence.refutes(claimed), **told})
+    say_json({"target": target, **record, "clue": evidence.clue, "refuted": refuted, **told, **records})
 
 
-def _say_verdict(target: str, epsilon: str, evidence: Evidence, refuted: bool) -> None:
+def _say_verdict(target: str, epsilon: str | None, evidence: Evidence, refuted: bool) -> None:
     """Print it now, whatever is asked next."""
     from ldpaudit.enclosure import show_down
 
-    say(f"{target}: epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}")
+    verdict = f"epsilon = {epsilon} is {'REFUTED' if refuted else 'not refuted'}"
+    say(f"{target}: {'measured' if epsilon is None else verdict}")
     say(f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {evidence.confidence:g}:")
     say(f"{evidence.right} of {evidence.guesses} guesses were right, on {evidence.event}")
-    if refuted and evidence.clue:
+    if evidence.clue and (refuted or epsilon is None):
         say(f"what betrayed it, to be counted again: {evidence.clue}")
     if not refuted:
         say(evidence.resolution)
     sys.stdout.flush()
 
 
-def _say_form(claimed: Fraction, form: Form, rounded: Evidence | None, unknown: str) -> None:
+def _say_form(claimed: Fraction | None, form: Form, rounded: Evidence | None, unknown: str) -> None:
     """Print what the same code shows in another form, or why that is not known."""
     from ldpaudit.enclosure import show_down
 
@@ -282,13 +306,13 @@ def _say_form(claimed: Fraction, form: Form, rounded: Evidence | None, unknown: 
     if rounded is None:
         say(f"{dropped} unknown: {unknown}")
         return
-    say(f"{dropped} {'REFUTED too' if rounded.refutes(claimed) else 'not refuted'}:")
+    say(f"{dropped} {'REFUTED too' if _refutes(rounded, claimed) else 'not refuted'}:")
     say(f"epsilon >= {show_down(rounded.epsilon_lower)} with confidence {rounded.confidence:g}")
 
 
-def _float(number: Fraction) -> float:
+def _float(number: Fraction | None) -> float | None:
     try:
-        return float(number)
+        return None if number is None else float(number)
     except OverflowError:
         raise ValueError("needs numbers that a float can hold, got one above 1e308") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -48,6 +49,30 @@ def test_audit_refutes_a_false_claim_and_not_a_true_one() -> None:
     refuted = run(*common, "--epsilon", "0.5")
     assert refuted.returncode == 1
     assert "REFUTED" in refuted.stdout
+
+
+def test_without_a_claim_epsilon_is_measured_by_all_views() -> None:
+    common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "6000")
+    done = run(*common)
+    assert done.returncode == 0
+    assert done.stdout.startswith("tests.broken_callables:fair: measured\nepsilon >= ")
+    record = json.loads(run(*common, "--format", "json").stdout)
+    assert (record["refuted"], record["claimed"], record["trials"], record["mode"]) == (None, None, 6_000, "fixed")
+    assert 0.8 < record["epsilon_lower"] <= math.log(3)
+    fails_in_one_line(run(*common, "--estimate"), "--estimate with --epsilon")
+
+
+def test_an_estimate_is_measured_by_the_views_that_a_refutation_leaves() -> None:
+    common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "20000", "--estimate", "--epsilon")
+    record = json.loads(run(*common, "0.5", "--format", "json").stdout)
+    estimate = record["estimate"]
+    assert record["refuted"]
+    assert sum(each["trials"] for each in (record, record["canonical"], estimate)) == 20_000
+    assert record["epsilon_lower"] < 0.9 < estimate["epsilon_lower"] <= math.log(3)
+    assert "views that were left show epsilon >= " in run(*common, "0.5").stdout
+    sound = run(*common, "log(3)+0.2")
+    assert sound.returncode == 0
+    assert "no estimate: the bound is that of all views" in sound.stderr
 
 
 def test_what_audited_code_prints_is_not_among_the_results() -> None:
