@@ -64,6 +64,10 @@ class Claim:
         The outcome on record: ``holds``, ``assumed``, ``refuted`` or ``undecided``.
     taken : str
         Which of the plan's parameters are computed from the claimed epsilon itself, in a clause; empty where none are.
+    sampled : str
+        What is assumed of the code's sampler, in a clause; empty where nothing is.
+    drawn : Plan or None
+        The plan with the probabilities that the code draws, where these are known.
     """
 
     id: str
@@ -76,6 +80,8 @@ class Claim:
     hypotheses: tuple[Hypothesis, ...] = ()
     expect: str | None = None
     taken: str = ""
+    sampled: str = ""
+    drawn: Plan | None = None
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.epsilon >= 0:
@@ -93,7 +99,7 @@ class Claim:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What nobody shows here and the claim's verdict rests on, in clauses."""
-        return (*self.axioms, *filter(None, [self.taken]))
+        return (*self.axioms, *filter(None, [self.taken, self.sampled]))
 
     @property
     def axioms(self) -> tuple[str, ...]:

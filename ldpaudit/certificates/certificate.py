@@ -67,6 +67,8 @@ class ClaimRecord(Record):
     """What nobody shows and the verdict rests on."""
     proof: dict[str, Any] | None = None
     """What verify_certificate.py finds VALID, in the format ldpaudit.proof/1: the claim, the answer, or what refutes it."""
+    drawn: EnclosureRecord | None = None
+    """Epsilon with the probabilities that the code draws, where the deployment file says which these are."""
     code_differs: bool = False
     """Whether the audited code is not the mechanism that is described, so that no bound, proof or risk of that is stated."""
 
@@ -93,6 +95,14 @@ class ClaimRecord(Record):
             return f"[{show_down(low)}, {show_up(high)}]"
         short = f"{high:.6g}"
         return f"= {short if low <= float(short) <= high else show_up(high)}"
+
+    @property
+    def drawn_beside(self) -> tuple[str, str] | None:
+        """Epsilon as described, and as drawn, to more digits than differ; None where it is not known what is drawn."""
+        if self.drawn is None or self.enclosure is None:
+            return None
+        one, other = (f"[{show_down(each.low, 12)}, {show_up(each.high, 12)}]" for each in (self.enclosure, self.drawn))
+        return one, other
 
     @property
     def measured(self) -> str:

@@ -216,6 +216,7 @@ class Case:
         """Account, prove and judge: what the certificate says about the claim."""
         claim = self.claim
         enclosure, proof, checked = _attempt(self.certified), _attempt(self.proved), _attempt(self.checked)
+        drawn = _attempt(partial(_epsilon, claim.drawn, claim.neighbours, claim.delta)) if claim.drawn else None
         risk: Risk | Unsupported | None = _attempt(partial(of_plan, claim.plan, claim.neighbours))
         limits = tuple(dict.fromkeys(str(x) for x in (enclosure, evidence, proof, checked) if isinstance(x, Unsupported)))
         valid = checked if isinstance(checked, Proof) else None
@@ -257,6 +258,7 @@ class Case:
             delta_number=float(claim.delta),
             risk=risk.record if isinstance(risk, Risk) else None,
             assumptions=claim.assumptions if verdict.outcome is Outcome.ASSUMED else () if verdict.code_differs else claim.axioms,
+            drawn=EnclosureRecord.of(drawn) if isinstance(drawn, Enclosure) and not verdict.code_differs else None,
             code_differs=verdict.code_differs,
             proof=valid.record if valid and verdict.outcome is (Outcome.PROVED if valid.private else Outcome.REFUTED) else None,
         )

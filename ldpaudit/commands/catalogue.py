@@ -105,6 +105,7 @@ def deployments(
 def _sources(d: Deployment) -> list[str]:
     """The status, each claim with what supports it, and what the mechanism is taken from."""
     from ldpaudit.core.number import show
+    from ldpaudit.files.tables import ABOUT
 
     def saying(about: str) -> list[str]:
         """The sources that say something, each with its words."""
@@ -119,7 +120,7 @@ def _sources(d: Deployment) -> list[str]:
     for claim in d.claims:
         lines.append(f"{claim.id}: epsilon = {'?' if claim.epsilon is None else show(claim.epsilon)} per {claim.unit}")
         lines += [f"  in words: {claim.source}"] * bool(claim.source) + saying(claim.id)
-    for about in ("mechanism", "status"):
+    for about in ABOUT:
         lines += [about, *said] if (said := saying(about)) else []
     return lines if d.cited else [*lines, *(f"  {each}" for each in d.sources)]
 

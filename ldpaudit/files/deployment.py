@@ -162,6 +162,10 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
             except ValueError as error:
                 raise fail(str(error), ["noise", index]) from None
         noise.append((added, each))
+    try:
+        drawn = _drawn(file, noted)
+    except ValueError as error:
+        raise fail(str(error), ["sampler"]) from None
     try:  # what is said of a client that keeps answers is said of a mechanism that does, whatever is claimed
         if file.contribution.memoized and file.epochs is not None:
             _over_epochs(file, file.epochs, plan, "window")
@@ -177,7 +181,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         note=file.note,
         sources=tuple(each.title if file.schema_ == FIRST else str(each) for each in file.sources),
         plan=plan,
-        claims=_claims(file, plan, noise, fail),
+        claims=_claims(file, plan, drawn, noise, fail),
         implementation=file.implementation.callable if file.implementation else None,
         text=text,
         files=tuple(opened),
@@ -231,7 +235,7 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     if file.schema_ == FIRST:
         if len(texts) < len(file.sources):
             return 'a table of a source needs schema = "ldpaudit.deployment/2"', ["sources"]
-        later = [key for key in ("status", "registry") if getattr(file, key) is not None]
+        later = [key for key in ("status", "registry", "sampler") if getattr(file, key) is not None]
         return ('needs schema = "ldpaudit.deployment/2"', [later[0]]) if later else None
     if texts:
         return f"needs a table [[sources]], got {file.sources[texts[0]].title!r:.60}", ["sources"]
@@ -249,6 +253,8 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
         return f"{state!r} needs the id of a source that supports 'status', got {named!r:.60}", ["status", "source"]
     if state == "example":
         return None
+    if file.sampler and file.sampler.law != "unknown" and not any("sampler" in each.supports for each in file.sources):
+        return 'needs a source with supports = ["sampler"]; without one, law = "unknown"', ["sampler"]
     for index, claim in enumerate(file.claims):
         found = [each for each in file.sources if claim.id in each.supports and claim.id not in ABOUT]
         if claim.epsilon is not None and not found:
@@ -265,9 +271,32 @@ def _named(error: ValueError, keys: Iterable[str]) -> list[str]:
     return [key for key in keys if f"got {key}=" in str(error)][:1]
 
 
+_AS_REALS = "floats draw continuous noise as real numbers would"
+
+
+def _drawn(file: DeploymentTable, files: registry.Opener) -> Plan | None:
+    """One report as the code draws it, where that is known."""
+    if (sampler := file.sampler) is None:
+        return None
+    if (sampler.bits is not None or sampler.drawn) and sampler.law != "grid":
+        raise ValueError(f'needs law = "grid" for bits, got {sampler.law!r}')
+    if not sampler.drawn:
+        return None
+    table, bits = file.mechanism, sampler.bits
+    if bits is None:
+        raise ValueError("needs bits, of which the drawn integers are")
+    for key, count in sampler.drawn.items():
+        if key not in table.parameters:
+            raise ValueError(f"drawn: needs a parameter of [mechanism], got {key!r:.60}{or_rather(key, [*table.parameters])}")
+        if count > 1 << bits:
+            raise ValueError(f"drawn: needs {key} <= 2**{bits}, got {count}")
+    return Run(registry.build(table.kind, table.variant, {**table.parameters, **sampler.probabilities}, files))
+
+
 def _claims(
     file: DeploymentTable,
     plan: Plan,
+    drawn: Plan | None,
     noise: Sequence[tuple[CountNoise, NoiseTable]],
     fail: Callable[[str, Sequence[str | int]], DeploymentError],
 ) -> tuple[Claim, ...]:
@@ -290,12 +319,21 @@ def _claims(
                 source=table.source,
                 expect=table.expect,
                 taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
+                sampled=_AS_REALS if file.sampler and file.sampler.law == "float" and _continuous(claimed) else "",
+                drawn=None if drawn is None else _claimed_plan(file, drawn, noise, table),
             )
         except ValueError as error:
             key = _named(error, ("epsilon", "delta"))
             raise fail(str(error).removeprefix("Claim "), ["claims", index, *key]) from None
         claims.append(claim)
     return tuple(claims)
+
+
+def _continuous(plan: Plan) -> bool:
+    """Whether real numbers are drawn anywhere in a plan."""
+    mechanisms = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run)]
+    noise = plan.noise if isinstance(plan, Aggregate) else ()
+    return any(each.continuous for each in (*mechanisms, *noise))
 
 
 def _taken(table: MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:

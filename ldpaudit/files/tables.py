@@ -16,7 +16,7 @@ SCHEMA: Literal["ldpaudit.deployment/2"] = "ldpaudit.deployment/2"
 FIRST: Literal["ldpaudit.deployment/1"] = "ldpaudit.deployment/1"
 """The first edition, in which sources are texts and nothing has to be supported."""
 MOST_QUOTED = 25  # words that a quotation may have
-ABOUT = ("mechanism", "status")  # what a source may support besides claims
+ABOUT = ("mechanism", "sampler", "status")  # what a source may support besides claims
 
 
 def exact_number(value: object) -> Fraction:
@@ -211,12 +211,32 @@ class SourceTable(Table):
     quote: Annotated[str, AfterValidator(_quoted)] = Field(
         "", description=f"What it says, verbatim, in at most {MOST_QUOTED} words; nothing is left out in the middle."
     )
-    supports: list[str] = Field([], description="Ids of the claims that it supports; `mechanism`; `status`.")
+    supports: list[str] = Field([], description="Ids of the claims that it supports; `mechanism`; `sampler`; `status`.")
     via: str | None = Field(None, pattern=_URL, description="Where the quotation was seen, if not in the source itself.")
 
     def __str__(self) -> str:
         read = [f"at {self.commit}"] * bool(self.commit) + [f"of {self.date}"] * bool(self.date)
         return ", ".join([self.title, self.url, " ".join(read)] if read else [self.title, self.url])
+
+
+class SamplerTable(Table):
+    """What the shipped code draws."""
+
+    law: Literal["exact", "grid", "float", "unknown"] = Field(
+        description="`exact`: the law that is described; `grid`: probabilities are multiples of 1/2**bits; `float`: noise is "
+        "computed with floats, so that continuous noise is assumed, not shown, to be what is described; `unknown`."
+    )
+    bits: int | None = Field(None, ge=1, le=1024, description="Bits of the integers that are drawn, of a `grid`.")
+    drawn: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        {},
+        description="Of a `grid`: parameters of the mechanism that are probabilities, each as the number of integers below 2**bits "
+        "for which the code says yes. Claims are certified as described, and as drawn beside it.",
+    )
+
+    @property
+    def probabilities(self) -> dict[str, str]:
+        """The parameters as drawn, as expressions."""
+        return {key: f"{count}/2**{self.bits}" for key, count in self.drawn.items()}
 
 
 _STATES = {
@@ -314,5 +334,6 @@ class DeploymentTable(Table):
     shuffle: ShuffleTable | None = Field(None, description="The shuffler, if there is one.")
     aggregate: AggregateTable | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
     noise: list[NoiseTable] = Field([], description="Noise that is added to the aggregate.")
+    sampler: SamplerTable | None = Field(None, description="What the shipped code draws, beside what is described.")
     implementation: ImplementationTable | None = Field(None, description="The deployed code, if it is to be audited.")
     claims: list[ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")

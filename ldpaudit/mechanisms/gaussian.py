@@ -36,6 +36,7 @@ class Gaussian(CountNoise):
 
     core = "discrete_laplace"
     title = "Gaussian noise on counts"
+    continuous = True
 
     sigma: Fraction
     change: tuple[int, ...] = (1,)

@@ -45,6 +45,7 @@ class GaussianReport(IntervalValues):
 
     core = "laplace"
     title = "Gaussian noise on one number"
+    continuous = True
 
     sigma: Fraction
     low: Fraction = Fraction(0)

@@ -42,6 +42,7 @@ class Laplace(IntervalValues):
     """
 
     title = "Laplace noise on one number"
+    continuous = True
 
     scale: Fraction
     low: Fraction = Fraction(0)
@@ -88,6 +89,7 @@ class LaplaceHistogram(KValues, NoisyColumn):
 
     variant = "histogram"
     title = "Laplace noise on a histogram"
+    continuous = True
 
     k: int
     scale: Fraction

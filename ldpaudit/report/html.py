@@ -120,6 +120,10 @@ def _claim(claim: ClaimRecord, exhibit: Exhibit | None) -> str:
 def _facts(claim: ClaimRecord) -> Iterable[tuple[str, str]]:
     yield "claimed", escape(claim.claimed)
     yield "certified", escape(claim.certified)
+    if claim.drawn_beside is not None:
+        described, as_drawn = claim.drawn_beside
+        yield "as described", escape(described)
+        yield "as drawn", f"{escape(as_drawn)}, with the probabilities that the code draws"
     yield "measured", escape(claim.measured)
     if claim.evidence:
         first, second = claim.evidence.pair

@@ -210,6 +210,9 @@ def _mechanism(file: DeploymentTable) -> str:
         named = f"{table.kind}{f', {table.variant}' if table.variant else ''}"
     given = ", ".join(f"{key} = {value}" for key, value in table.parameters.items())
     lines = [f"- {named}: {given}."]
+    if file.sampler is not None:
+        drawn = "".join(f"; {key} is drawn as {value}" for key, value in file.sampler.probabilities.items())
+        lines.append(f"- Sampler: {file.sampler.law}{drawn}.")
     lines += [f"- Read from: {each}." for each in file.sources if "mechanism" in each.supports]
     return "\n".join(lines)
 

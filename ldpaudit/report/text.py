@@ -116,7 +116,7 @@ def print_certificate(
         table.add_row(*(Text(visible(cell)) for cell in cells), verdict)
     console.print(Padding(table, (0, 0, 0, 2)))
     for claim in certificate.claims:
-        why = f"{claim.id}: {claim.reason}.{limit(claim)}{sight(claim)}{witness(claim)}"
+        why = f"{claim.id}: {claim.reason}.{limit(claim)}{sight(claim)}{witness(claim)}{drawn(claim)}"
         console.print(Padding(Text(visible(why), style="dim"), (0, 0, 0, 2)))
         for line in instead.get(claim.id, ()):
             console.print(Padding(Text(visible(line)), (0, 0, 0, 4)))
@@ -134,6 +134,14 @@ def sight(claim: ClaimRecord) -> str:
     if claim.verdict is Outcome.REFUTED or claim.evidence is None:
         return ""
     return f" About the audit: {claim.evidence.read().resolution}."
+
+
+def drawn(claim: ClaimRecord) -> str:
+    """Epsilon of what the code draws, beside that of what is described."""
+    if claim.drawn_beside is None:
+        return ""
+    described, as_drawn = claim.drawn_beside
+    return f" As described, epsilon lies in {described}; as the code draws, in {as_drawn}."
 
 
 def witness(claim: ClaimRecord) -> str:

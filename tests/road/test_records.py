@@ -231,6 +231,11 @@ def test_of_a_guarantee_the_record_does_not_say_who_gives_it() -> None:
     assert "model_name" not in record(certificate(typed(load("apple-iconic-scenes"))))["deployment"]["deployment_model"]
 
 
+def test_what_the_code_draws_is_told_with_the_mechanism() -> None:
+    found = field(record(certificate(typed(load("enpa-notification")))), "deployment.implementation.mechanisms")
+    assert "- Sampler: grid; rho is drawn as 2880636/2**32." in found
+
+
 def test_neighbours_that_the_registry_does_not_know_are_custom() -> None:
     whole = typed(load("epochs-memoized"))
     (same,) = [claim.id for claim in whole.claims if claim.neighbours.kind == "same-pattern"][:1]
