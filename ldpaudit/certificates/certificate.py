@@ -134,6 +134,19 @@ class ClaimRecord(Record):
         return self.verdict.record == self.expect if self.expect else self.verdict is not Outcome.REFUTED
 
 
+class UnitRecord(Record):
+    """What one unit costs, whether anything is claimed of it or not."""
+
+    unit: str
+    plan: str
+    neighbours: str
+    delta: str
+    enclosure: EnclosureRecord | None = None
+    """Epsilon; None where no bound is known, or of a shuffle or sum that no claim is about."""
+    assumptions: tuple[str, ...] = ()
+    """What nobody shows and the bound rests on."""
+
+
 def exit_code(certificates: Iterable[Certificate], require_decision: bool) -> int:
     """How a command ends that made these: 1 where a claim is not as recorded, 3 where a decision is missing that is required."""
     claims = [claim for certificate in certificates for claim in certificate.claims]
@@ -162,6 +175,8 @@ class Certificate(Record):
     issuer: str = ""
     """Who says that they made it; a signature shows it."""
     claims: Annotated[tuple[ClaimRecord, ...], Field(min_length=1)]
+    units: tuple[UnitRecord, ...] = ()
+    """Every unit whose reports the file bounds; of code that is another mechanism nothing is known."""
     files: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     """The files that the deployment file names, whole, in base64."""
 

@@ -22,6 +22,7 @@ from ldpaudit.certificates.certificate import (
     EnclosureRecord,
     EvidenceRecord,
     ProofRecord,
+    UnitRecord,
     WitnessRecord,
 )
 from ldpaudit.certificates.proof import Proof, prove
@@ -105,6 +106,7 @@ def certify(
         trials=trials,
         confidence=confidence,
         claims=tuple(records),
+        units=() if any(each.code_differs for each in records) else units(whole),
         files=verification.embedded(whole),
     )
 
@@ -113,6 +115,30 @@ def cases(whole: Deployment, seed: int, trials: int, confidence: float) -> list[
     """A deployment's claims, each with the code that it names; that code is imported here."""
     code = _implementation(whole)
     return [Case(claim, code, claim_seed(seed, whole.id, claim.id), trials, confidence) for claim in whole.claims]
+
+
+def units(whole: Deployment) -> tuple[UnitRecord, ...]:
+    """What each unit costs whose reports the file bounds; of shuffles and sums, which may take minutes, where claims ask."""
+    found = []
+    for each in whole.units:
+        asked = any((claim.plan, claim.neighbours) == (each.plan, each.neighbours) for claim in whole.claims)
+        epsilon = _attempt(partial(_epsilon, each.plan, each.neighbours, each.delta)) if asked or not _of_many(each.plan) else None
+        found.append(
+            UnitRecord(
+                unit=each.unit,
+                plan=str(each.plan),
+                neighbours=str(each.neighbours),
+                delta=str(each.delta),
+                enclosure=EnclosureRecord.of(epsilon) if isinstance(epsilon, Enclosure) else None,
+                assumptions=each.assumptions,
+            )
+        )
+    return tuple(found)
+
+
+def _of_many(plan: Plan) -> bool:
+    """Whether the views of several users are shuffled or summed anywhere in a plan."""
+    return isinstance(plan, Shuffle | Aggregate) or any(map(_of_many, plan.parts))
 
 
 def _implementation(whole: Deployment) -> Callable[..., Any] | None:
@@ -282,6 +308,8 @@ def verify(certificate: Certificate) -> list[str]:
     whole = verification.deployment_of(certificate)
     if found := verification.of_the_whole(certificate, whole):
         return found
+    if certificate.units and certificate.units != units(whole):
+        return ["its units are not those of its deployment file, or cost something else"]
     claims = zip(whole.claims, certificate.claims, strict=True)
     return [line for claim, written in claims for line in _differences(certificate, whole, claim, written)]
 

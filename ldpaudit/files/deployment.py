@@ -61,7 +61,7 @@ class Deployment:
     files: tuple[File, ...] = ()  # those that its parameters name, by their names in the deployment file
     cited: tuple[SourceTable, ...] = ()  # the sources, whole; none of a file of the first edition
     status: StatusTable | None = None  # whether the system is in use
-    units: tuple[Claim, ...] = ()  # a question of each unit whose reports the file bounds, at delta = 0
+    units: tuple[Claim, ...] = ()  # a question of each unit whose reports the file bounds, at the largest delta of a claim
 
     @property
     def runs_code(self) -> bool:
@@ -213,14 +213,15 @@ UNITS = ("report", "user-day", "window", "lifetime")
 def _units(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]]) -> tuple[Claim, ...]:
     """Each unit whose reports the file bounds; how many a user sends a day is not known where no table says so."""
     found = []
-    claimed = {each.unit for each in file.claims}
+    claimed, delta = {each.unit for each in file.claims}, max(each.delta for each in file.claims)
     for unit in UNITS:
         if unit == "user-day" and not ("contribution" in file.model_fields_set or unit in claimed):
             continue
         table = ClaimTable.model_validate({"id": unit, "epsilon": "?", "unit": unit})
         with suppress(ValueError):
             whole = _claimed_plan(file, plan, noise, table)
-            found.append(Claim(unit, whole, None, Fraction(0), usual(whole if _stream(file, unit) else plan), unit))
+            relation = usual(whole if _stream(file, unit) else plan)
+            found.append(Claim(unit, whole, None, delta, relation, unit, sampled=_sampled(file, whole)))
     return tuple(found)
 
 
@@ -235,7 +236,7 @@ def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
     if file.schema_ == FIRST:
         if len(texts) < len(file.sources):
             return 'a table of a source needs schema = "ldpaudit.deployment/2"', ["sources"]
-        later = [key for key in ("status", "registry", "sampler") if getattr(file, key) is not None]
+        later = [key for key in ("status", "registry", "adversary", "sampler") if getattr(file, key) is not None]
         return ('needs schema = "ldpaudit.deployment/2"', [later[0]]) if later else None
     if texts:
         return f"needs a table [[sources]], got {file.sources[texts[0]].title!r:.60}", ["sources"]
@@ -319,7 +320,7 @@ def _claims(
                 source=table.source,
                 expect=table.expect,
                 taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
-                sampled=_AS_REALS if file.sampler and file.sampler.law == "float" and _continuous(claimed) else "",
+                sampled=_sampled(file, claimed),
                 drawn=None if drawn is None else _claimed_plan(file, drawn, noise, table),
             )
         except ValueError as error:
@@ -329,11 +330,13 @@ def _claims(
     return tuple(claims)
 
 
-def _continuous(plan: Plan) -> bool:
-    """Whether real numbers are drawn anywhere in a plan."""
+def _sampled(file: DeploymentTable, plan: Plan) -> str:
+    """What is assumed of the code's sampler, in a clause: where floats draw what no float is."""
+    if file.sampler is None or file.sampler.law != "float":
+        return ""
     mechanisms = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run)]
     noise = plan.noise if isinstance(plan, Aggregate) else ()
-    return any(each.continuous for each in (*mechanisms, *noise))
+    return _AS_REALS if any(each.continuous for each in (*mechanisms, *noise)) else ""
 
 
 def _taken(table: MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:

@@ -219,6 +219,16 @@ class SourceTable(Table):
         return ", ".join([self.title, self.url, " ".join(read)] if read else [self.title, self.url])
 
 
+class AdversaryTable(Table):
+    """Who sees what, as far as the deployer says."""
+
+    sees: Literal["report", "device-log", "shuffled", "aggregate", "one-aggregator"] | None = Field(
+        None, description="What whoever is not trusted sees."
+    )
+    links: Literal["account", "device", "nothing"] | None = Field(None, description="What links two reports of one user.")
+    retention: str | None = Field(None, min_length=1, description="How long reports and logs are kept, and who reads them.")
+
+
 class SamplerTable(Table):
     """What the shipped code draws."""
 
@@ -334,6 +344,7 @@ class DeploymentTable(Table):
     shuffle: ShuffleTable | None = Field(None, description="The shuffler, if there is one.")
     aggregate: AggregateTable | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")
     noise: list[NoiseTable] = Field([], description="Noise that is added to the aggregate.")
+    adversary: AdversaryTable | None = Field(None, description="Who sees what, for the evaluation sheet of the certificate.")
     sampler: SamplerTable | None = Field(None, description="What the shipped code draws, beside what is described.")
     implementation: ImplementationTable | None = Field(None, description="The deployed code, if it is to be audited.")
     claims: list[ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")

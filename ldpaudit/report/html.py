@@ -15,7 +15,8 @@ from ldpaudit.display import pictures
 from ldpaudit.display.markup import escape as escape
 from ldpaudit.display.markup import table
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.files.deployment import cited
+from ldpaudit.files.deployment import cited, table_of
+from ldpaudit.report.sheet import COLUMNS, layers
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence, sight, summary
 from ldpaudit.verdict import Outcome
@@ -55,6 +56,7 @@ def page(certificate: Certificate, exhibits: Mapping[str, Exhibit] = NOTHING, be
             *(_claim(claim, exhibits.get(claim.id)) for claim in certificate.claims),
             _trust(certificate, exhibits),
             _risks(certificate, exhibits),
+            _sheet(certificate, exhibits),
             "" if before is None else _since(before, certificate),
             _meanings(certificate),
             _again(certificate),
@@ -173,7 +175,7 @@ def _trust(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
     head = ("claim", "honest users", "honest aggregators' noise", "neighbours", "claimed", "certified", "verdict")
     return f"""<section><h2>Whom a user trusts</h2>
 <p>Each claim holds if these users' reports and this noise stay unknown to the adversary, whatever all others do.</p>
-<div class="wide">{table(head, rows, escape)}</div></section>
+<div class="wide" tabindex="0">{table(head, rows, escape)}</div></section>
 """
 
 
@@ -196,7 +198,31 @@ def _risks(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
     return f"""<section><h2>What the numbers mean for a user</h2>
 <p>The most that an adversary can achieve who sees what the column names, knows all other inputs, and has unlimited time. The
 numbers are certified from the privacy profile, and rounded outward.{missing}</p>
-<div class="wide">{table(("chance", *names), rows, chances)}</div></section>
+<div class="wide" tabindex="0">{table(("chance", *names), rows, chances)}</div></section>
+"""
+
+
+_KINDS = ("sure", "said", "left")
+"""The classes of the sheet's columns, each with a colour."""
+
+
+def _sheet(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> str:
+    """What an evaluation must cover, and who answers for it."""
+    found = layers(certificate, exhibits)
+    if not found:
+        return ""
+    parts = []
+    for layer in found:
+        cells = zip(_KINDS, COLUMNS, (layer.certified, layer.stated, layer.open), strict=True)
+        shown = "".join(
+            f'<div class="{kind}"><p class="kind">{name}</p>{"".join(f"<p>{chances(line)}</p>" for line in lines)}</div>'
+            for kind, name, lines in cells
+        )
+        parts.append(f'<h3>{escape(layer.name)}</h3><div class="layer">{shown}</div>')
+    return f"""<section class="sheet"><h2>Evaluation sheet</h2>
+<p>What an evaluation of differential privacy must cover, after the layers of NIST SP 800-226
+(doi 10.6028/NIST.SP.800-226), from the numbers down to what is collected. Each layer rests on those below it; what nobody
+states is said to be not stated.</p>{"".join(parts)}</section>
 """
 
 
@@ -299,10 +325,26 @@ def index(certificates: Sequence[Certificate], before: Mapping[str, Certificate]
         f"""<header><h1>{title}</h1>
 <p class="id">{" &middot; ".join(dict.fromkeys(filter(None, map(issued, certificates))))}</p>
 <div class="overall {worst}"><p class="word {worst}">{SIGNS[worst]} {worst}</p><p>{OVERALL[worst]} {overall(claims)}</p></div>{said}
-</header><main>{"".join(_deployment(each, before) for each in ordered)}
+{_reports(certificates)}</header><main>{"".join(_deployment(each, before) for each in ordered)}
 <section><h2>What the words mean</h2><dl>{words}</dl></section></main>
 """,
     )
+
+
+def _reports(certificates: Sequence[Certificate]) -> str:
+    """How many of the reports that users send are in deployments of each verdict; a file may be of one report, or of a thousand."""
+    reports: dict[Outcome, int] = dict.fromkeys(Outcome, 0)
+    unsaid = 0
+    for each in certificates:
+        file = table_of(each.deployment)
+        stated = file is not None and "contribution" in file.model_fields_set
+        reports[each.verdict] += file.contribution.reports if file is not None and stated else 1
+        unsaid += not stated
+    total = sum(reports.values())
+    shares = [f"{count:,} ({count / total:.0%}) in {outcome}" for outcome, count in reports.items() if count]
+    counted = f"; {unsaid} of {len(certificates)} files do not state it, and count as one" if unsaid else ""
+    lines = f"Reports of a user and day, by the worst verdict of their deployment: {', '.join(shares)}, of {total:,}{counted}."
+    return f"<p>{chances(lines)}</p>"
 
 
 def _deployment(certificate: Certificate, before: Mapping[str, Certificate] | None) -> str:

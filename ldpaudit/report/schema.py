@@ -84,7 +84,8 @@ def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
     # The first edition: sources are texts, and nothing is said of the status.
     sources, text = found["properties"]["sources"], {"type": "string"}
     first = {"properties": {"schema": {"const": tables.FIRST}}}
-    of_texts = {"properties": {"sources": {"items": text}, "status": False, "registry": False, "sampler": False}}
+    later = dict.fromkeys(("status", "registry", "adversary", "sampler"), False)
+    of_texts = {"properties": {"sources": {"items": text}, **later}}
     found["allOf"] = [{"if": first, "then": of_texts, "else": {"properties": {"sources": {"items": sources["items"]}}}}]
     found["properties"]["sources"] = {**sources, "items": {"anyOf": [sources["items"], text]}}
     table = found["$defs"]["MechanismTable"]

@@ -35,12 +35,18 @@ svg .band { fill: var(--band) } svg .measured { fill: var(--measured) }
 svg .tightening { stroke: var(--measured); fill: none; stroke-width: 1.5 }
 svg .claim { stroke: var(--text); stroke-width: 2; fill: none } svg text.quiet { fill: var(--muted) }
 svg text.blue { fill: var(--certified) } svg text.amber { fill: var(--measured) }
+.layer { display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem 1rem; font-size: .875rem; padding-bottom: .6rem;
+  border-bottom: 1px solid var(--line) } .layer > div { border-left: 4px solid var(--ground); padding-left: .6rem; min-width: 0;
+  overflow-wrap: anywhere } .layer p { margin: .15rem 0 } .layer .kind { color: var(--ground); font-weight: 700 }
+.sure { --ground: var(--certified) } .said { --ground: var(--measured) } .left { --ground: var(--muted) }
 pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem; white-space: pre-wrap;
   overflow-wrap: anywhere }
 code { overflow-wrap: anywhere; font-size: .875em }
+@media (max-width: 40rem) { .layer { grid-template-columns: 1fr } }
 @media (max-width: 30rem) { body { margin-top: 1rem } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .35rem } }
 @media print { :root { color-scheme: light; --text: #000; --muted: #333; --line: #999; --page: #fff; --panel: #fff;
   --certified: #000; --band: #ccc; --measured: #444; --bad: #000; --open: #000; --good: #000 }
   body { max-width: none; margin: 0; font-size: 10.5pt } section, figure, table, .overall { break-inside: avoid-page }
-  section.claim { break-inside: auto } h2, h3 { break-after: avoid } a { text-decoration: none } }
+  section.claim, section.sheet { break-inside: auto }
+  .layer { break-inside: avoid-page } h2, h3 { break-after: avoid } a { text-decoration: none } }
 """

@@ -1,0 +1,204 @@
+"""The evaluation sheet: what an evaluation must cover, after the layers of NIST SP 800-226, and who answers for each part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitRecord
+from ldpaudit.display.digits import show_up
+from ldpaudit.files.deployment import table_of
+from ldpaudit.files.tables import DeploymentTable, RegistryTable
+from ldpaudit.verdict import Outcome
+
+if TYPE_CHECKING:
+    from ldpaudit.certificates.exhibits import Exhibit
+
+NOT_STATED = "not stated"
+NOTHING = "Nothing."
+COLUMNS = ("certified", "stated by the deployer", "open")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer; each rests on those below."""
+
+    name: str
+    certified: tuple[str, ...]
+    stated: tuple[str, ...]
+    open: tuple[str, ...]
+
+
+def layers(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> list[Layer]:
+    """All layers from epsilon down to what is collected; none where the deployment file cannot be read."""
+    if (file := table_of(certificate.deployment)) is None:
+        return []
+    typed = file.registry or RegistryTable.model_validate({})
+    return [
+        _parameters(certificate, file),
+        _unit(certificate, file),
+        _algorithms(certificate, file),
+        Layer(
+            "Utility and bias",
+            ("Nothing on this page: ldpaudit accuracy simulates errors.",),
+            (_said("Post-processing", typed.post_processing),),
+            ("Whether small groups are served, and whether results are fit for their use.",),
+        ),
+        _trust(certificate, file, exhibits),
+        _side_channels(certificate, file, typed),
+        Layer(
+            "Access control",
+            (NOTHING,),
+            (
+                _said("Retention of reports and logs", file.adversary and file.adversary.retention),
+                _said("Other releases of these data"),
+            ),
+            ("All of it.",),
+        ),
+        Layer(
+            "Data collection",
+            (_report(file),),
+            (_said("Purpose", typed.intended_use), _said("Consent")),
+            ("Whether less would do.",),
+        ),
+    ]
+
+
+def _said(what: str, value: object = None) -> str:
+    return f"{what}: {value or NOT_STATED}."
+
+
+def _users(file: DeploymentTable) -> int | None:
+    """How many take part, where a shuffler or a sum says so."""
+    return next((table.users for table in (file.shuffle, file.aggregate) if table is not None), None)
+
+
+def _parameters(certificate: Certificate, file: DeploymentTable) -> Layer:
+    shown, assumed, left = [], [], ["Which epsilon is acceptable."]
+    for claim in certificate.claims:
+        told = f"{claim.id}: {'asked' if claim.asked else f'claimed {claim.claimed}'}, epsilon {claim.certified}"
+        if claim.verdict is Outcome.ASSUMED:
+            assumed.append(f"{told}, which rests on an assumption.")
+        elif claim.verdict is Outcome.UNDECIDED and not _answered(claim):
+            left.append(f"{told}, undecided.")
+        else:
+            shown.append(f"{told}, {claim.verdict}.")
+    n, deltas = _users(file), sorted({Fraction(claim.delta) for claim in certificate.claims} - {Fraction(0)})
+    users = _said("Number of users n", n and f"{n:,}")
+    if not deltas:
+        shown.append("Delta is 0 in every claim.")
+    elif n is not None:
+        limits = {"1/n": Fraction(1, n), "1/n^2": Fraction(1, n * n)}
+        for d in deltas:
+            compared = " and ".join(_beside(d, each, name) for name, each in limits.items())
+            shown.append(f"delta = {float(d):g} is {compared}.")
+    else:
+        users = f"Number of users n: {NOT_STATED}, so that delta is compared with neither 1/n nor 1/n^2."
+    return Layer("Epsilon and delta", tuple(shown) or (NOTHING,), (*assumed, users), tuple(left))
+
+
+def _answered(claim: ClaimRecord) -> bool:
+    """Whether a question has an answer, be it that no epsilon is enough."""
+    return claim.asked and claim.enclosure is not None and claim.enclosure.low == math.inf
+
+
+def _beside(delta: Fraction, limit: Fraction, name: str) -> str:
+    word = "below" if delta < limit else "equal to" if delta == limit else "above"
+    return f"{word} {name} = {float(limit):.3g}"
+
+
+_ONE = {"report": "one report", "user-day": "one user and day", "window": "one user and window of epochs"}
+
+
+def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
+    """Units side by side, also those of which nothing is claimed."""
+    known = {each.unit: each for each in certificate.units}
+    shown = [_cost(_label(each.unit, file), each) for each in certificate.units if not each.assumptions]
+    assumed = [f"{_cost(_label(each.unit, file), each)} This is assumed." for each in certificate.units if each.assumptions]
+    if "lifetime" not in known or file.epochs is not None:
+        shown.append("One user for ever: no bound over a lifetime; the file bounds no number of days.")
+    reports = f"at most {file.contribution.reports}" if "user-day" in known else f"{NOT_STATED}, so that no day is certified"
+    epochs = file.epochs and f"{file.epochs.count}, at most {file.epochs.lifetime_answers} answers in all of them"
+    stated = (*assumed, _said("Reports of a user and day", reports), _said("Epochs", epochs), _said("Devices of one person"))
+    return Layer("Unit of privacy", tuple(shown), stated, ("Whether clients keep to these bounds.",))
+
+
+def _label(unit: str, file: DeploymentTable) -> str:
+    if unit == "lifetime":
+        return f"all {file.epochs.count} epochs of one user" if file.epochs else "one user for ever"
+    return _ONE[unit]
+
+
+def _cost(label: str, each: UnitRecord) -> str:
+    found = each.enclosure
+    at = f" at delta = {float(Fraction(each.delta)):g}" if each.delta != "0" else ""
+    if found is None:
+        told = "not certified here"
+    elif found.low == math.inf:
+        told = "no finite epsilon"
+    else:
+        told = f"epsilon at most {show_up(found.high)}"
+    return f"{label[0].upper()}{label[1:]}: {told}{at}."
+
+
+def _algorithms(certificate: Certificate, file: DeploymentTable) -> Layer:
+    proved = sum(claim.proof is not None for claim in certificate.claims)
+    shown = [f"{proved} of {len(certificate.claims)} claims and questions have a proof that a program without ours checks."]
+    audited = [claim for claim in certificate.claims if claim.evidence is not None]
+    if audited:
+        whose = "the code that is named" if file.implementation else "our own sampler"
+        views = f"at most {certificate.trials:,} views each of {whose}"
+        refuted = sum(claim.refuted_by_samples for claim in audited)
+        shown.append(f"An audit of {len(audited)}, {views}, refutes {refuted or 'none'}, at confidence {certificate.confidence:g}.")
+    code = file.implementation and file.implementation.callable
+    read = [str(each) for each in file.sources if "mechanism" in each.supports]
+    stated = (_said("Code that is audited", code), *(f"Read from: {each}." for each in read or [NOT_STATED]))
+    return Layer("Algorithms and correctness", tuple(shown), stated, ("Whether the code in use is what is described.",))
+
+
+def _trust(certificate: Certificate, file: DeploymentTable, exhibits: Mapping[str, Exhibit]) -> Layer:
+    shown = [f"{claim.id}: against whoever sees {exhibits[claim.id].seen}." for claim in certificate.claims if claim.id in exhibits]
+    adversary = file.adversary
+    stated = [_said("Who is not trusted sees", adversary and adversary.sees)]
+    stated.append(_said("What links reports", adversary and adversary.links))
+    stated += [f"Noise by {each.by}: {each.parties} part{'ies' if each.parties > 1 else 'y'}." for each in file.noise]
+    if file.shuffle is not None:
+        stated.append(_said("Who runs the shuffler"))
+    if file.aggregate is not None:
+        stated.append(_said("Who runs the aggregators"))
+    collude = "Whether those collude who are trusted apart." if file.shuffle or file.aggregate else "What else the recipient knows."
+    return Layer("Trust model", tuple(shown) or (NOTHING,), tuple(stated), (collude,))
+
+
+_LAWS = {"exact": "the law that is described", "grid": "probabilities on a grid", "float": "floats"}
+
+
+def _side_channels(certificate: Certificate, file: DeploymentTable, typed: RegistryTable) -> Layer:
+    shown = tuple(_drawn(certificate.claims))
+    law = file.sampler and _LAWS.get(file.sampler.law)
+    tuned = _said("Tuning on real data", typed.preprocessing_and_hyperparameter_tuning)
+    return Layer(
+        "Side channels",
+        shown or ("Nothing: what the code draws is not known in numbers.",),
+        (_said("Sampler", law), _said("Random source"), tuned),
+        ("Timing, and errors.",),
+    )
+
+
+def _drawn(claims: Sequence[ClaimRecord]) -> Iterator[str]:
+    for claim in claims:
+        if claim.drawn_beside is not None:
+            described, drawn = claim.drawn_beside
+            yield f"{claim.id}: epsilon in {drawn} as drawn, in {described} as described."
+
+
+def _report(file: DeploymentTable) -> str:
+    """How much one report tells of, as the file describes it."""
+    if file.mechanism.kind == "guarantee":
+        return "Nothing: what a report tells of is not described."
+    given = file.mechanism.parameters
+    known = [f"{key} = {given[key]}" for key in ("k", "bits", "width", "hashes", "domain") if key in given]
+    return f"One report of {file.mechanism.kind}{': ' if known else ''}{', '.join(known)}."

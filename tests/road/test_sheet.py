@@ -1,0 +1,166 @@
+"""The evaluation sheet: every layer has its three answers, units stand side by side, and what nobody states is said so."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ldpaudit import account, certify
+from ldpaudit.certificates.certificate import Certificate
+from ldpaudit.certificates.certify import units, verify
+from ldpaudit.certificates.exhibits import exhibits
+from ldpaudit.display.digits import show_up
+from ldpaudit.files import bundled
+from ldpaudit.files.deployment import Deployment, load, loads
+from ldpaudit.report import html
+from ldpaudit.report.sheet import COLUMNS, Layer, layers
+from tests.road.test_deployment import CITED
+from tests.road.test_records import certificate
+
+NAMES = ["Epsilon and delta", "Unit of privacy", "Algorithms and correctness", "Utility and bias", "Trust model", "Side channels",
+         "Access control", "Data collection"]  # fmt: skip
+LIFETIME = "One user for ever: no bound over a lifetime; the file bounds no number of days."
+
+
+def made(whole: Deployment) -> Certificate:
+    return certificate(whole).model_copy(update={"units": units(whole)})
+
+
+def sheet(whole: Deployment) -> dict[str, Layer]:
+    return {each.name: each for each in layers(made(whole), {})}
+
+
+@pytest.mark.parametrize("name", bundled.ids())
+def test_no_cell_of_a_bundled_deployment_s_sheet_is_blank(name: str) -> None:
+    found = layers(made(load(name)), {})
+    assert [layer.name for layer in found] == NAMES
+    for layer in found:
+        for cell in (layer.certified, layer.stated, layer.open):
+            assert cell, layer.name
+            assert all(re.fullmatch(r"\S.*\.", line, re.DOTALL) for line in cell), layer
+    assert all("not stated" in " ".join(layer.stated) for layer in found[3:]), "no bundled file says all of these"
+
+
+def test_units_stand_side_by_side_whatever_is_claimed() -> None:
+    whole = load("rappor-chrome-uma")
+    shown = sheet(whole)["Unit of privacy"].certified
+    (day, life) = (next(c for c in whole.units if c.unit == unit) for unit in ("user-day", "lifetime"))
+    assert shown == tuple(
+        f"{label}: epsilon at most {show_up(account(each.plan, each.neighbours).epsilon(0).high)}."
+        for label, each in (("One report", whole.units[0]), ("One user and day", day), ("One user for ever", life))
+    )
+    assert [claim.unit for claim in whole.units] == ["report", "user-day", "lifetime"]
+
+
+def test_a_lifetime_without_a_bound_is_said_to_have_none() -> None:
+    assert LIFETIME in sheet(load("enpa-notification"))["Unit of privacy"].certified
+    topics = sheet(load("chrome-topics-v1"))["Unit of privacy"].certified
+    assert topics[-2:] == ("All 3 epochs of one user: epsilon at most 21.5725.", LIFETIME), "the file counts three of all weeks"
+    kept = sheet(load("epochs-memoized"))["Unit of privacy"].certified
+    assert "All 365 epochs of one user: no finite epsilon." in kept
+    assert LIFETIME not in sheet(load("rappor-chrome-uma"))["Unit of privacy"].certified
+
+
+def test_a_day_of_which_no_number_of_reports_is_stated_is_not_certified() -> None:
+    found = sheet(load("enpa-notification"))["Unit of privacy"]
+    assert found.stated[0] == "Reports of a user and day: not stated, so that no day is certified."
+    assert not any("day:" in line for line in found.certified)
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("dap-histogram-5", "delta = 1e-09 is below 1/n = 1e-05 and above 1/n^2 = 1e-10."),
+    ("enpa-prio-notification", "delta = 1e-06 is equal to 1/n = 1e-06 and above 1/n^2 = 1e-12."),
+    ("apple-emoji", "Delta is 0 in every claim."),
+])  # fmt: skip
+def test_delta_is_compared_with_the_number_of_users(name: str, says: str) -> None:
+    assert says in sheet(load(name))["Epsilon and delta"].certified
+
+
+def test_units_are_asked_about_at_the_largest_delta_of_a_claim() -> None:
+    assert sheet(load("dap-histogram-5"))["Unit of privacy"].certified[0] == "One report: epsilon at most 0.29758 at delta = 1e-09."
+
+
+def test_of_shuffles_that_no_claim_is_about_nothing_is_computed() -> None:
+    epochs = "count = 365\nwindow = 7\nwindow_answers = 7\nlifetime_answers = 365"
+    whole = loads(CITED.replace("[mechanism]", f"[shuffle]\nusers = 1000\nper = 'report'\n[epochs]\n{epochs}\n[mechanism]"))
+    shown = sheet(whole)["Unit of privacy"].certified
+    assert shown[1:3] == ("One user and window of epochs: not certified here.", "All 365 epochs of one user: not certified here.")
+    assert shown[0].startswith("One report: epsilon at most ")
+
+
+def test_what_the_code_draws_is_a_side_channel_that_is_certified() -> None:
+    found = {each.name: each for each in layers(certify("enpa-notification", trials=100), {})}["Side channels"]
+    assert found.certified == (
+        "report: epsilon in [8.91608932501, 8.91608932502] as drawn, in [8.91608943403, 8.91608943404] as described.",
+    )
+    assert found.stated[0] == "Sampler: probabilities on a grid."
+
+
+def test_where_the_number_of_users_is_not_stated_delta_is_compared_with_nothing() -> None:
+    found = sheet(load("apple-iconic-scenes"))["Epsilon and delta"]
+    assert "Number of users n: not stated, so that delta is compared with neither 1/n nor 1/n^2." in found.stated
+    assert found.certified == ("Nothing.",) or all("delta =" not in line for line in found.certified)
+
+
+def test_what_is_assumed_is_stated_and_not_certified_and_what_is_undecided_is_open() -> None:
+    whole = certify("apple-lookup-hints", trials=100)
+    found = layers(whole, exhibits(whole))
+    assert found[0].certified == ("Delta is 0 in every claim.",)
+    assert "text-event: claimed 4, epsilon [0, 4], which rests on an assumption." in found[0].stated
+    assert "text-user-day: claimed 4, epsilon [0, 8], undecided." in found[0].open
+    costs = ("One report: epsilon at most 4", "One user and day: epsilon at most 8")
+    assert found[1].stated[:2] == tuple(f"{cost}. This is assumed." for cost in costs)
+    assert found[1].certified == (LIFETIME,)
+    assert found[7].certified == ("Nothing: what a report tells of is not described.",)
+    assert "text-event: against whoever sees one event." in found[4].certified
+
+
+def test_what_the_deployer_states_is_printed_in_its_layer() -> None:
+    more = '[adversary]\nsees = "aggregate"\nlinks = "device"\nretention = "thirty days"\n[registry]\nintended_use = "planning"\n'
+    whole = loads(CITED.replace("[mechanism]", f"{more}post_processing = 'none'\n[mechanism]"))
+    found = sheet(whole)
+    assert found["Trust model"].stated == ("Who is not trusted sees: aggregate.", "What links reports: device.")
+    assert "Retention of reports and logs: thirty days." in found["Access control"].stated
+    assert "Purpose: planning." in found["Data collection"].stated
+    assert found["Utility and bias"].stated == ("Post-processing: none.",)
+    assert found["Data collection"].certified == ("One report of randomized_response: k = 4.",)
+
+
+def test_the_sheet_is_on_the_page_with_its_three_kinds_named_and_strangers_words_are_text() -> None:
+    text = CITED.replace("[mechanism]", "[adversary]\nretention = '<b>long</b>'\n[mechanism]")
+    whole = certify(loads(text), trials=100)
+    page = html.page(whole, exhibits(whole))
+    part = page[page.index("Evaluation sheet") :]
+    assert [part.count(f'<p class="kind">{name}</p>') for name in COLUMNS] == [8, 8, 8]
+    assert "&lt;b&gt;long&lt;/b&gt;" in part
+    assert "<b>long" not in page
+
+
+def test_units_are_checked_again_and_an_earlier_certificate_without_them_stands() -> None:
+    whole = certify("enpa-notification", trials=100)
+    assert verify(whole) == []
+    assert verify(whole.model_copy(update={"units": ()})) == []
+    forged = whole.units[0].model_copy(update={"delta": "1/2"})
+    assert verify(whole.model_copy(update={"units": (forged,)})) == [
+        "its units are not those of its deployment file, or cost something else"
+    ]
+
+
+def test_of_code_that_is_another_mechanism_no_unit_is_certified() -> None:
+    text = CITED.replace("[mechanism]", "[implementation]\ncallable = 'builtins:int'\n[mechanism]")
+    whole = certify(loads(text), trials=2000)
+    assert whole.claims[0].code_differs
+    assert whole.units == ()
+
+
+def test_an_index_counts_reports() -> None:
+    many = loads(CITED.replace("[mechanism]", "[contribution]\nreports = 9\n[mechanism]"))
+    both = [certify(many, trials=100), certify(loads(CITED.replace('"cited"', '"other"')), trials=100)]
+    verdict = both[0].verdict
+    says = f"by the worst verdict of their deployment: 10 (100%) in {verdict}, of 10; 1 of 2 files do not state it"
+    assert f"Reports of a user and day, {says}" in html.index(both)
+    windows = certify("windows-telemetry", trials=100)
+    shown = html.index([both[0], windows])
+    assert "9 (90%) in" in shown
+    assert "1 (10%) in ASSUMED" in shown
