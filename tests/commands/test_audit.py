@@ -58,6 +58,7 @@ def test_without_a_claim_epsilon_is_measured_by_all_views() -> None:
     assert done.stdout.startswith("tests.broken_callables:fair: measured\nepsilon >= ")
     record = json.loads(run(*common, "--format", "json").stdout)
     assert (record["refuted"], record["claimed"], record["trials"], record["mode"]) == (None, None, 6_000, "fixed")
+    assert record["level"] > 0.9, "one look has nearly all of it"
     assert 0.8 < record["epsilon_lower"] <= math.log(3)
     fails_in_one_line(run(*common, "--estimate"), "--estimate with --epsilon")
 
@@ -67,6 +68,7 @@ def test_an_estimate_is_measured_by_the_views_that_a_refutation_leaves() -> None
     record = json.loads(run(*common, "0.5", "--format", "json").stdout)
     estimate = record["estimate"]
     assert record["refuted"]
+    assert estimate["claimed"] is None
     assert sum(each["trials"] for each in (record, record["canonical"], estimate)) == 20_000
     assert record["epsilon_lower"] < 0.9 < estimate["epsilon_lower"] <= math.log(3)
     assert "views that were left show epsilon >= " in run(*common, "0.5").stdout
