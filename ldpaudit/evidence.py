@@ -141,7 +141,8 @@ class Evidence:
         What of the reports was not looked at one by one while the event was learned, in a clause; None where all was.
     clue : str or None
         What betrayed the inputs, in the report's own terms: what of it tells most, how often the reports that were learned from
-        showed it, which anybody can count again, and reports on which the event fired. None where no event was learned that did.
+        showed it, which anybody can count again, and reports on which the event fired. None where no event was learned that
+        did. Whether two evidences are equal does not depend on it, since the reports are those that this process drew last.
     trajectory : Trajectory or None
         The bound as it tightened. None in fixed mode: there the bounds of earlier looks would not hold together.
     one_run : bool
@@ -168,7 +169,7 @@ class Evidence:
     tuning: tuple[float, ...] = ()
     distinct: float | None = None
     limited: str | None = None
-    clue: str | None = None
+    clue: str | None = field(default=None, compare=False)
     trajectory: Trajectory | None = field(default=None, repr=False)
     one_run: bool = False
 

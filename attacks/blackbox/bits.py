@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.blackbox.encoding import Group, mixed, words
-from ldpaudit.attacks.blackbox.features import FILLED, LEAVES, VALUES, Feature, feature, frequent, leaf
+from ldpaudit.attacks.blackbox.features import FILLED, LEAVES, VALUES, Feature, feature, frequent, leaf, near_values
 
 BITS, PLACES = 8, 64
 """Bits, and places of a long report, that become features, at most."""
@@ -65,7 +65,8 @@ def with_bits(groups: Sequence[Group | None], fitting: Sequence[Group | None]) -
     if width > LEAVES:
         looked = leading_places(shown) if shown else []
         yield from (feature("place", f"number {j} of the report", partial(leaf, j), groups, VALUES) for j in looked)
-    rich = [j for j in looked if _says_more(j, groups)]
+    poor = {start + i for start, tables, *_ in near_values(groups) for i in range(tables[0].shape[1])}
+    rich = [j for j in looked if j not in poor and _says_more(j, groups)]
     yield from (made for j in rich if (made := _patterns(j, groups)))
     if shown:
         wanted = np.ones(width, dtype=np.bool_) if width > LEAVES else np.isin(np.arange(width), rich)
@@ -83,6 +84,8 @@ def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit
     # For each bit of a word, at some places: at how many it was seen to vary, and the most surprising of them.
     found: list[tuple[int, list[tuple[float, Bit]]]] = []
     for start, table in _tables(groups):
+        if not wanted[start : start + table.shape[1]].any():
+            continue
         for word, bit, surprises in _bit_surprises(words(table), starts):
             told = np.where(wanted[start : start + len(surprises)], surprises, 0.0)
             few = np.argsort(-told, kind="stable")[:BITS].tolist()

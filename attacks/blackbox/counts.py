@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.bits import with_bits
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, features
+from ldpaudit.attacks.blackbox.features import LEAVES, SKELETONS, Feature, counted, features, in_tables, subtracted
 from ldpaudit.attacks.blackbox.folding import beyond, in_short
 from ldpaudit.attacks.blackbox.public_coins import with_coins
 from ldpaudit.attacks.blackbox.tokens import with_tokens
@@ -65,22 +65,21 @@ class FeatureCounts:
 
     def of_pair(self, a: int, b: int) -> FeatureCounts:
         """The counts of two inputs."""
-        made = {s: [replace(f, counts=f.counts[[a, b]]) for f in found] for s, found in self.features.items()}
+        made = {s: [f.of(f.counts[[a, b]]) for f in found] for s, found in self.features.items()}
         return FeatureCounts(self.shapes, self.shape_counts[[a, b]], made, self.looked)
 
     def __sub__(self, other: FeatureCounts) -> FeatureCounts:
-        made = {
-            s: [replace(f, counts=f.counts - g.counts) for f, g in zip(found, other.features[s], strict=True)]
-            for s, found in self.features.items()
-        }
+        made = {s: subtracted(found, other.features[s]) for s, found in self.features.items()}
         return FeatureCounts(self.shapes, self.shape_counts - other.shape_counts, made, self.looked)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of inputs that differ most, by one family of features or another."""
+        every = list(combinations(range(len(self.shape_counts)), 2))
+        if len(every) == 1:
+            return every
         families: dict[str, NDArray[np.float64]] = {"shape": divergences(self.shape_counts)}
         for made in (f for per_skeleton in self.features.values() for f in per_skeleton):
             families[made.family] = families.get(made.family, 0) + divergences(made.counts)
-        every = list(combinations(range(len(self.shape_counts)), 2))
         return sorted({p for table in families.values() for p in sorted(every, key=lambda p: -table[p])[:PAIRS]})
 
     def families(self, prefix: str) -> list[str]:
@@ -92,7 +91,10 @@ class FeatureCounts:
         """The features of a family; first those in which inputs `a` and `b` differ most."""
         if (skeleton, family, a, b) not in self._ranks:
             own = [f for f in self.features.get(skeleton, ()) if f.family == family]
-            self._ranks[skeleton, family, a, b] = sorted(own, key=lambda f: -divergence(f.counts[a], f.counts[b]))
+            told = np.zeros(len(own))
+            for places, counts in in_tables(own):
+                told[places] = divergence(counts[:, a], counts[:, b])
+            self._ranks[skeleton, family, a, b] = [own[i] for i in np.argsort(-told, kind="stable").tolist()]
         return self._ranks[skeleton, family, a, b]
 
 

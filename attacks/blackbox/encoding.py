@@ -27,7 +27,7 @@ _LIMIT = 1 << _WORD
 """Integers below it in size are one leaf."""
 _DEEPEST = 32
 """Containers inside each other, at most: well below the limit of recursion."""
-_PIECE = 1 << 20
+PIECE = 1 << 20
 """Numbers of which something is made at a time: 8 MB of words."""
 _SHORT = 32
 """Numbers that are as quickly read one by one."""
@@ -113,7 +113,7 @@ def _at(blocks: Sequence[NDArray[Any]], j: int) -> tuple[NDArray[Any], int]:
 def pieces(blocks: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     """The tables' columns, in order, so few at a time that what is made of them stays small."""
     for block in blocks:
-        step = max(1, _PIECE // max(len(block), 1))
+        step = max(1, PIECE // max(len(block), 1))
         yield from (block[:, i : i + step] for i in range(0, block.shape[1], step))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton, numbers, pieces
+from ldpaudit.attacks.blackbox.encoding import PIECE, Encoded, Group, Skeleton, numbers, pieces
 from ldpaudit.attacks.blackbox.folding import beyond, in_short
 
 SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
@@ -40,6 +40,10 @@ class Feature:
     binned: bool  # which of the two
     # how often each input showed each cell; shape ``(inputs, len(cells) + 1)``, the last for other values
     counts: NDArray[np.float64]
+
+    def of(self, counts: NDArray[np.float64]) -> Feature:
+        """The same feature of other reports."""
+        return Feature(self.family, self.name, self.read, self.cells, self.binned, counts)
 
     def places(self, group: Group) -> NDArray[np.int64]:
         """The cell of each report."""
@@ -76,6 +80,35 @@ def _cells_of(found: Sequence[Feature], group: Group) -> NDArray[np.int64]:
     return _places(table, cells, binned=False)
 
 
+def in_tables(found: Sequence[Feature]) -> Iterator[tuple[list[int], NDArray[np.float64]]]:
+    """Places of features that have as many cells, and their counts; shape ``(features, inputs, cells)``."""
+    sizes: dict[int, list[int]] = {}
+    for i, f in enumerate(found):
+        sizes.setdefault(f.counts.shape[1], []).append(i)
+    yield from ((places, np.array([found[i].counts for i in places])) for places in sizes.values())
+
+
+def subtracted(found: Sequence[Feature], others: Sequence[Feature]) -> list[Feature]:
+    """The features, without what is counted in the same features of some of their reports."""
+    counts: list[Any] = [None] * len(found)
+    for (places, own), (_, less) in zip(in_tables(found), in_tables(others), strict=True):
+        for i, left in zip(places, own - less, strict=True):
+            counts[i] = left
+    return [f.of(left) for f, left in zip(found, counts, strict=True)]
+
+
+def weighed(
+    found: Sequence[Feature], ratio: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]], a: int, b: int
+) -> list[tuple[Feature, NDArray[np.float64]]]:
+    """The features with the weights of their cells, rows of which `ratio` makes of both inputs' counts; where any is not 0."""
+    made: list[Any] = [None] * len(found)
+    for places, counts in in_tables(found):
+        weights = ratio(counts[:, a], counts[:, b])
+        for row in np.flatnonzero(weights.any(axis=1)).tolist():
+            made[places[row]] = weights[row]
+    return [(f, weights) for f, weights in zip(found, made, strict=True) if weights is not None]
+
+
 def counted(found: Sequence[Feature], groups: Sequence[Group | None]) -> list[Feature]:
     """The features, with how often each input shows each cell of other reports."""
     counts: dict[int, NDArray[np.float64]] = {}
@@ -89,10 +122,7 @@ def counted(found: Sequence[Feature], groups: Sequence[Group | None]) -> list[Fe
                 cells = (_cells_of(own, group) + shift).ravel()
                 told[x] = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
         counts |= {i: told[:, row] for row, i in enumerate(places)}
-    return [
-        Feature(f.family, f.name, f.read, f.cells, f.binned, counts[i] if i in counts else f.count(groups))
-        for i, f in enumerate(found)
-    ]
+    return [f.of(counts[i] if i in counts else f.count(groups)) for i, f in enumerate(found)]
 
 
 def added(terms: Sequence[tuple[Feature, NDArray[np.float64]]], group: Group) -> NDArray[np.float64]:
@@ -154,21 +184,60 @@ def _of_number(j: int, groups: Sequence[Group | None], split: bool) -> Iterator[
     """Its values; of many integers, unless there are too many numbers to split, each bit; of many floats, the grid."""
     made = feature("leaf", f"number {j} of the report", partial(leaf, j), groups, VALUES)
     yield made
+    if not made.binned:
+        return
     values = np.concatenate([leaf(j, group) for group in groups if group is not None])
-    if made.binned and split and values.dtype.kind == "i":
+    if split and values.dtype.kind == "i":
         varying = (i for i in range(63) if np.ptp((values >> i) & 1))
         yield from (feature("leaf", f"bit {i} of number {j}", partial(_bit, j, i), groups, VALUES) for i in varying)
-    if made.binned and values.dtype.kind == "f":
+    if values.dtype.kind == "f":
         yield feature("grid", f"the lowest bit of number {j} of the report", partial(_lowest_bit, j), groups, VALUES)
+
+
+def near_values(groups: Sequence[Group | None]) -> Iterator[tuple[int, list[NDArray[np.int64]], int, int]]:
+    """Of integers that are near each other: the place of the first number, tables for the groups that there are, the
+    least value, and how many follow one another from it on, at most `VALUES`.
+    """
+    start = 0
+    for blocks in zip(*(group.blocks for group in groups if group is not None), strict=True):
+        if blocks[0].dtype.kind != "f" and blocks[0].shape[1] and start < LEAVES:
+            tables = [numbers(block[:, : LEAVES - start]) for block in blocks]
+            low, high = min(int(table.min()) for table in tables), max(int(table.max()) for table in tables)
+            if high - low < VALUES:
+                yield start, tables, low, high - low + 1
+        start += blocks[0].shape[1]
+
+
+def _near(groups: Sequence[Group | None]) -> dict[int, Feature]:
+    """The numbers whose values are near each other, counted all at once."""
+    made = dict[int, Feature]()
+    there = [group is not None for group in groups]
+    for start, tables, low, values in near_values(groups):
+        width = tables[0].shape[1]
+        counts = np.zeros((len(groups), width, values))
+        for x, table in zip(np.flatnonzero(there).tolist(), tables, strict=True):
+            step = max(1, PIECE // len(table))
+            for i in range(0, width, step):
+                some = table[:, i : i + step] - low
+                cells = (some + np.arange(some.shape[1]) * values).ravel()
+                counts[x, i : i + step] = np.bincount(cells, minlength=some.shape[1] * values).reshape(-1, values)
+        kinds, kind = np.unique(counts.any(axis=0), axis=0, return_inverse=True)
+        for which, shown in enumerate(kinds):
+            here, cells = np.flatnonzero(kind.ravel() == which), low + np.flatnonzero(shown)
+            own = np.zeros((len(here), len(groups), len(cells) + 1))
+            own[..., :-1] = counts[:, here][..., shown].transpose(1, 0, 2)
+            for j, told in zip((start + here).tolist(), own, strict=True):
+                made[j] = Feature("leaf", f"number {j} of the report", partial(leaf, j), cells, False, told)
+    return made
 
 
 def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
     """All features of one skeleton, from each input's reports of it; None where an input has none."""
     some = next(group for group in groups if group is not None)
     yield whole(groups)
-    leaves = len(some.leaves)
+    leaves, near = len(some.leaves), _near(groups)
     for j in range(min(leaves, LEAVES)):
-        yield from _of_number(j, groups, leaves <= SPLIT)
+        yield from [near[j]] if j in near else _of_number(j, groups, leaves <= SPLIT)
     if leaves > 1:
         yield feature("sum", "the sum of the report", _sum, groups, VALUES)
         if leaves <= BAG and some.items is None:  # neighbours in a report in short are not neighbours

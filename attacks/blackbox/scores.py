@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
-from ldpaudit.attacks.blackbox.features import LEAVES, Feature, NumberScore, Score
+from ldpaudit.attacks.blackbox.features import LEAVES, Feature, NumberScore, Score, weighed
 from ldpaudit.attacks.blackbox.weights import (
     clear_ratio,
     log_ratio,
@@ -91,7 +91,7 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("pair", None, "the likelihood ratios of pairs of numbers, added"),
         *((family, None, f"the likelihood ratios of {family}, added") for family in book.families("the report's numbers given")),
     ):
-        told = {s: [(f, log_ratio(f.counts[a], f.counts[b])) for f in book.ranked(s, family, a, b)[:most]] for s in book.features}
+        told = {s: weighed(book.ranked(s, family, a, b)[:most], log_ratio, a, b) for s in book.features}
         yield from _scored(book, name, constants, told)
     for most, name in ((1, "a monotone likelihood ratio"), (2, "monotone likelihood ratios of two numbers, added")):
         binned = {s: _binned(book, s, most, a, b) for s in book.features}
@@ -133,7 +133,7 @@ def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     rare = {"whole": "reports", "leaf": "numbers", "bag": "values", "token": "tokens", "sum": "sums"}
     for family, name in ((family, f"rare {words}") for family, words in rare.items()):
         own = {s: [f for f in book.features[s] if f.family == family] for s in book.features}
-        told = {s: [(f, clear_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in own.items()}
+        told = {s: weighed(found, clear_ratio, a, b) for s, found in own.items()}
         yield from _scored(book, name, {}, told)
 
 

@@ -259,15 +259,14 @@ _EQUAL = (("how many different numbers it has", False), ("how often its most fre
 
 
 def _equal(most: bool, group: Group) -> NDArray[np.int64]:
-    table = np.sort(np.hstack([numbers(block).astype(np.float64) for block in group.blocks]), axis=1)
-    new = table[:, 1:] != table[:, :-1]
-    if not most:
-        return np.asarray(new.sum(axis=1) + 1)
-    run = best = np.ones(len(table), dtype=np.int64)
-    for other in new.T:
-        run = np.where(other, 1, run + 1)
-        best = np.maximum(best, run)
-    return best
+    if _equal not in group.told:
+        table = np.sort(np.hstack([numbers(block).astype(np.float64) for block in group.blocks]), axis=1)
+        new = np.ones(table.shape, dtype=np.bool_)
+        new[:, 1:] = table[:, 1:] != table[:, :-1]
+        runs, many = np.flatnonzero(new), np.count_nonzero(new, axis=1)
+        lengths = np.diff(runs, append=new.size)  # each report begins with a new run
+        group.told[_equal] = many, np.maximum.reduceat(lengths, np.cumsum(many) - many) if len(many) else many
+    return np.asarray(group.told[_equal][most])
 
 
 def _sums(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
