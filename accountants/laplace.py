@@ -19,7 +19,6 @@ from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.pld.profiles import OnePairProfile
 from ldpaudit.accountants.shuffling import laplace_noise
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.enclosure import Enclosure
@@ -32,7 +31,7 @@ _MAX_PRECISION = 1 << 16
 
 
 @dataclass(frozen=True)
-class _LaplaceProfile(OnePairProfile, LaplaceShifts):
+class _LaplaceProfile(LaplaceShifts):
     """A profile that reaches 0 at `pure` and is a function of ``u = (pure - epsilon) / 2`` before."""
 
     pure: Fraction

@@ -39,7 +39,7 @@ def profile(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
     if m.epochs <= LISTED:
         return _enumerated(m)
     pure = lifetime_epsilon(MemoizedNoise(m.f / 2, m.p, m.q), m.epochs)
-    return Lifetime(pure, repeated(m), account(Guarantee(Fraction(pure.high), Fraction(0))))
+    return Lifetime(repeated(m), account(Guarantee(Fraction(pure.high), Fraction(0))), pure)
 
 
 _enumerated = lru_cache(maxsize=64)(channel_profile)
@@ -65,21 +65,14 @@ def _counts(m: MemoizedBit, epochs: int, bit: int) -> list[Atom]:
 
 
 @dataclass(frozen=True)
-class Lifetime(PrivacyProfile):
-    """A profile whose epsilon at delta = 0 is known, between those of pairs that occur and of all mechanisms with that epsilon.
-    """
+class Lifetime(Bracket):
+    """A profile between those of pairs that occur and of all mechanisms with its epsilon at delta = 0, which is known."""
 
     pure: Enclosure  # epsilon at delta = 0
-    pairs: PrivacyProfile  # the two others
-    dominating: PrivacyProfile
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """Between the two; 0 from `pure` on."""
-        return Bracket(self.pairs, self.dominating).delta(epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """`pure` at delta = 0, which no other delta exceeds."""
-        return Bracket(self.pairs, self.dominating).epsilon(delta) if delta else self.pure
+        return super().epsilon(delta) if delta else self.pure
 
 
 def same_pattern(m: MemoizedBit, reports: Sequence[int]) -> PrivacyProfile:

@@ -15,6 +15,8 @@ from ldpaudit.profile import PrivacyProfile
 
 _THIRD_VALUES = 64
 """Values among which one with few bits in common is looked for; two random signatures of a filter have nearly none."""
+_DIFFERENT = 16
+"""Signatures of a whole domain up to which all three of them are compared, some thousands."""
 
 _SUMMED = 64
 """Reports up to which sums of counts are computed."""
@@ -84,7 +86,11 @@ def shuffled(m: Rappor | PermanentRappor, users: int) -> Bound | None:
         for other in dict.fromkeys((x, x2, third)):
             if (blanket := bloom.others_alike((first, second, _signature(m, other)), laws)) is not None:
                 found.append(OthersAlike(blanket, (x, x2), other))
-    return BlanketBound(blankets, tuple(found), users, replaced=bloom.replaced(m.hashes, laws)) if found else None
+    if not found:
+        return None
+    known = frozenset(map(frozenset, signatures.values())) if m.domain <= _THIRD_VALUES else frozenset()
+    replaced = bloom.replaced(m.hashes, laws, known if 1 < len(known) <= _DIFFERENT else None)
+    return BlanketBound(blankets, tuple(found), users, replaced=replaced)
 
 
 def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None:

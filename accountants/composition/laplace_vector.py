@@ -49,7 +49,7 @@ from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.rationals import log
 from ldpaudit.accountants.numerics.search import step_down, step_up
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket, OnePairProfile
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, dyadic, round_up
 from ldpaudit.profile import Number, PrivacyProfile
@@ -77,7 +77,7 @@ _CLEARLY = 1.0  # nats that the estimate must exceed delta by at epsilon = 0 for
 _FAR = -800.0  # below -745, the logarithm of the smallest positive float
 
 
-class LaplaceShifts(PrivacyProfile):
+class LaplaceShifts(OnePairProfile):
     """Profile of coordinates with independent Laplace noise, each of which is shifted."""
 
     @property
@@ -151,23 +151,33 @@ class LaplaceCoordinates(LaplaceShifts):
 
 
 @dataclass(frozen=True)
-class LaplaceGroups(PrivacyProfile):
+class LaplaceGroups(LaplaceShifts):
     """Profile of several groups of coordinates with independent Laplace noise, by the integral of `laplace_contour`."""
 
-    groups: Groups  # numbers of coordinates, at least 1, and steps, above 0 and all different
+    listed: Groups  # numbers of coordinates, at least 1, and steps, above 0 and all different
     source: str  # as for `LaplaceCoordinates`
     level: Rigour = Rigour.EXACT
 
     @property
+    def groups(self) -> Groups:
+        """See `LaplaceShifts`."""
+        return self.listed
+
+    @property
+    def is_attained(self) -> bool:
+        """See `LaplaceShifts`."""
+        return self.level == Rigour.EXACT
+
+    @property
     def pure(self) -> Fraction:
         """The largest loss."""
-        return sum((count * step for count, step in self.groups), Fraction(0))
+        return sum((count * step for count, step in self.listed), Fraction(0))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Narrow where the coordinates are ten thousands, or the largest loss many nats; else up to 1e-3 of delta wide."""
         if epsilon >= self.pure:
             return Enclosure.of(0, rigour=self.level, source=self.source)
-        groups, exact = self.groups, Fraction(epsilon)
+        groups, exact = self.listed, Fraction(epsilon)
         return narrow(
             lambda: laplace_contour.delta(groups, exact), self.source, self.level, _INTEGRAL_BITS, most=_INTEGRAL_BITS
         ).clamp(0.0, 1.0)
@@ -180,7 +190,7 @@ class LaplaceGroups(PrivacyProfile):
 
     def estimate(self, epsilon: Fraction) -> flint.arb:
         """About delta, at the current precision."""
-        return laplace_contour.estimate(self.groups, epsilon)
+        return laplace_contour.estimate(self.listed, epsilon)
 
 
 def together(groups: Groups, source: str) -> PrivacyProfile | None:

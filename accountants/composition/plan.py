@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
@@ -66,17 +67,28 @@ class Part:
         """Losses whose sum is that of a pair that dominates one run."""
         if isinstance(self.plan, Guarantee) and self.plan.delta < 1:
             return ((guarantee(self.plan.epsilon, self.plan.delta), 1),)
-        return _upper(self.profile)
+        return _upper(_above(self.profile))
 
     @cached
     def lowers(self) -> tuple[Groups, ...]:
         """Pairs of inputs that occur, each as losses whose sum is that of one run."""
-        return _lowers(self.profile)
+        return tuple(pair for each in _below(self.profile) for pair in _pairs(each))
 
     @property
     def is_exact(self) -> bool:
         """Whether the dominating pair of one run occurs."""
         return self.upper in self.lowers
+
+    @property
+    def shifts(self) -> tuple[LaplaceShifts, ...]:
+        """Pairs of inputs of one run that nothing but Laplace noise hides."""
+        return tuple(own for own in _below(self.profile) if isinstance(own, LaplaceShifts))
+
+    @property
+    def is_shift(self) -> bool:
+        """Whether nothing but Laplace noise hides the worst pair of inputs, and that pair is known."""
+        above = _above(self.profile)
+        return isinstance(above, LaplaceShifts) and above.is_attained and above in self.shifts
 
 
 @dataclass(frozen=True)
@@ -91,20 +103,21 @@ class ComposedProfile(PrivacyProfile):
     @cached
     def upper(self) -> PrivacyProfile:
         """Composition of dominating pairs; of Laplace noise alone, in closed form."""
-        shifts = [(each.profile, each.times) for each in self.parts if isinstance(each.profile, LaplaceShifts)]
-        if len(shifts) == len(self.parts) and all(own.is_attained for own, _ in shifts):
-            groups = tuple((n * times, step) for own, times in shifts for n, step in own.groups)
-            if (found := together(groups, self.upper_source)) is not None:
-                return found
-        counts: Counter[PrivacyLossDistribution] = Counter()
-        for part in self.parts:
-            _add(counts, part.upper, part.times)
-        return compose(tuple(counts.items()), self.upper_source)
+        shifts = [(own, each.times) for each in self.parts if isinstance(own := _above(each.profile), LaplaceShifts)]
+        if len(shifts) == len(self.parts) and (found := _joined(shifts, self.upper_source)) is not None:
+            return found
+        return compose(_summed((part.upper, part.times) for part in self.parts), self.upper_source)
 
     @cached
     def lowers(self) -> tuple[PrivacyProfile, ...]:
         """Compositions of pairs that occur."""
-        return tuple(compose(groups, self.upper_source) for groups in _lowers(self))
+        shifts = [[(own, part.times) for own in part.shifts] for part in self.parts]
+        if all(shifts):
+            choices = [[each] for each in shifts[0]] if len(shifts) == 1 else [[max(each, key=_squares) for each in shifts]]
+            joined = [_joined(each, self.upper_source) for each in choices]
+            if None not in joined:
+                return tuple(filter(None, joined))
+        return tuple(compose(groups, self.upper_source) for groups in _pairs(self))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """0 where epsilon is at least the sum of all pure epsilons."""
@@ -186,7 +199,9 @@ class ComposedProfile(PrivacyProfile):
     @cached
     def is_exact(self) -> bool:
         """Whether the upper profile is also that of pairs that occur."""
-        return isinstance(self.upper, LaplaceShifts) or all(part.is_exact for part in self.parts)
+        if isinstance(self.upper, LaplaceShifts):
+            return all(part.is_shift for part in self.parts)
+        return all(part.is_exact for part in self.parts)
 
 
 def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
@@ -249,17 +264,32 @@ def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
     return Part(leaf, times, account(leaf, _relation(leaf, neighbours)))
 
 
-def _upper(profile: PrivacyProfile) -> Groups:
-    """Losses whose sum is that of a dominating pair of a plan with this profile."""
+def _above(profile: PrivacyProfile) -> PrivacyProfile:
+    """What bounds a profile from above, without what only says of it that it is no more, or encloses it from below."""
     match profile:
-        case PostProcessedProfile(inner) | AsAlone(inner):
-            return _upper(inner)
-        case Bracket(_, high):
-            return _upper(high)
-        case ComposedProfile(parts):
-            return tuple((law, n * part.times) for part in parts for law, n in part.upper)
+        case PostProcessedProfile(inner) | AsAlone(inner) | Bracket(_, inner):
+            return _above(inner)
         case ProductsProfile():
-            return _upper(profile.above)
+            return _above(profile.above)
+    return profile
+
+
+def _below(profile: PrivacyProfile) -> Iterator[PrivacyProfile]:
+    """The profiles of inputs that occur of which one is made."""
+    match profile:
+        case AsAlone(inner) | Bracket(inner, _):
+            yield from _below(inner)
+        case LargestProfile(profiles):
+            yield from chain.from_iterable(map(_below, profiles))
+        case _:
+            yield profile
+
+
+def _upper(profile: PrivacyProfile) -> Groups:
+    """Losses whose sum is that of a dominating pair of a plan with this profile, which `_above` leaves as it is."""
+    match profile:
+        case ComposedProfile(parts):
+            return _summed((part.upper, part.times) for part in parts)
         case ProductProfile(pairs=(only,)):
             return only
         case SummedLosses(dominating=groups) if groups is not None:
@@ -269,21 +299,15 @@ def _upper(profile: PrivacyProfile) -> Groups:
     return ((dominating_curve(profile), 1),)
 
 
-def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
-    """Pairs of inputs that occur in a plan with this profile."""
+def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
+    """Pairs of inputs that occur in a plan with this profile, which `_below` leaves as it is."""
     match profile:
-        case AsAlone(inner):
-            return _lowers(inner)
-        case Bracket(low, _):
-            return _lowers(low)
         case ComposedProfile(parts):
-            return tuple(dict.fromkeys(tuple(each.items()) for each in _choices(parts) if each))
+            return tuple(dict.fromkeys(filter(None, _choices(parts))))
         case ProductProfile(pairs):
             return pairs
         case FiniteProfile(pairs, level=Rigour.EXACT):
             return tuple(((pair.complete(), 1),) for pair in pairs)
-        case LargestProfile(profiles):
-            return tuple(pair for each in profiles for pair in _lowers(each))
         case SummedLosses():
             return profile.occurring
         case AllPairs():
@@ -293,25 +317,32 @@ def _lowers(profile: PrivacyProfile) -> tuple[Groups, ...]:
     return ()
 
 
-def _choices(parts: tuple[Part, ...]) -> Iterator[Counter[PrivacyLossDistribution]]:
+def _choices(parts: tuple[Part, ...]) -> Iterator[Groups]:
     """A few choices of a pair that occurs for every run: each gives a valid lower bound."""
     for rank in (_information, _reach):  # the same pair in all runs of a part
-        chosen: Counter[PrivacyLossDistribution] = Counter()
-        for part in parts:
-            if part.lowers:
-                _add(chosen, max(part.lowers, key=rank), part.times)
-        yield chosen
+        yield _summed((max(part.lowers, key=rank), part.times) for part in parts if part.lowers)
     # Half of the runs with a pair, half with its reversed pair: often a larger delta than either alone.
-    halves: Counter[PrivacyLossDistribution] = Counter()
-    for part in parts:
-        for pair in part.lowers[:2]:
-            _add(halves, pair, part.times // len(part.lowers[:2]))
-    yield +halves
+    yield _summed((pair, part.times // len(part.lowers[:2])) for part in parts for pair in part.lowers[:2])
 
 
-def _add(counts: Counter[PrivacyLossDistribution], groups: Groups, times: int) -> None:
-    for law, n in groups:
-        counts[law] += n * times
+def _joined(shifts: Iterable[tuple[LaplaceShifts, int]], source: str) -> PrivacyProfile | None:
+    """All runs of Laplace noise as one noise on more coordinates; None where no form of it is quick."""
+    return together(tuple((n * times, step) for own, times in shifts for n, step in own.groups), source)
+
+
+def _squares(runs: tuple[LaplaceShifts, int]) -> Fraction:
+    """Rank by the sum of squared shifts, which decides over many coordinates."""
+    own, times = runs
+    return times * sum((n * step**2 for n, step in own.groups), Fraction(0))
+
+
+def _summed(parts: Iterable[tuple[Groups, int]]) -> Groups:
+    """All losses of so many runs of each, each law once."""
+    counts: Counter[PrivacyLossDistribution] = Counter()
+    for groups, times in parts:
+        for law, n in groups:
+            counts[law] += n * times
+    return tuple((+counts).items())
 
 
 def _information(pair: Groups) -> tuple[float, float]:

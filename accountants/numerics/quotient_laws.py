@@ -48,6 +48,11 @@ _COARSE, _FINE, _BEYOND = 96, 384, 192
 """Intervals. With 384 and 192 the chords add 1e-5 to the integral."""
 _STEPS, _FALLEN = 4, 16.0
 """Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
+_SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
+"""Part of the integral from which on what is beyond is looked at in intervals, how many, and the nats that all laws must have lost
+where one begins."""
+_SPANS = (2.0, 0.6, 0.2)
+"""Nats by which contours on either side are tried, one time after the other."""
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
 _CELLS = 1 << 15  # values that are looked at together: some milliseconds
@@ -146,7 +151,7 @@ class QuotientLaws:
         fourth = 2 * variance * ((top + bottom) ** 2)[:, None] * (1 + _ROOM)
         end = math.sqrt(6) / (top + bottom) * (1 - _ROOM)
         found = _integral(
-            levels, variance, fourth, theta, m, _COARSE, end, np.exp(levels - levels[:, :1]) / end[:, None]
+            levels, variance, fourth, theta, m, _COARSE, end, np.exp(levels - levels[:, :1]).sum(axis=1) / end
         )
         usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
@@ -178,19 +183,30 @@ class QuotientLaws:
 
 
 def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> Floats:
-    """The contour at the saddle point of the law that is largest there; any contour gives a bound."""
+    """The contour where the largest of the laws' moments, over theta squared, is about least; any contour gives a bound."""
+    for span in _SPANS:
+        theta = _least_level(w, b, theta[:, None] * np.exp(span * np.linspace(-1, 1, 7)), m)
+    # Where one law is the largest all around, to its saddle point.
+    near = theta
     for _ in range(4):
-        weights = b * np.exp(theta[:, None, None] * w)
+        weights = b * np.exp(near[:, None, None] * w)
         totals = weights.sum(axis=2)
         top = totals.argmax(axis=1)
-        at = np.arange(len(theta)), top
+        at = np.arange(len(near)), top
         tilted = weights[at] / totals[at][:, None]
         values = w[at]
         mean = (tilted * values).sum(axis=1)
         variance = (tilted * values**2).sum(axis=1) - mean**2
-        step = (m * mean - 2 / theta) / (m * variance + 2 / theta**2)
-        theta = np.where(np.isfinite(step), np.clip(theta - step, theta / 2, theta * 2), theta)
-    return theta
+        step = (m * mean - 2 / near) / (m * variance + 2 / near**2)
+        near = np.where(np.isfinite(step), np.clip(near - step, near / 2, near * 2), near)
+    return _least_level(w, b, np.stack([near, theta], axis=1), m)
+
+
+def _least_level(w: Floats, b: Floats, tried: Floats, m: int) -> Floats:
+    """Of each group, the contour of several at which that is least."""
+    moments = np.stack([(b * np.exp(each[:, None, None] * w)).sum(axis=2).max(axis=1) for each in tried.T], axis=1)
+    levels = float(m) * np.log(moments) - 2 * np.log(tried)
+    return np.asarray(_picked(tried, np.where(np.isnan(levels), math.inf, levels).argmin(axis=1)), dtype=np.float64)
 
 
 def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: int, count: int) -> Floats:
@@ -214,13 +230,27 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=2)
 
     end = np.sqrt((12 * variance / fourth).min(axis=1)) * (1 - _ROOM)
+    heights = np.exp(levels - top[:, None])
+    apart = (_far(w, a, tilted, m, end) * heights).sum(axis=1)
+    # The whole integral is about that of a normal law.
+    large = np.flatnonzero(~(apart * theta**2 * np.sqrt(float(m) * _picked(variance, levels.argmax(axis=1))) < _SEEN))
+    if len(large):
+        w, a, tilted, heights = (each[large] for each in (w, a, tilted, heights))
+        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=2), (levels - top[:, None])[large], m, end[large])
+        left = np.minimum((_far(w, a, tilted, m, reached) * heights).sum(axis=1), 1 / reached)
+        apart[large] = np.minimum(apart[large], passed + left)
+    return _integral(levels, variance, fourth, theta, m, count, end, apart)
+
+
+def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
+    """Of each law, the integral of its bound from its group's end on, by pairs of values, one of which is the likeliest."""
     likeliest = tilted.argmax(axis=2)[:, :, None]
     blurs = _WRONG * (a + _picked(a, likeliest))
     gaps = np.abs(w - _picked(w, likeliest)) - blurs
     widest = gaps + 2 * blurs
     kappas = float(m) * _picked(tilted, likeliest) * tilted * (1 - _ROOM)
     # One value after the other takes the bound further, as long as it has fallen; any do.
-    reached, passed = np.broadcast_to(end[:, None], levels.shape), np.zeros(levels.shape)
+    reached, passed = np.broadcast_to(end[:, None], w.shape[:2]), np.zeros(w.shape[:2])
     for _ in range(_STEPS):
         falls = 2 * kappas * (gaps * reached[:, :, None] / np.pi) ** 2
         usable = (gaps > 0) & (falls > _FALLEN) & (widest * reached[:, :, None] < np.pi * (1 - _ROOM))
@@ -237,8 +267,33 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     first = np.exp(-2 * kappa * (gap * reached / np.pi) ** 2) / reached + mean * wide * np.pi / 4
     later = mean * (1 / reached + 2 * np.pi / gap / reached**2)
     periods = np.where(gap > 0, np.where(wide * reached < np.pi * (1 - _ROOM), first, later), math.inf)
-    beyond = (passed + np.minimum(periods, 1 / reached)) * np.exp(levels - top[:, None])
-    return _integral(levels, variance, fourth, theta, m, count, end, beyond)
+    return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
+
+
+def _falling(w: Floats, tilted: Floats, blur: Floats, levels: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
+    """Of each group, the integral of the largest law's bound from its end on, as far as all fall, and how far that is."""
+    order = w.argsort(axis=2)
+    values, masses = np.take_along_axis(w, order, 2), np.take_along_axis(tilted, order, 2)
+    rows = np.arange(levels.size).reshape(levels.shape)[:, :, None] * w.shape[2]
+    passed, reached = np.zeros(len(end)), end
+    for _ in range(_DOUBLINGS):
+        width = (np.pi / 2 / reached[:, None] * (1 - _ROOM) - blur).clip(0)[:, :, None]
+        with np.errstate(all="ignore"):
+            block = np.floor((values - values[:, :, :1]) / width)
+        within = values - values[:, :, :1] - block * width
+        places = (rows + np.concatenate([np.zeros_like(block[:, :, :1]), (np.diff(block) > 0).cumsum(axis=2)], axis=2)).astype(int)
+        mass, first, second = (
+            np.bincount(places.ravel(), (masses * each).ravel(), w.size).reshape(w.shape) for each in (1.0, within, within**2)
+        )
+        spread = (mass * second * (1 - _ROOM) - first**2).clip(0) - 2 * width * blur[:, :, None] * mass**2
+        falls = 2 * float(m) * (reached[:, None] / np.pi) ** 2 * spread.clip(0).sum(axis=2) * (1 - _ROOM)
+        most = np.where(np.isnan(falls), levels, levels - falls).max(axis=1)
+        further = most < -_SOME
+        if not further.any():
+            break
+        passed = passed + np.where(further, np.exp(most) / (2 * reached), 0)
+        reached = np.where(further, 2 * reached, reached)
+    return passed, reached
 
 
 def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
@@ -266,7 +321,7 @@ def _integral(
     share = (far + 2 * near) / (3 * (far + near))  # of the further end, in the integral of a chord
     chords = ((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share)).sum(axis=1)
     # Nothing at all is known of a transform but that its modulus is at most that at 0.
-    integral = np.minimum(chords + beyond.sum(axis=1), np.pi / (2 * theta))
+    integral = np.minimum(chords + beyond, np.pi / (2 * theta))
     return np.asarray(top + np.log(integral * (1 + _ROOM) / np.pi), dtype=np.float64)
 
 

@@ -11,9 +11,9 @@ that signatures can have are evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from typing import TypeAlias
 
 from ldpaudit.accountants.numerics.rationals import fraction
@@ -69,29 +69,44 @@ def blankets(bits: int, hashes: int, laws: tuple[BitLaw, BitLaw]) -> tuple[Blank
     return tuple(found)
 
 
-def replaced(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Replacement | None:
-    r"""The replacement of all values: of the types of three signatures of all sizes and overlaps; None where messages are too many.
+def replaced(hashes: int, laws: tuple[BitLaw, BitLaw], signatures: Iterable[frozenset[int]] | None = None) -> Replacement | None:
+    r"""The replacement of all values, or of those with these signatures; None where messages are too many.
 
-    Those are enough in which all three have `hashes` bits, and user 1's two have none in common: their others' i bits of the
-    first one and j of the second, for all i and j. For the ratio of a bit that others do not set is independent of the rest, and
-    of the mean 1. So one more bit that one signature alone sets makes the term W larger in the convex order: it is multiplied, or a
-    part of it is, by a ratio (or the inverse one under the others' law). A bit that both of user 1's values set, and the others do
-    not, is a ratio on both parts of W; two bits instead, one for each value, make these independent, and a convex function of the
-    difference larger in the mean. And a bit that all three set cancels.
+    Of all values the types of three signatures of all sizes and overlaps count. Those are enough in which all three have `hashes`
+    bits, and user 1's two have none in common: their others' i bits of the first one and j of the second, for all i and j. For the
+    ratio of a bit that others do not set is independent of the rest, of mean 1. So one more bit that one signature alone sets makes
+    the term W larger in the convex order: it is multiplied, or a part of it is, by a ratio (or the inverse one under the others'
+    law). A bit that both of user 1's values set, and the others do not, is a ratio on both parts of W; two bits instead, one for
+    each value, make these independent, and a convex function of the difference larger in the mean. And a bit that all three set
+    cancels.
     """
     types = []
-    for i, j in product(range(hashes + 1), repeat=2):
-        if i + j > hashes:
-            continue
-        alone = [_ONLY_FIRST] * (hashes - i) + [_ONLY_SECOND] * (hashes - j) + [(0, 0, 1)] * (hashes - i - j)
-        found = blanket([*alone, *[(1, 0, 1)] * i, *[(0, 1, 1)] * j], laws)
+    for kinds in _largest_types(hashes) if signatures is None else _types(signatures):
+        found = blanket(kinds, laws)
         if found is None:
             return None
         types.append(found)
     return replacement(types, _share(hashes, laws))
 
 
-def others_alike(sets: tuple[set[int], set[int], set[int]], laws: tuple[BitLaw, BitLaw]) -> Blanket | None:
+def _largest_types(hashes: int) -> Iterator[list[Kind]]:
+    for i, j in product(range(hashes + 1), repeat=2):
+        if i + j <= hashes:
+            alone = [_ONLY_FIRST] * (hashes - i) + [_ONLY_SECOND] * (hashes - j) + [(0, 0, 1)] * (hashes - i - j)
+            yield [*alone, *[(1, 0, 1)] * i, *[(0, 1, 1)] * j]
+
+
+def _types(signatures: Iterable[frozenset[int]]) -> Iterable[Sequence[Kind]]:
+    listed = tuple(signatures)
+    triples = ((a, b, c) for a, b in permutations(listed, 2) for c in listed)
+    return dict.fromkeys(tuple(sorted(_kind(i, triple) for i in frozenset.union(*triple))) for triple in triples)
+
+
+def _kind(bit: int, triple: tuple[Set[int], Set[int], Set[int]]) -> Kind:
+    first, second, third = triple
+    return int(bit in first), int(bit in second), int(bit in third)
+
+
+def others_alike(sets: tuple[Set[int], Set[int], Set[int]], laws: tuple[BitLaw, BitLaw]) -> Blanket | None:
     """User 1 sets the first or the second set of bits, and all other users set the third."""
-    first, second, third = sets
-    return blanket([(int(i in first), int(i in second), int(i in third)) for i in sorted(first | second | third)], laws)
+    return blanket([_kind(bit, sets) for bit in sorted(set().union(*sets))], laws)

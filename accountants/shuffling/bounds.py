@@ -45,10 +45,11 @@ _PLENTY = 10_000
 """Number of such users from which on replacement is better than the clones: it uses the laws themselves."""
 _GUIDES = 12
 """Types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`."""
-_ENOUGH, _ALONE = 10, 300
+_ENOUGH = 10
 """About how many users whose reports come from the blanket make replacement better than the blanket, and than the clones."""
-FINE = 1e-7
-"""Relative width at which blankets are computed. The two ends are further apart: by 1e-3 and more in all of tests/zoo."""
+FINE, ROUGHLY = 1e-7, 1e-5
+"""Relative widths at which blankets are computed, and many types. The two ends are further apart: by 1e-3 and more in all of
+tests/zoo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +204,7 @@ class BlanketBound(Bound):
     def _replaced(self) -> Replacement | None:
         """Replacement, where the users are enough that it is worth a look."""
         found = self.replaced
-        least = _ENOUGH if self.blankets else _ALONE
-        worthwhile = found is not None and (found.is_sample or found.gamma * self.users > least)
+        worthwhile = found is not None and (found.is_sample or found.gamma * self.users > _ENOUGH)
         return found if worthwhile else None
 
     @property

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, product
 from typing import Any, TypeAlias
 
@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import as_ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
-from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound, Bound, OthersAlike, known
+from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
 from ldpaudit.core.cached import cached
 
-_MOST_TYPES = 400
-"""Types of a bundle up to which they are listed, of some milliseconds each."""
+_MOST_TYPES, _MOST_FLOATS = 400, 2500
+"""Types of a bundle up to which they are listed, of some milliseconds each; and up to which three moments of each are compared."""
 _MOST_CELLS = 300
 """Kinds of bundles up to which a law is listed."""
 _MOST_KINDS = 1000
@@ -80,27 +81,60 @@ def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) 
         return None
     found = [(types, times) for types, _, times in each if types is not None]
     replaced = _replacement(found) if len(found) == len(parts) and otherwise.clones.epsilon0 < _FLOATS else None
-    return BlanketBound((), tuple(_sets(each)), otherwise.users, replaced=replaced, otherwise=otherwise)
+    finest = FINE if replaced is None or replaced.types else ROUGHLY
+    return BlanketBound((), tuple(_sets(each)), otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
 
 
 def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None:
     """Of all types of a bundle; None where they, or their kinds, are too many."""
     types = [(_of_one_run(found), times) for found, times in parts]
-    if any(not own for own, _ in types) or math.prod(math.comb(times + len(own) - 1, times) for own, times in types) > _MOST_TYPES:
+    count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
+    if any(not own for own, _ in types) or count > _MOST_FLOATS:
         return None
+    gamma = math.prod((found.gamma**times for found, times in parts), start=Fraction(1))
+    if count > _MOST_TYPES:
+        pairs = _moments(types)
+        return None if pairs is None else Replacement((), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types)))
     if any(len(_ratios(bundle.runs)[0]) > _MOST_CELLS for bundle in bundles):
         return None
-    return Replacement(bundles, math.prod((found.gamma**times for found, times in parts), start=Fraction(1)))
+    return Replacement(bundles, gamma)
+
+
+def _moments(types: Sequence[tuple[Part, int]]) -> QuotientLaws | None:
+    """All types of a bundle in floats, as one group; None where floats do not hold them, or their kinds are too many."""
+    if math.prod(max(len(each.cells) for each in own) ** times for own, times in types) > _MOST_CELLS:
+        return None
+    own, unit = [], 1
+    for each, times in types:
+        found, whole = _whole_numbers(each)
+        own.append((found, times))
+        unit *= whole**times
+    bundles = [reduce(lambda a, b: (a[:, :, None] * b[:, None, :]).reshape(3, -1), runs) for runs in _bundles(own)]
+    first, second, other = np.moveaxis(np.array(bundles), 1, 0)[:, None]
+    return QuotientLaws.of(*(np.array(each / unit, dtype=np.float64) for each in (first - second, second, other)))
+
+
+def _whole_numbers(types: Part) -> tuple[list[NDArray[np.object_]], int]:
+    """The probabilities of all types of a run, with as many kinds each, as whole numbers, and what they are multiples of."""
+    laws = [[tuple(map(Fraction, cell)) for cell in each.cells] for each in types]  # type: ignore[arg-type]
+    unit = math.lcm(*(p.denominator for law in laws for cell in law for p in cell))
+    width = max(map(len, laws))
+    padded = [[*law, *[(Fraction(0),) * 3] * (width - len(law))] for law in laws]
+    return [np.array([[int(p * unit) for p in cell] for cell in law], dtype=object).T for law in padded], unit
 
 
 def _of_one_run(found: Replacement) -> Part:
-    """The types of a run where user 1 holds two values, and of one where it holds the same; empty where they are not exact."""
+    """The types of a run where user 1 holds two values, and of one where it holds the same; empty where they are not exact.
+
+    Not where another user holds that same value: then nothing is told by that run, and whatever any other type tells in its
+    place is a spread of that.
+    """
     exact = [each for each in found.types if isinstance(each, Blanket)]
     if len(exact) < len(found.types) or any(isinstance(p, flint.arb) for each in exact for cell in each.cells for p in cell):
         return ()
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
-    return tuple(dict.fromkeys((*exact, *same)))
+    return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1)
 
 
 def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, ...]]:

@@ -25,7 +25,15 @@ from ldpaudit.accountants.pld.all_pairs import CodedLaws
 from ldpaudit.accountants.pld.finite import log_fraction
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import FINE, AnyReportBound, BinaryBound, BlanketBound, Bound, OthersAlike
+from ldpaudit.accountants.shuffling.bounds import (
+    FINE,
+    ROUGHLY,
+    AnyReportBound,
+    BinaryBound,
+    BlanketBound,
+    Bound,
+    OthersAlike,
+)
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
 from ldpaudit.accountants.shuffling.replaced import of_rows, replacement
@@ -47,8 +55,6 @@ _MOST_TYPED = 5
 """Inputs up to which all types are listed beside their floats, for other plans to use: a hundred of them."""
 _MOST_DIFFERENCES = 1 << 21
 """Views times pairs of inputs whose differences are held: 128 inputs on as many views take about a second."""
-_ROUGHLY = 1e-5
-"""Relative width that is aimed at beyond that; the two ends are further apart."""
 _MOST_SETS, _MANY = 8, 10**4
 """Data sets that are compared where not all are, and users from which on they are those of the largest chi-squared divergence."""
 _ALL = 3
@@ -183,9 +189,9 @@ def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> Blank
     if replaced is not None and replaced.pairs is not None and (pair or not pairs or users >= _MANY):
         places = list(permutations(names, 2))
         triples = [(places[i], names[j]) for i, j in replaced.pairs.widest(_MOST_SETS)]
-    elif pairs:
-        triples = [(each, x) for each in pairs.values() for x in names]
-    else:
+    elif pairs and not (triples and pair is None):  # what others hold tells pairs of one blanket apart
+        triples = [(order, x) for each in pairs.values() for order in (each, each[::-1]) for x in names]
+    elif not pairs:
         return None
     alike: dict[Blanket, OthersAlike] = {}
     for each, x in triples:
@@ -196,7 +202,7 @@ def listed(laws: Laws, users: int, pair: tuple[Any, Any] | None = None) -> Blank
     if not pairs:
         largest = max(max(column) / least for column, least in zip(zip(*rows, strict=True), below, strict=True) if least)
         clones = AnyReportBound(Clones(Fraction(log_fraction(largest, "").high)), users)
-    finest = _ROUGHLY if clones else FINE
+    finest = ROUGHLY if clones else FINE
     return BlanketBound(tuple(pairs), tuple(alike.values()), users, few, finest, replaced=replaced, otherwise=clones)
 
 

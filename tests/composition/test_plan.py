@@ -19,13 +19,17 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, together
 from ldpaudit.accountants.composition.plan import ComposedProfile
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import Rappor
@@ -250,6 +254,29 @@ def test_composed_laplace_noise_is_exact_and_what_a_lattice_encloses(plan: Plan,
         assert mine.relative_width < 1e-12 < theirs.relative_width < 1e-3
         assert theirs.low <= mine.high
         assert mine.low <= theirs.high
+
+
+@pytest.mark.parametrize("times", [10, 1000])
+def test_runs_of_a_plan_that_is_known_between_two_are_known_between_the_runs_of_these(times: int) -> None:
+    """Whose words are too many, or whose scale is irrational: each end is Laplace noise in closed form."""
+    bucket, rows = BucketHeavyHitter(1 << 30, 2, 1, Fraction(1), 0), JLHeavyHitter(16, 2, Fraction(1), 0)
+    for m in (bucket, rows):
+        apart = account(m)
+        found = account(Repeat(m, times)).epsilon(1e-6)
+        low, high = (each.groups for each in (apart.low, apart.high))  # type: ignore[attr-defined]
+        ends = [LaplaceCoordinates(n * times, step, "").epsilon(1e-6) for ((n, step),) in (low, high)]
+        assert (found.low, found.high) == (ends[0].low, ends[1].high)
+        assert found.rigour is Rigour.INTERVAL
+
+
+def test_of_several_pairs_that_occur_the_best_is_repeated() -> None:
+    m = GlpsHeavyHitter(1 << 23, 2, 1, 8, Fraction(900), 0)
+    found = account(Repeat(m, 1000)).epsilon(1e-6)
+    pairs = account(m).low.profiles  # type: ignore[attr-defined]
+    many = [together(tuple((n * 1000, step) for n, step in pair.groups), "") for pair in pairs]
+    alone = [each.epsilon(1e-6).low for each in many if each is not None]
+    assert len(pairs) > 1
+    assert found.low == max(alone) > 40 * account(m).epsilon(1e-6).low
 
 
 def test_a_composition_costs_at_least_what_many_runs_of_one_part_do() -> None:

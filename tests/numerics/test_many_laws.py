@@ -20,7 +20,7 @@ from ldpaudit.accountants.numerics import quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, _heights, _integral, _Tilted, largest_positive_part
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
-from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _integrals, fallen
+from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _falling, _integrals, fallen
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
@@ -97,14 +97,15 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
             assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(32))
 @pytest.mark.parametrize("m", [1, 4, 25, 150, 1000])
 def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     """That by a fine rule, which leaves out what is beyond some periods, on the same contour."""
     rng = np.random.default_rng(seed)
     rise = float(rng.uniform(1, 3)) / m**0.5
-    # Two laws of the mean -rise, on three values or on two, often skewed; and a contour that is perhaps not the best one.
-    w, b = rng.normal(size=(1, 2, 3)), rng.dirichlet(np.full(3, (1.0, 0.2)[seed % 2]), size=(1, 2))
+    # Laws of the mean -rise, on few values, often skewed, or on more; and a contour that is perhaps not the best one.
+    laws, values = (2, 3) if seed < 24 else (5, 12)
+    w, b = rng.normal(size=(1, laws, values)), rng.dirichlet(np.full(values, (1.0, 0.2)[seed % 2]), size=(1, laws))
     if seed % 3 == 0:
         b[:, :, 2], w[:, :, 2] = 0, 0
         b /= b.sum(axis=2, keepdims=True)
@@ -119,6 +120,26 @@ def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     for count in (48, 384):
         found = float(_integrals(w, np.abs(w), b, theta, rise, m, count)[0])
         assert truth <= found + FINE
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("doublings", [1, 24])
+def test_beyond_an_end_the_largest_transform_is_bounded_interval_by_interval(
+    doublings: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law on two values, of which the bound is nearly attained, or four on several, of which one may be on one alone."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(quotient_laws, "_DOUBLINGS", doublings)
+    m, (laws, values), skew = int(10 ** rng.uniform(0, 5)), ((1, 2), (4, 6))[seed % 2], (1.0, 0.3)[seed % 3 == 0]
+    w, p = rng.normal(size=(1, laws, values)) * 10 ** rng.uniform(-1, 1), rng.dirichlet(np.full(values, skew), size=(1, laws))
+    w[:, 0] = w[:, 0, :1] if seed % 10 == 1 else w[:, 0]
+    levels, end = -rng.exponential(3, size=(1, laws)), rng.uniform(0.2, 1.5, size=1) / np.ptp(w)
+    passed, reached = _falling(w, p, np.zeros((1, laws)), levels, m, end)
+    u = np.geomspace(end[0], max(reached[0], 2 * end[0]), 20_000)
+    moduli = np.abs((p[0] * np.exp(1j * np.multiply.outer(u, w[0]))).sum(axis=2))
+    heights = (np.exp(levels[0]) * moduli**m).max(axis=1) / u**2
+    if reached[0] > end[0]:
+        assert float(integrate.trapezoid(heights, u)) <= passed[0] * (1 + FINE) + 1e-300
 
 
 @pytest.mark.parametrize("seed", range(30))

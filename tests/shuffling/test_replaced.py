@@ -12,9 +12,10 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account, bassily_smith, count_mean_sketch
+from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, rappor
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
+from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.products import _has_more_kinds
@@ -251,6 +252,32 @@ def test_the_types_of_a_mechanism_cover_all_its_inputs(m: Mechanism) -> None:
             assert covers(found, rows, 2 if len(rows[0]) > 6 else 3, e)
 
 
+@pytest.mark.parametrize("m", [m for m in TYPES if isinstance(m, Rappor | PermanentRappor)], ids=str)
+def test_the_types_of_all_signatures_cover_those_that_occur(m: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a domain of too many values to compare."""
+    monkeypatch.setattr(rappor, "_DIFFERENT", 0)
+    found = account(Shuffle(m, 5)).bound.replaced  # type: ignore[attr-defined]
+    rows = [list(law.values()) for law in table(m, m.inputs).values()]
+    for e in (Fraction(1), Fraction(6, 5)):
+        assert not leaves_out(found, rows, e)
+
+
+CLOSE = [
+    (Rappor(3, 1, Fraction(0), Fraction(1, 10), Fraction(1, 3), domain=3), 1000),  # of whose values two have one signature
+    (PermanentRappor(4, 1, Fraction(1, 2), 9), 10**6),  # as do all but one
+    # of whose inputs the second one hides the other two least if user 1 changes from the last to the first
+    (Channel([[Fraction(p, 5) for p in row] for row in ((3, 1, 1), (1, 2, 2), (1, 3, 1))]), 1000),
+    (Repeat(KaryRandomizedResponse(4, Fraction(13, 16)), 3), 10**4),  # of 156 users whose bundles come from the blanket
+    (Repeat(Channel([[Fraction(p, 5) for p in row] for row in ((3, 1, 1), (1, 2, 2), (1, 3, 1))]), 3), 10**4),
+]
+
+
+@pytest.mark.parametrize(("plan", "users"), CLOSE, ids=lambda each: str(each)[:40])
+def test_what_was_known_from_one_side_only_is_known_within_a_half_of_a_percent(plan: Plan | Mechanism, users: int) -> None:
+    found = account(Shuffle(plan, users)).epsilon(1e-6)
+    assert found.low <= found.high <= 1.005 * found.low
+
+
 SKETCHES = [
     CountMeanSketch(width=2, hashes=2, p=Fraction(2, 3), domain=4),
     CountMeanSketch(width=3, hashes=1, p=Fraction(3, 4), domain=5),
@@ -386,6 +413,16 @@ def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: 
         assert worst <= found.high * (1 + 1e-12)
 
 
+def test_three_moments_of_bundles_with_many_types_are_those_of_the_types_that_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, users = Compose([KaryRandomizedResponse(3, Fraction(1, 2)), *[KaryRandomizedResponse(2, Fraction(2, 3))] * 2]), 10**5
+    listed = account(Shuffle(plan, users)).bound.replaced  # type: ignore[attr-defined]
+    monkeypatch.setattr(products, "_MOST_TYPES", 0)
+    found = account(Shuffle(plan, users)).bound.replaced  # type: ignore[attr-defined]
+    assert found.gamma == listed.gamma
+    for e in (Fraction(1001, 1000), Fraction(101, 100), Fraction(11, 10)):
+        assert bound(found, e, users) == pytest.approx(bound(listed, e, users), rel=2e-3)
+
+
 @pytest.mark.parametrize(
     ("plan", "expected"),
     [
@@ -402,8 +439,8 @@ def test_the_ends_of_a_million_bundles_are_within_two_thousandths(plan: Plan, ex
 
 
 def test_bundles_with_too_many_types_are_bounded_as_any_report_and_from_below_by_data_sets() -> None:
-    m = KaryRandomizedResponse(2, Fraction(9, 16))
-    many, epsilon0 = account(Shuffle(Repeat(m, 12), 10**6)), Fraction(account(Repeat(m, 12)).epsilon(0).high)
+    m = KaryRandomizedResponse(4, Fraction(3, 10))
+    many, epsilon0 = account(Shuffle(Repeat(m, 24), 10**6)), Fraction(account(Repeat(m, 24)).epsilon(0).high)
     any_map = account(Shuffle(Guarantee(epsilon0), 10**6))
     at = any_map.epsilon(1e-6).high
     assert many.delta(at).high == pytest.approx(any_map.delta(at).high, rel=1e-9)
