@@ -55,7 +55,8 @@ class Claim:
     neighbours : Neighbours
         The relation.
     unit : str
-        What epsilon counts: ``report``, ``event``, ``source``, ``round``, ``user-day``, ``window`` or ``lifetime``.
+        What epsilon counts: ``report``, ``event``, ``source``, ``round``, ``relay-day``, ``user-period``, ``user-day``,
+        ``window`` or ``lifetime``.
     source : str
         Who claims it, where.
     hypotheses : tuple of Hypothesis

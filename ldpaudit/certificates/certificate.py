@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
@@ -78,6 +79,11 @@ class ClaimRecord(Record):
         return self.epsilon is None
 
     @property
+    def infinite(self) -> bool:
+        """Whether it is a question whose answer is that no epsilon is enough."""
+        return self.asked and self.enclosure is not None and self.enclosure.low == math.inf
+
+    @property
     def claimed(self) -> str:
         """The claim's epsilon in short, and delta where it is not 0."""
         if self.asked:
@@ -112,6 +118,8 @@ class ClaimRecord(Record):
     @property
     def outcome(self) -> str:
         """The verdict, and the record where it differs."""
+        if self.infinite:
+            return "answered: infinite"
         if self.asked and self.verdict.reached:
             return f"answered, {self.verdict}"
         if self.expect is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from importlib import import_module, metadata
+from itertools import islice, permutations
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,18 +30,18 @@ from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
 from ldpaudit.core.cached import cached
-from ldpaudit.core.number import brief
+from ldpaudit.core.number import brief, show
 from ldpaudit.core.number import whole as integer
 from ldpaudit.core.remembered import remembered
 from ldpaudit.derivation import Derivation, derive
-from ldpaudit.enclosure import Enclosure, round_up
+from ldpaudit.enclosure import Enclosure, round_up, show_down
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
 from ldpaudit.files.deployment import Deployment, load
 from ldpaudit.mechanisms.shared.sums import in_rounds
-from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Aggregate, Plan, Shuffle, of_one_user
-from ldpaudit.profile import Witness
+from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, of_one_user
+from ldpaudit.profile import DataSet, Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__
 from ldpaudit.workers.experiment import Experiment
@@ -178,6 +179,36 @@ def _witness(plan: Plan, neighbours: Neighbours, delta: Fraction) -> Witness | N
         return None
 
 
+_MOST_LOOKED_AT = 64  # inputs, each of whose laws is compared with every other's
+_MOST_ENTRIES = 1 << 16  # of the laws together
+
+
+@remembered
+def impossible(plan: Plan, neighbours: Neighbours) -> Witness | None:
+    """Two inputs of a part, and the views of one that are impossible on the other; None where none are known."""
+    for leaf in plan.leaves():
+        if not isinstance(leaf, Run) or neighbours.kind in ("pairs", "same-pattern", "group"):
+            continue
+        mechanism = leaf.mechanism
+        inputs = [*islice(mechanism.inputs, _MOST_LOOKED_AT), *([None] if neighbours == ADD_REMOVE else [])]
+        try:
+            if len(inputs) * mechanism.law(inputs[0]).size > _MOST_ENTRIES:
+                continue
+            laws = [dict(mechanism.law(x).items()) for x in inputs]
+        except (Unsupported, ValueError, TypeError):
+            continue
+        pairs = [(i, j) for i, j in permutations(range(len(laws)), 2) if neighbours != ADD_REMOVE or None in (inputs[i], inputs[j])]
+        lost = {(i, j): [y for y, p in laws[i].items() if p and not laws[j].get(y)] for i, j in pairs}
+        mass = {pair: sum(laws[pair[0]][y] for y in views) for pair, views in lost.items()}
+        if mass and (most := max(mass.values())) > 0:
+            i, j = next(pair for pair, each in mass.items() if each == most)
+            first, second = (DataSet(((x, 1),) if x is not None else ()) for x in (inputs[i], inputs[j]))
+            views = ", ".join(map(str, lost[i, j][:3])) + (", ..." if len(lost[i, j]) > 3 else "")
+            event = f"views {views} have probability {show(most)} in the first, and are impossible in the second"
+            return Witness(leaf, (first, second), event)
+    return None
+
+
 @dataclass(frozen=True)
 class Case:
     """A claim, and everything that its verdict is made of."""
@@ -231,6 +262,15 @@ class Case:
         plan, relation = of_one_user(self.claim.plan, self.claim.neighbours)
         return derive(plan, (relation or self.claim.neighbours).kind)
 
+    def _lost(self) -> str:
+        """Below which delta no epsilon is enough, in a clause; empty where that is not known."""
+        try:
+            lost = account(self.claim.plan, self.claim.neighbours).delta(math.inf)
+        except Unsupported:
+            return ""
+        short = f"{lost.low:.6g}"  # a short decimal between the ends is nearer than a lower end with six digits
+        return f" below delta = {short if lost.low <= float(short) <= lost.high else show_down(lost.low)}" if lost.low > 0 else ""
+
     def checked(self) -> Proof:
         """What a program without the accountants finds VALID: the claim, or what refutes it, or the answer."""
         claim = self.claim
@@ -250,10 +290,10 @@ class Case:
         seen = [evidence] if isinstance(evidence, Evidence) else []
         proofs = [proof] if isinstance(proof, Derivation) else []
         if claim.epsilon is None and (not enclosures or enclosures[0].high == math.inf):
-            known = "no finite epsilon is certified"
+            verdict = Verdict(Outcome.UNDECIDED, "no finite epsilon is certified")
             if enclosures and enclosures[0].low == math.inf:
-                known = f"no finite epsilon holds, by {enclosures[0].source}"
-            verdict = Verdict(Outcome.UNDECIDED, known)
+                answer = f"no finite epsilon holds{self._lost()}, by {enclosures[0].source}"
+                verdict = Verdict(Outcome.ASSUMED if claim.assumptions else Outcome.BOUNDED, answer)
         else:
             tested = self.tested()
             if claim.epsilon is None and valid is not None:  # where sums are taken on a lattice, a little more than the answer
@@ -261,6 +301,8 @@ class Case:
             verdict = judge(tested, enclosures, seen, proofs, audited=self.code is not None, proof=valid)
         if verdict.code_differs:  # then nothing that was computed is about what is deployed
             enclosures, proofs, risk, valid = [], [], None, None
+        answered = claim.epsilon is None and enclosures and enclosures[0].low == math.inf
+        shown = impossible(claim.plan, claim.neighbours) if answered else self.witness
         steps = [ProofRecord(theorem=p.theorem, epsilon=p.epsilon.high, steps=p.steps, assumes=p.assumes,
                              admissions=p.admissions) for p in proofs]  # fmt: skip
         return ClaimRecord(
@@ -279,7 +321,7 @@ class Case:
             evidence=EvidenceRecord.of(seen[0]) if seen else None,
             proofs=tuple(steps),
             unsupported=limits,
-            witness=None if self.witness is None else WitnessRecord.of(self.witness),
+            witness=None if shown is None else WitnessRecord.of(shown),
             epsilon_number=None if claim.epsilon is None else float(claim.epsilon),
             delta_number=float(claim.delta),
             risk=risk.record if isinstance(risk, Risk) else None,

@@ -51,7 +51,8 @@ class Repair:
 def repairs(certificate: Certificate) -> dict[str, Repair]:
     """Of every claim of a certificate that is refuted or undecided, by its id; nothing where the code is another mechanism."""
     whole = deployment_of(certificate)
-    lacking = {claim.id for claim in certificate.claims if not (claim.verdict.reached or claim.code_differs)}
+    shown = (claim for claim in certificate.claims if not claim.code_differs)
+    lacking = {claim.id for claim in shown if not claim.verdict.reached or claim.infinite}
     return {claim.id: repair(whole, claim) for claim in whole.claims if claim.id in lacking}
 
 
@@ -165,7 +166,12 @@ SMALLEST = 1e-9  # the smallest delta of the curve, where the claim names none t
 _BEYOND = 1.1  # how far beyond the claim and the certified epsilon the curve goes
 
 
-_SEEN = {"user-day": "all that a user sends in a day", "lifetime": "all that a user ever sends"}
+_SEEN = {
+    "user-period": "all that a user sends in one period",
+    "user-day": "all that a user sends in a day",
+    "relay-day": "what a relay publishes of a day",
+    "lifetime": "all that a user ever sends",
+}
 """What an adversary sees where a claim's unit is not its name."""
 
 
@@ -183,7 +189,7 @@ class Exhibit:
 def exhibits(certificate: Certificate) -> dict[str, Exhibit]:
     """Of every claim, by its id; nothing is sampled, and nothing that the deployment names is imported."""
     whole = deployment_of(certificate)
-    lacking = {claim.id for claim in certificate.claims if not claim.verdict.reached}
+    lacking = {claim.id for claim in certificate.claims if not claim.verdict.reached or claim.infinite}
     found = {}
     for claim, written in zip(whole.claims, certificate.claims, strict=True):
         if written.code_differs:  # what would be shown is another mechanism's

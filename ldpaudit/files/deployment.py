@@ -22,6 +22,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.tables import (
     ABOUT,
+    DAY,
     FIRST,
     AggregateTable,
     ClaimTable,
@@ -43,7 +44,7 @@ from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
 
 _FAR = 46
 """Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
-ONE_REPORT = ("report", "event", "source", "round")  # units that mean a single run of the mechanism
+ONE_REPORT = ("report", "event", "source", "round", "relay-day")  # units that mean a single run of the mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         if file.contribution.memoized and file.epochs is not None:
             _over_epochs(file, file.epochs, plan, "window")
         elif file.contribution.memoized:
-            _memoized(plan, "user-day", file.contribution.reports)
+            _memoized(plan, "user-day", file.contribution.daily)
     except ValueError as error:
         raise fail(str(error), ["contribution", "memoized"]) from None
     if (misfit := _require_one_view(file, plan, noise)) is not None:
@@ -206,7 +207,7 @@ def cited(text: str) -> tuple[dict[str, SourceTable], StatusTable | None]:
     return {str(each): each for each in file.sources if each.id}, file.status
 
 
-UNITS = ("report", "user-day", "window", "lifetime")
+UNITS = ("report", "user-period", "user-day", "window", "lifetime")
 """From the narrowest to the widest; the others of a claim are one report under another name."""
 
 
@@ -215,7 +216,8 @@ def _units(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, 
     found = []
     claimed, delta = {each.unit for each in file.claims}, max(each.delta for each in file.claims)
     for unit in UNITS:
-        if unit == "user-day" and not ("contribution" in file.model_fields_set or unit in claimed):
+        stated = {"user-day": file.model_fields_set >= {"contribution"}, "user-period": file.contribution.period != DAY}
+        if not (stated.get(unit, True) or unit in claimed):
             continue
         table = ClaimTable.model_validate({"id": unit, "epsilon": "?", "unit": unit})
         with suppress(ValueError):
@@ -370,6 +372,8 @@ def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[Count
     epochs, memoized = file.epochs, file.contribution.memoized
     if epochs is not None and epochs.values is not None and not memoized:
         raise ValueError("the key `values` needs memoized = true: fresh answers are not kept")
+    if table.unit == "user-period" and file.contribution.period == DAY:
+        raise ValueError("a claim per user-period needs a period in [contribution], such as PT10M")
     if table.unit == "window" and epochs is None:
         raise ValueError("a claim per window needs a table [epochs]")
     if table.unit not in ONE_REPORT:
@@ -377,12 +381,13 @@ def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[Count
             plan = _over_epochs(file, epochs, plan, table.unit)
         else:
             # A day's reports, or of one value that is held for ever, all that a client which memoizes ever sends.
+            reports = file.contribution.reports if table.unit == "user-period" else file.contribution.daily
             if memoized:
-                plan = Run(_memoized(plan, table.unit, file.contribution.reports))
+                plan = Run(_memoized(plan, table.unit, reports))
             elif table.unit == "lifetime":
                 raise ValueError("a claim per lifetime needs a table [epochs] with the number of epochs, or memoized = true")
-            elif file.contribution.reports > 1:
-                plan = Repeat(plan, file.contribution.reports)
+            elif reports > 1:
+                plan = Repeat(plan, reports)
     if file.aggregate is not None:
         return _summed(file.aggregate, noise, plan, table)
     if file.shuffle is None or table.view == "local":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -62,16 +63,55 @@ class MechanismTable(Table):
         return dict(self.model_extra or {})
 
 
+_DURATION = re.compile(r"P(?=.)(?:(\d{1,9})W|(?:(\d{1,9})D)?(?:T(?=.)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?)?)", re.ASCII)
+_SECONDS = {"week": 604_800, "day": 86_400, "hour": 3600, "minute": 60, "second": 1}
+DAY = "P1D"
+
+
+def duration(text: str) -> int:
+    """Seconds of an ISO 8601 duration such as PT10M. Raises ValueError for anything else, and for none at all."""
+    found = _DURATION.fullmatch(text)
+    seconds = sum(int(n or 0) * each for n, each in zip(found.groups(), _SECONDS.values(), strict=True)) if found else 0
+    if not seconds:
+        raise ValueError(f"needs a duration such as PT10M, PT24H, P1D or P1W, got {text!r:.60}")
+    return seconds
+
+
+def spoken(text: str) -> str:
+    """A duration in words, such as 10 minutes."""
+    seconds = duration(text)
+    unit, size = next((unit, size) for unit, size in _SECONDS.items() if seconds % size == 0)
+    return f"{seconds // size} {unit}{'s' * (seconds > size)}"
+
+
+def _duration(text: str) -> str:
+    duration(text)
+    return text
+
+
 class ContributionTable(Table):
     """How often a user reports, and whether answers are kept."""
 
-    reports: int = Field(1, ge=1, description="Number of reports per user and day.")
+    reports: int = Field(1, ge=1, description="Number of reports per user and period, a day by default.")
+    period: Annotated[str, AfterValidator(_duration)] = Field(
+        DAY, description="Period in which a user may send so many reports, as an ISO 8601 duration such as `PT10M`."
+    )
+    per_day: int | None = Field(
+        None, ge=1, description="Maximum number of reports per user and day, if it is less than that of all periods of a day."
+    )
     memoized: bool = Field(
         False,
         description="Whether a client keeps its first answer for a value, and derives every report of that value from it. With "
         "`[epochs]` the value may change; without it, all reports of a day or a lifetime are of one value. A claim per `report` "
         "is about one report in either case.",
     )
+
+
+    @property
+    def daily(self) -> int:
+        """Most reports of a user and day; of a longer period all may be sent on one day."""
+        periods = -(-_SECONDS["day"] // duration(self.period))
+        return min(self.reports * periods, self.per_day or self.reports * periods)
 
 
 class EpochsTable(Table):
@@ -161,8 +201,10 @@ class ClaimTable(Table):
         None,
         description="`replace-one`, `add-remove`, `user-level`, `same-pattern`, `group-of-K`; by default the mechanism's own.",
     )
-    unit: Literal["report", "event", "source", "round", "user-day", "window", "lifetime"] = Field(
-        "report", description="What the claim covers: one run, a user's day or window of epochs, or all reports of a user."
+    unit: Literal["report", "event", "source", "round", "relay-day", "user-period", "user-day", "window", "lifetime"] = Field(
+        "report",
+        description="What the claim covers: one run (a relay's day is one), a user's period of `[contribution]`, day or window of "
+        "epochs, or all reports of a user.",
     )
     view: Literal["local", "shuffled"] | None = Field(
         None, description="`local` for the reports before shuffling, if the file has a shuffler; by default the shuffled reports."
@@ -339,7 +381,7 @@ class DeploymentTable(Table):
     )
     note: str = Field("", description="Printed on the certificate.")
     mechanism: MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
-    contribution: ContributionTable = Field(ContributionTable(reports=1, memoized=False), description="Number of reports per user.")
+    contribution: ContributionTable = Field(ContributionTable.model_validate({}), description="Number of reports per user.")
     epochs: EpochsTable | None = Field(None, description="For repeated collection: number of epochs, user limits.")
     shuffle: ShuffleTable | None = Field(None, description="The shuffler, if there is one.")
     aggregate: AggregateTable | None = Field(None, description="The secure aggregation, if only a sum of the reports is released.")

@@ -20,7 +20,7 @@ from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.deployment import UNITS, Deployment, table_of
-from ldpaudit.files.tables import DeploymentTable
+from ldpaudit.files.tables import DeploymentTable, spoken
 from ldpaudit.files.toml import DEEPEST, read_text, too_deep
 from ldpaudit.plan import Aggregate, Guarantee, Shuffle
 from ldpaudit.report.record import yaml
@@ -60,8 +60,13 @@ _PLACES = {
     "mechanisms": ("implementation.mechanisms",),
 }  # fmt: skip
 """Where a field stands, in the editions of the schema."""
-_UNITS = {"event": "report", "report": "report", "record": "report", "user-day": "user-day", "user": "lifetime"}
-_PER = {"report": "report", "user-day": "user and day", "window": "user and window of epochs", "lifetime": "user"}
+_UNITS = {
+    "event": "report", "relay-day": "report", "report": "report", "record": "report", "user-day": "user-day", "user": "lifetime",
+}  # fmt: skip
+_PER = {
+    "report": "report", "user-period": "user and period", "user-day": "user and day", "window": "user and window of epochs",
+    "lifetime": "user",
+}  # fmt: skip
 _LETTERS = {
     "count_mean_sketch": {"m": "width", "k": "hashes"},
     "randomized_response": {"k": "k"},
@@ -104,6 +109,7 @@ def compared(data: Mapping[str, Any], whole: Deployment) -> list[Line]:
     file = table_of(whole.text)
     assert file is not None  # or it was no deployment
     says = {name: _at(data["deployment"], places) for name, places in _PLACES.items()}
+    says["period"] = spoken(file.contribution.period).replace(" ", "-")
     delta = _number(says["delta"])
     known = _known(whole, delta or Fraction(0))
     texts = [" ".join(text.split()) for text in _texts(data["deployment"])]
@@ -189,6 +195,8 @@ def _variant(says: Mapping[str, Any], known: Mapping[str, Enclosure], delta: Fra
 def _named_unit(says: Mapping[str, Any]) -> str | None:
     """The unit of ours that the record names."""
     text = re.sub(r"[\s_]+", "-", str(says["privacy_unit"]).strip().lower()).removesuffix("-level")
+    if text == f"user-{says['period']}" and says["period"] != "1-day":
+        return "user-period"
     return "window" if re.fullmatch(r"user-\d+-epochs", text) else _UNITS.get(text)
 
 
@@ -314,7 +322,7 @@ def _numbers(texts: list[str], file: DeploymentTable, known: Mapping[str, Enclos
         yield Line("text, epsilon", Standing.AGREES if where else Standing.DIFFERS, f"{_plain(value)} is {at}")
     for count in dict.fromkeys(found[1].lower() for text in texts for found in _DONATIONS.finditer(text)):
         number = _COUNTS.get(count) or int(count)
-        ours = Fraction(file.contribution.reports)
+        ours = Fraction(file.contribution.daily)
         standing = Standing.AGREES if number == ours else Standing.DIFFERS
         yield Line("text, reports a day", standing, f"{number} a day; the file has {_plain(ours)}")
 

@@ -338,7 +338,7 @@ def _reports(certificates: Sequence[Certificate]) -> str:
     for each in certificates:
         file = table_of(each.deployment)
         stated = file is not None and "contribution" in file.model_fields_set
-        reports[each.verdict] += file.contribution.reports if file is not None and stated else 1
+        reports[each.verdict] += file.contribution.daily if file is not None and stated else 1
         unsaid += not stated
     total = sum(reports.values())
     shares = [f"{count:,} ({count / total:.0%}) in {outcome}" for outcome, count in reports.items() if count]

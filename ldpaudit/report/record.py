@@ -17,7 +17,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.display.digits import show_up
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
-from ldpaudit.files.tables import DeploymentTable, RegistryTable
+from ldpaudit.files.tables import DAY, DeploymentTable, RegistryTable, spoken
 from ldpaudit.files.toml import line_of
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle
 from ldpaudit.report.text import relation
@@ -130,8 +130,10 @@ def _variant(claim: Claim) -> str:
 
 
 def _unit(unit: str, file: DeploymentTable) -> str:
+    if unit == "user-period":
+        return f"User-{spoken(file.contribution.period).replace(' ', '-')}-level"
     if unit in ONE_REPORT:
-        return "Event-level"
+        return "Relay-day-level" if unit == "relay-day" else "Event-level"
     if unit == "window" and file.epochs is not None:
         return f"User-{file.epochs.window}-epochs-level"
     return {"user-day": "User-day-level", "lifetime": "User-level"}[unit]
@@ -142,7 +144,9 @@ def _unit_details(claim: ClaimRecord, file: DeploymentTable) -> str:
     lines = [f"Adjacent ({claim.neighbours}): {relation(claim.neighbours)}", f"The unit is one {claim.unit}."]
     if "contribution" in file.model_fields_set:
         kept = ", derived from answers that the client keeps" if file.contribution.memoized else ""
-        lines.append(f"Contribution: {file.contribution.reports} a user and day{kept}.")
+        given = file.contribution
+        lines.append(f"Contribution: {given.reports} a user and {spoken(given.period).removeprefix('1 ')}{kept}.")
+        lines += [f"At most {given.daily} a day."] * (given.period != DAY)
     else:
         lines.append("Contribution of a user: not stated.")
     if (e := file.epochs) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitRecord
 from ldpaudit.display.digits import show_up
 from ldpaudit.files.deployment import table_of
-from ldpaudit.files.tables import DeploymentTable, RegistryTable
+from ldpaudit.files.tables import DAY, DeploymentTable, RegistryTable, spoken
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _parameters(certificate: Certificate, file: DeploymentTable) -> Layer:
         told = f"{claim.id}: {'asked' if claim.asked else f'claimed {claim.claimed}'}, epsilon {claim.certified}"
         if claim.verdict is Outcome.ASSUMED:
             assumed.append(f"{told}, which rests on an assumption.")
-        elif claim.verdict is Outcome.UNDECIDED and not _answered(claim):
+        elif claim.verdict is Outcome.UNDECIDED:
             left.append(f"{told}, undecided.")
         else:
             shown.append(f"{told}, {claim.verdict}.")
@@ -100,11 +100,6 @@ def _parameters(certificate: Certificate, file: DeploymentTable) -> Layer:
     return Layer("Epsilon and delta", tuple(shown) or (NOTHING,), (*assumed, users), tuple(left))
 
 
-def _answered(claim: ClaimRecord) -> bool:
-    """Whether a question has an answer, be it that no epsilon is enough."""
-    return claim.asked and claim.enclosure is not None and claim.enclosure.low == math.inf
-
-
 def _beside(delta: Fraction, limit: Fraction, name: str) -> str:
     word = "below" if delta < limit else "equal to" if delta == limit else "above"
     return f"{word} {name} = {float(limit):.3g}"
@@ -120,7 +115,10 @@ def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
     assumed = [f"{_cost(_label(each.unit, file), each)} This is assumed." for each in certificate.units if each.assumptions]
     if "lifetime" not in known or file.epochs is not None:
         shown.append("One user for ever: no bound over a lifetime; the file bounds no number of days.")
-    reports = f"at most {file.contribution.reports}" if "user-day" in known else f"{NOT_STATED}, so that no day is certified"
+    given = file.contribution
+    reports = f"at most {given.daily}" if "user-day" in known else f"{NOT_STATED}, so that no day is certified"
+    if given.period != DAY:
+        reports = f"at most {given.reports} in {spoken(given.period)}, {given.daily} a day"
     epochs = file.epochs and f"{file.epochs.count}, at most {file.epochs.lifetime_answers} answers in all of them"
     stated = (*assumed, _said("Reports of a user and day", reports), _said("Epochs", epochs), _said("Devices of one person"))
     return Layer("Unit of privacy", tuple(shown), stated, ("Whether clients keep to these bounds.",))
@@ -129,7 +127,7 @@ def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
 def _label(unit: str, file: DeploymentTable) -> str:
     if unit == "lifetime":
         return f"all {file.epochs.count} epochs of one user" if file.epochs else "one user for ever"
-    return _ONE[unit]
+    return f"one user and {spoken(file.contribution.period)}" if unit == "user-period" else _ONE[unit]
 
 
 def _cost(label: str, each: UnitRecord) -> str:

@@ -66,6 +66,8 @@ def plain(claim: ClaimRecord) -> str:
     """The claim, and how it fares, for a reader who knows no formula."""
     if claim.asked:
         answer = "The certificate answers." if claim.verdict.reached else "No answer is certified."
+        if claim.infinite:
+            answer = "The certificate answers: no epsilon is enough."
         return f"No claim is made about one {claim.unit}: the certificate reports the computed epsilon. {answer}"
     another = claim.code_differs and not claim.refuted_by_samples
     fares = "The code is not what is described, so this is not shown about it." if another else _FARES[claim.verdict]
