@@ -120,6 +120,14 @@ def top_topic(topics: int) -> float:
     ("cobalt-rappor-large", "report", 2 * math.log(3)),
     ("private-aggregation", "present-or-absent", 64), ("private-aggregation", "another-key", 128),
     ("enpa-vaccine-status", "one-bit", 8), ("enpa-vaccine-status", "bit-vector", 64),
+    ("firefox-newtab-interests", "interest", 2 * math.log(3)), ("firefox-newtab-interests", "update", 14 * math.log(3)),
+    ("firefox-newtab-clicks", "update", 2 * math.log(9)),
+    ("android-network-watchlist", "report", math.log((0.28 * 0.469 + 0.72 * 0.531) / 0.469)),
+    ("android-network-watchlist-for-ever", "for-ever", math.inf), ("rappor-chrome-no-noise", "report", math.inf),
+    ("cobalt-rappor-none", "report", math.inf), ("tor-hidserv-onions", "relay-day", 0.3), ("tor-hidserv-cells", "relay-day", 0.3),
+    ("rappor-chrome-low-frequency", "lifetime", 4 * math.log(7)),
+    ("rappor-chrome-low-frequency", "report", 2 * math.log((11 / 16) ** 2 / (5 / 16) ** 2)),
+    ("w3c-attribution", "another-report", 1), ("w3c-attribution", "present-or-absent", 0.5),
 ])  # fmt: skip
 def test_published_parameters_cost_what_their_closed_form_says(name: str, claim: str, epsilon: float) -> None:
     (found,) = (each for each in load(ROOT / f"deployments/{name}.toml").claims if each.id == claim)
