@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ldpaudit.certificates.certificate import Certificate
     from ldpaudit.certificates.exhibits import Repair
     from ldpaudit.certificates.parallel import Asked
+    from ldpaudit.mechanisms.shared.files import File
 
 
 def certify(
@@ -31,6 +32,9 @@ def certify(
     confidence: Annotated[float, options.real_number("Confidence of the evidence on each claim.")] = 0.999,
     jobs: Annotated[int | None, options.whole_number("Processes; by default one per core.", least=1)] = None,
     sign: Annotated[Path | None, typer.Option(help="Private Ed25519 key in PEM: signs the JSON files, as NAME.json.sig.")] = None,
+    attestation: Annotated[
+        bool, typer.Option("--attestation", help="Write an in-toto statement for each certificate, as NAME.intoto.jsonl.")
+    ] = False,
     require_decision: Annotated[bool, typer.Option(help="Exit with code 3 if a claim is undecided.")] = False,
     no_import: NoImportOption = False,
     date: Annotated[
@@ -57,6 +61,8 @@ def certify(
         raise ValueError("certify needs --output, the folder for the signed certificates, with --sign")
     if previous is not None and output is None:
         raise ValueError("certify needs --output, the folder for the pages that list the changes, with --previous")
+    if attestation and output is None:
+        raise ValueError("certify needs --output, the folder for the statements, with --attestation")
     key = None if sign is None else signature.private_key(sign)
     if output is not None and output.exists() and not output.is_dir():  # known before any work is done
         raise ValueError(f"certify --output: needs a folder, got the file {output}")
@@ -69,6 +75,7 @@ def certify(
     unreadable = [each for each in asked if not isinstance(each, parallel.Asked)]
     for error in unreadable:  # known before any work is done
         note(in_a_line(error))
+    code = _code(asked) if attestation else {}
     before = None if previous is None else _before(previous, asked)
     # The date that is given, or that of the last commit where the file is; never that of a clock.
     made = [{"date": last_commit(path.parent) if date is None else day(date), "issuer": issuer} for path in paths]
@@ -81,6 +88,8 @@ def certify(
                 certificates.append(found.model_copy(update=by))
                 if output is not None:
                     _write(output, certificates[-1], key)
+                    if attestation:
+                        _attest(output, certificates[-1], code[found.id], key)
                 advance(found.id)
             else:
                 errors.append(found)
@@ -103,6 +112,27 @@ def _before(folder: Path, asked: Sequence[Asked | LdpauditError]) -> dict[str, C
         raise ValueError(f"certify needs --previous to be a folder of certificates, got {str(folder)!r}")
     names = [each.deployment.id for each in asked if isinstance(each, Asked)]
     return {name: Certificate.load(path) for name in names if (path := folder / f"{name}.json").exists()}
+
+
+def _code(asked: Sequence[Asked | LdpauditError]) -> dict[str, tuple[str, File | None]]:
+    """By their ids, the names of deployment files, and the files of the code that they name; before any of it is run."""
+    from ldpaudit.certificates.attestation import code_of
+    from ldpaudit.certificates.parallel import Asked
+
+    known = [(Path(each.name).name, each.deployment) for each in asked if isinstance(each, Asked)]
+    return {d.id: (name, code_of(d.implementation, Path.cwd()) if d.implementation else None) for name, d in known}
+
+
+def _attest(output: Path, certificate: Certificate, about: tuple[str, File | None], key: Any) -> None:
+    """The statement, and its signature where there is a key."""
+    from ldpaudit.certificates.attestation import SUFFIX, statement
+    from ldpaudit.certificates.signature import beside
+    from ldpaudit.files.whole import write_whole
+
+    path, content = output / f"{certificate.id}{SUFFIX}", statement(certificate, *about).encode()
+    write_whole(path, content)
+    if key is not None:
+        write_whole(beside(path), key.sign(content))
 
 
 def _write(output: Path, certificate: Certificate, key: Any) -> None:
