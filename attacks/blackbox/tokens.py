@@ -6,7 +6,7 @@ and those become features in which inputs differ by more than luck.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
@@ -28,8 +28,9 @@ ENDS = 8
 """Items at either end that are told apart by their places."""
 MODULI = (*range(2, 17), 32, 64, 100)
 """Small numbers modulo which sums are looked at."""
-FEW, INDICATORS, WORK = 8, 1024, 1 << 31
-"""Values of a number that is looked at in pairs; such values of all numbers, at most; and multiplications for all pairs."""
+FEW, BITS, INDICATORS, WORK = 8, 16, 1024, 1 << 30
+"""Values of a number that is looked at in pairs; low bits of any other one that are; such values and bits of all numbers, at most;
+and multiplications for all pairs."""
 USUAL = 0.9
 """Share of the reports that hold a key once."""
 
@@ -53,23 +54,26 @@ def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator
             yield from _sums(shown, groups)
         if some.width > 2:
             yield from (feature("count", name, partial(_equal, most), groups, VALUES) for name, most in _EQUAL)
-        if not (has_text := bool(layout(skeleton).text.any())) and not _are_many(shown):
-            return
-        yield from _tokens(read, shown, groups, _KINDS if has_text else _KINDS[:1])
+        many = _values(shown)
+        if layout(skeleton).text.any():
+            yield from _tokens(read, shown, groups, _ANYWHERE)
+        elif many > 2:  # of which the presence is looked for one by one, where they are few
+            plain = [_ONE] if many > BAG or some.width > BAG else []
+            yield from _tokens(read, shown, groups, [*plain, *_REGIONS])
     else:
         yield from _fields(read, shown, groups)
-        yield from _tokens(read, shown, groups, _KINDS)
+        yield from _tokens(read, shown, groups, _ANYWHERE)
 
 
 def _items(skeleton: Skeleton, group: Group) -> Items:
     return Items.of([(skeleton, group)]) if group.items is None else group.items
 
 
-def _are_many(groups: Sequence[Group]) -> bool:
-    """Whether the presence of some values is not looked for one by one, and there are more than two."""
+def _values(groups: Sequence[Group]) -> int:
+    """How many values are seen more than once."""
     few = [block[: max(SOUGHT // groups[0].width, 1)] for group in groups for block in group.blocks]
     often = np.unique(np.concatenate([numbers(block).astype(np.float64).ravel() for block in few]), return_counts=True)[1]
-    return int(np.count_nonzero(often > 1)) > (BAG if groups[0].width <= BAG else 2)
+    return int(np.count_nonzero(often > 1))
 
 
 # Tokens: what is hashed, and how it is said.
@@ -108,6 +112,15 @@ def _placed(end: bool, items: Items) -> tuple[Words, NDArray[np.int64], NDArray[
     return mixed(found[near]) + number[near].astype(np.uint64) + np.uint64(100 + end), report[near], place[near]
 
 
+def _in_region(regions: int, items: Items) -> tuple[Words, NDArray[np.int64], NDArray[np.int64]]:
+    """Each number with the part of its report in which it stands, of as many equal parts."""
+    starts = np.cumsum(items.sizes) - items.sizes
+    place = np.flatnonzero(~np.isnan(items.values))
+    report = items.report[place]
+    region = (place - starts[report]) * regions // items.sizes[report]
+    return mixed(items.bits[place]) + region.astype(np.uint64) + np.uint64(100 * regions), report, place
+
+
 _NO_TOKENS = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 _KINDS: tuple[tuple[str, int, Callable[[Items], Any]], ...] = (
     *((f"{size} in a row", size, partial(_runs, size)) for size in (1, 2, 3, 5)),
@@ -115,7 +128,10 @@ _KINDS: tuple[tuple[str, int, Callable[[Items], Any]], ...] = (
     ("items in a row", 2, partial(_whole_items, 2)),
     ("item at the beginning", 1, partial(_placed, False)),
     ("item at the end", 1, partial(_placed, True)),
+    *((f"in one {words} of the report", 1, partial(_in_region, parts)) for words, parts in (("half", 2), ("quarter", 4))),
 )
+_ONE, _ANYWHERE, _REGIONS = 0, range(len(_KINDS) - 2), range(len(_KINDS) - 2, len(_KINDS))
+"""Which of these are single numbers; anywhere or at an end; and in parts of a report of one length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,14 +161,14 @@ class Sought:
 
 
 def _tokens(
-    read: Callable[[Group], Items], shown: Sequence[Group], groups: Groups, kinds_sought: Sequence[Any]
+    read: Callable[[Group], Items], shown: Sequence[Group], groups: Groups, sought_kinds: Iterable[int]
 ) -> Iterator[Feature]:
     """The tokens of these kinds in which inputs differ most."""
     few = [_first(read(group)) for group in shown]
     sizes = np.array([len(items.sizes) for items in few], dtype=np.float64)
     found: list[tuple[float, int, int, str]] = []
     tried = 0
-    for kind, (name, size, tell) in enumerate(kinds_sought):
+    for kind, (name, size, tell) in ((kind, _KINDS[kind]) for kind in sought_kinds):
         told = [tell(items) for items in few]
         tokens, often, example = _often(told)
         surprises = surprise(often, sizes)
@@ -195,7 +211,7 @@ def _often(told: Sequence[Any]) -> tuple[Words, NDArray[np.float64], tuple[NDArr
 
 def _said(items: Items, kind: int, size: int, place: int) -> str:
     """A token in the report's own terms."""
-    if kind < 4:
+    if kind < 4 or kind in _REGIONS:
         end = place + size
     else:
         starts = items.whole[1]
@@ -299,11 +315,13 @@ def _pairs(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
     pooled = np.concatenate(tables)
     if pooled.shape[1] > INDICATORS:
         return
-    columns = [(j, v) for j, values in enumerate(map(np.unique, pooled.T)) if 1 < len(values) <= FEW for v in values[1:].tolist()]
-    if not len({j for j, _ in columns}) > 1 or len(columns) > INDICATORS or len(pooled) * len(columns) ** 2 > WORK:
+    columns = _indicators(pooled)[:INDICATORS]
+    if not len({j for j, *_ in columns}) > 1:
         return
-    place = np.array([j for j, _ in columns])
-    laws = [_covariance(table[:, place] == np.array([v for _, v in columns])) for table in tables]
+    place, bit, value = np.array(columns, dtype=np.int64).T
+    most = WORK // (len(columns) ** 2 * len(tables))
+    laws = [_covariance(np.where(bit < 0, some, some >> np.maximum(bit, 0) & 1) == value)
+            for some in (table[:most, place] for table in tables)]  # fmt: skip
     # Of two inputs the covariances' difference, in units of its variance if numbers were independent; of more, the largest.
     surprising = np.zeros((len(columns), len(columns)))
     for a in range(len(laws)):
@@ -311,13 +329,22 @@ def _pairs(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
             spread = sum(np.outer(v, v) / max(n, 1) for _, v, n in (laws[a], laws[b]))
             surprising = np.maximum(surprising, (laws[a][0] - laws[b][0]) ** 2 / (spread + 1 / min(laws[a][2], laws[b][2]) ** 2))
     surprising[place[:, None] >= place] = 0
-    least, best = least_surprise(2, surprising.size * len(laws) ** 2 // 4), dict[tuple[int, int], float]()
+    least, best = least_surprise(2, surprising.size * len(laws) ** 2 // 4), dict[tuple[int, int, int, int], float]()
     for flat in np.argsort(-surprising, axis=None, kind="stable")[: FEW * FEW * PAIRS].tolist():
         i, j = divmod(flat, len(columns))
         if surprising[i, j] > least and len(best) < PAIRS:
-            best.setdefault((int(place[i]), int(place[j])), float(surprising[i, j]))
-    for i, j in best:
-        yield feature("pair", f"numbers {i} and {j} of the report together", partial(_both, i, j), groups, FEW * FEW)
+            best.setdefault((int(place[i]), int(bit[i]), int(place[j]), int(bit[j])), float(surprising[i, j]))
+    for i, a, j, b in best:
+        words = [f"bit {k} of number {n}" if k >= 0 else f"number {n}" for n, k in ((i, a), (j, b))]
+        yield feature("pair", f"{' and '.join(words)} together", partial(_both, i, j, a, b), groups, FEW * FEW)
+
+
+def _indicators(table: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Numbers that are one of few values, -1 and the value; and of the others the bits that vary, low ones first, and 1."""
+    values = [np.unique(column) for column in table.T]
+    few = [(j, -1, v) for j, told in enumerate(values) if 1 < len(told) <= FEW for v in told[1:].tolist()]
+    varying = [(j, int(np.bitwise_or.reduce(told ^ told[0]))) for j, told in enumerate(values) if len(told) > FEW]
+    return [*few, *((j, bit, 1) for bit in range(BITS) for j, bits in varying if bits >> bit & 1)]
 
 
 def _covariance(shown: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
@@ -327,5 +354,6 @@ def _covariance(shown: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[
     return (centred.T @ centred).astype(np.float64) / max(len(shown), 1), share * (1 - share), len(shown)
 
 
-def _both(i: int, j: int, group: Group) -> NDArray[np.int64]:
-    return np.asarray((group.leaves[i].astype(np.int64) << 32) + group.leaves[j].astype(np.int64))
+def _both(i: int, j: int, a: int, b: int, group: Group) -> NDArray[np.int64]:
+    first, second = (group.leaves[n] if bit < 0 else group.leaves[n] >> bit & 1 for n, bit in ((i, a), (j, b)))
+    return np.asarray((first << 32) + second)

@@ -97,7 +97,23 @@ def lists_of_words(x: int, size: int, rng: np.random.Generator) -> Any:
     return [[WORDS[x], *words] if rng.random() < 1 / 3 else words for words in made]
 
 
+def pixels(x: int, size: int, rng: np.random.Generator) -> Any:
+    """Whether the low bits of two pixels of 64 are equal tells."""
+    rows = rng.integers(0, 256, (size, 8, 8), dtype=np.uint8)
+    rows[:, 1, 1] = rows[:, 1, 1] & 254 | (rows[:, 6, 2] & 1 ^ told(x, size, rng, 0.85))
+    return rows
+
+
+def half(x: int, size: int, rng: np.random.Generator) -> Any:
+    """The half of the report in which its only 0 stands tells."""
+    rows = rng.integers(1, 256, (size, 64), dtype=np.uint8)
+    rows[np.arange(size), 32 * told(x, size, rng, 0.85) + rng.integers(0, 32, size)] = 0
+    return rows
+
+
 LEAKS: dict[str, Many] = {
+    "two equal low bits among 64 numbers": pixels,
+    "the half of the only 0": half,
     "a word somewhere in a text": with_word(40, 40),
     "a word somewhere in texts of any length": with_word(30, 200),
     "one of 5,000 numbers": among_many,
