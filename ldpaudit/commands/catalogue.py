@@ -80,13 +80,21 @@ def _explain(name: str, format: Format) -> None:
 
 def deployments(
     sources: Annotated[bool, typer.Option("--sources", help="Each claim with the words and places that support it.")] = False,
+    state: Annotated[
+        str | None, typer.Option(help="Only those whose system is in this state, such as active or retired.", show_default=False)
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """List the bundled deployments, by the ids that `ldpaudit certify` takes."""
+    from ldpaudit.core.nearest import one_of
     from ldpaudit.files import bundled
     from ldpaudit.files.deployment import load
+    from ldpaudit.files.tables import STATES
 
+    if state is not None and state not in STATES:
+        raise ValueError(f"deployments --state {one_of([*STATES], state, 'ldpaudit deployments --sources')}")
     found = [load(bundled.FOLDER / f"{each}.toml") for each in bundled.ids()]
+    found = [d for d in found if state in (None, d.status.state if d.status else "unknown")]
     if format is Format.json:
         rows: list[dict[str, Any]] = []
         for d in found:
@@ -97,7 +105,7 @@ def deployments(
                 rows[-1]["status"] = d.status and d.status.model_dump(exclude_none=True)
         say_json(rows)
         return
-    widest = max(len(d.id) for d in found)
+    widest = max((len(d.id) for d in found), default=0)
     for d in found:
         say("\n  ".join([d.id, *_sources(d)]) + "\n" if sources else f"{d.id:{widest}}  {d.title}")
 

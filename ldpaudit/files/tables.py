@@ -291,7 +291,7 @@ class SamplerTable(Table):
         return {key: f"{count}/2**{self.bits}" for key, count in self.drawn.items()}
 
 
-_STATES = {
+STATES = {
     "active": "The system is in use{on}.",
     "experiment": "The system is an experiment{on}.",
     "announced-retirement": "The end of the system was announced{on}.",
@@ -316,7 +316,7 @@ class StatusTable(Table):
     source: str | None = Field(None, description="Id of the source that says so; required unless `example` or `unknown`.")
 
     def __str__(self) -> str:
-        return _STATES[self.state].format(on=f" on {self.date}" if self.date else "")
+        return STATES[self.state].format(on=f" on {self.date}" if self.date else "")
 
 
 _PRODUCT = Literal["Summary statistics", "Machine learning model", "Dataset", "Synthetic data", "Interactive API", "SQL queries"]

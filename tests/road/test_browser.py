@@ -21,10 +21,10 @@ WIDTHS = (375, 800, 1400)
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("certificates")
-    done = process("certify", "enpa-notification", "rappor-client", "epochs-budget", "--output", str(folder))
+    done = process("certify", "enpa-notification", "rappor-client", "epochs-budget", "dap-histogram-5", "--output", str(folder))
     assert done.returncode == 0, done.stderr
     found = sorted(folder.rglob("*.html"))
-    assert len(found) == 4
+    assert len(found) == 5
     return found
 
 

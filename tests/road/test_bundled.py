@@ -16,7 +16,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import load
 from ldpaudit.mechanisms.channel import Channel
-from tests.helpers import ROOT, run
+from tests.helpers import ROOT, fails_in_one_line, run
 
 
 def test_a_bundled_deployment_reads_by_its_id_which_is_its_file_s_name() -> None:
@@ -48,6 +48,15 @@ def test_the_list_names_every_file_with_its_title() -> None:
     assert [row["id"] for row in rows] == sorted(file.stem for file in (ROOT / "deployments").glob("*.toml"))
     lines = run("deployments").stdout.splitlines()
     assert all(line.split(None, 1) == [row["id"], row["title"]] for line, row in zip(lines, rows, strict=True))
+
+
+def test_the_list_of_one_state_has_its_deployments_and_no_others() -> None:
+    states = {each: (status.state if (status := load(each).status) else "unknown") for each in bundled.ids()}
+    for state in {*states.values(), "active"}:
+        rows = json.loads(run("deployments", "--state", state, "--format", "json").stdout)
+        assert [row["id"] for row in rows] == [each for each, is_ in states.items() if is_ == state]
+    assert run("deployments", "--state", "active").stdout == "", "of none is it known"
+    fails_in_one_line(run("deployments", "--state", "retierd"), "'retired'")
 
 
 def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
