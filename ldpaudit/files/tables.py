@@ -347,6 +347,7 @@ class RegistryTable(Table):
     data_source_type: Literal["Static", "Dynamic"] | None = Field(None, description="Whether new data come in.")
     access_type: Literal["Interactive", "Non-interactive"] | None = Field(None, description="Whether analysts ask queries.")
     data_domain: str | None = Field(None, description="Data sets that are protected.")
+    unprotected_quantities: str | None = Field(None, description="What is published without noise, besides parameters and numbers.")
     actors: str | None = Field(None, description="Who sees what, and whom one trusts.")
     mechanisms: str | None = Field(None, description="What there is to say of the implementation besides the mechanism.")
     preprocessing_and_hyperparameter_tuning: str | None = Field(None, description="What is done before, and on which data.")

@@ -214,7 +214,7 @@ def _unit(says: Mapping[str, Any], known: Mapping[str, Enclosure]) -> Iterator[L
 
 
 def _unbounded(unit: str) -> str:
-    return "the file says not how many reports a day has" if unit == "user-day" else f"the file has no {unit}"
+    return "the file does not say how many reports a user sends a day" if unit == "user-day" else f"the file has no {unit}"
 
 
 def _epsilon(says: Mapping[str, Any], known: Mapping[str, Enclosure], whole: Deployment) -> Line:
@@ -237,7 +237,8 @@ def _epsilon(says: Mapping[str, Any], known: Mapping[str, Enclosure], whole: Dep
     if at is None and unit != "lifetime":
         return Line("epsilon", Standing.OPEN, f"{said} per {_PER[unit]}: {_unbounded(unit)}; {holds}; certified: {listed}")
     if at is None:
-        return Line("epsilon", Standing.DIFFERS, f"{said} per {_PER[unit]}, which has none; {holds}; certified: {listed}")
+        none = f"{said} per {_PER[unit]}, for whom none is certified"
+        return Line("epsilon", Standing.DIFFERS, f"{none}; {holds}; certified: {listed}")
     if unit in true:
         return Line("epsilon", Standing.AGREES, f"{said} per {_PER[unit]}; certified: {listed}")
     standing = Standing.DIFFERS if Fraction(min(at.low, _BEYOND)) > claimed * (1 + SLACK) else Standing.OPEN
@@ -273,7 +274,7 @@ def _model(says: Mapping[str, Any], whole: Deployment) -> Iterator[Line]:
         yield Line("model_name", Standing.AGREES, f"{name}")
     else:
         standing = Standing.OPEN if name == "Varies" else Standing.DIFFERS
-        yield Line("model_name", standing, f"the record has {name!r:.40}, the file is {ours!r}")
+        yield Line("model_name", standing, f"the record has {name!r:.40}, the file describes {ours!r}")
 
 
 def _release(says: Mapping[str, Any]) -> Iterator[Line]:

@@ -17,7 +17,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.display.digits import show_up
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
-from ldpaudit.files.tables import DAY, DeploymentTable, RegistryTable, spoken
+from ldpaudit.files.tables import DAY, AdversaryTable, DeploymentTable, RegistryTable, spoken
 from ldpaudit.files.toml import line_of
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle
 from ldpaudit.report.text import relation
@@ -55,7 +55,7 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2) ->
             "dp_variant": {
                 "variant_name": _variant(planned),
                 **_of(said, "data_domain"),
-                "unprotected_quantities": _public(file),
+                "unprotected_quantities": _public(file, said.get("unprotected_quantities")),
             },
             "privacy_loss": {
                 "privacy_unit": _unit(written.unit, file),
@@ -65,7 +65,8 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2) ->
             },
             "deployment_model": {
                 **_model(planned.plan),
-                **_of(said, "actors", "release_type", "release_type_details", "data_source_type", "access_type"),
+                **({"actors": actors} if (actors := _actors(file, said.get("actors"))) else {}),
+                **_of(said, "release_type", "release_type_details", "data_source_type", "access_type"),
             },
             "accounting": {**_of(said, "post_processing"), "composition": _composition(written)},
             "implementation": {
@@ -221,11 +222,18 @@ def _mechanism(file: DeploymentTable) -> str:
     return "\n".join(lines)
 
 
-def _public(file: DeploymentTable) -> str:
-    """What nobody hides: parameters, and how many take part."""
+def _public(file: DeploymentTable, typed: str | None) -> str:
+    """What nobody hides: parameters, how many take part, and what is typed."""
     lines = ["- The parameters of the mechanism.", "- The number of reports."]
     users = [table.users for table in (file.shuffle, file.aggregate) if table is not None]
-    return "\n".join([*lines, *(f"- That {each} users take part." for each in users)])
+    return "\n".join([*lines, *(f"- That {each} users take part." for each in users), *filter(None, [typed])])
+
+
+def _actors(file: DeploymentTable, typed: str | None) -> str:
+    """Who sees what: what is typed, and what the table [adversary] says."""
+    told = file.adversary or AdversaryTable.model_validate({})
+    said = {"Who is not trusted sees": told.sees, "What links reports": told.links, "Retention": told.retention}
+    return "\n".join([*filter(None, [typed]), *(f"- {what}: {each}." for what, each in said.items() if each)])
 
 
 def yaml() -> Any:

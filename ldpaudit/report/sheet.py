@@ -9,9 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitRecord
+from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.display.digits import show_up
 from ldpaudit.files.deployment import table_of
 from ldpaudit.files.tables import DAY, DeploymentTable, RegistryTable, spoken
+from ldpaudit.studies.frequencies import largest_deviation
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def layers(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> list[La
         _algorithms(certificate, file),
         Layer(
             "Utility and bias",
-            ("Nothing on this page: ldpaudit accuracy simulates errors.",),
+            (_error(certificate, file),),
             (_said("Post-processing", typed.post_processing),),
             ("Whether small groups are served, and whether results are fit for their use.",),
         ),
@@ -65,6 +67,16 @@ def layers(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> list[La
             ("Whether less would do.",),
         ),
     ]
+
+
+def _error(certificate: Certificate, file: DeploymentTable) -> str:
+    """How far a count is off, where a formula says so."""
+    whole, n = deployment_of(certificate), _users(file)
+    found = largest_deviation(whole.units[0].plan, n or 1) if whole.units and whole.implementation is None else None
+    if found is None:
+        return "Nothing on this page: ldpaudit accuracy simulates errors."
+    size = f"{show_up(found.high, 4)} users, of {n:,}" if n else f"{show_up(found.high, 4)} sqrt(n) users, of n"
+    return f"Standard deviation of an estimated count: at most {size} who send one report each."
 
 
 def _said(what: str, value: object = None) -> str:

@@ -231,6 +231,19 @@ def test_of_a_guarantee_the_record_does_not_say_who_gives_it() -> None:
     assert "model_name" not in record(certificate(typed(load("apple-iconic-scenes"))))["deployment"]["deployment_model"]
 
 
+def test_what_is_half_computed_has_both_halves() -> None:
+    more = '[adversary]\nsees = "shuffled"\nretention = "a week"\n'
+    text = load("shuffled-randomized-response").text.replace("[mechanism]", f"{more}[mechanism]")
+    both = loads(f'{text}{TYPES}{THIRD}unprotected_quantities = "- The list of values."\n')
+    made = record(certificate(both), tier=3)["deployment"]
+    told = ["- Who is not trusted sees: shuffled.", "- Retention: a week."]
+    assert field(made, "deployment_model.actors").splitlines()[-2:] == told
+    assert field(made, "deployment_model.actors").startswith("- Users, who trust")
+    public = field(made, "dp_variant.unprotected_quantities")
+    assert public.endswith("users take part.\n- The list of values.")
+    assert broken_rules(to_yaml(record(certificate(loads(text + TYPES))))) == [], "the computed half alone"
+
+
 def test_what_the_code_draws_is_told_with_the_mechanism() -> None:
     found = field(record(certificate(typed(load("enpa-notification")))), "deployment.implementation.mechanisms")
     assert "- Sampler: grid; rho is drawn as 2880636/2**32." in found
@@ -289,12 +302,12 @@ def swap(old: str, new: str) -> Change:
     (swap("epsilon: 8}", "epsilon: 8, delta: 1.0e-6}"), "delta", "differs", "belongs to another epsilon"),
     (swap("privacy_unit: User-day-level, ", ""), "privacy_unit", "record silent", "without which an epsilon says nothing"),
     (swap("User-day-level", "User-level"), "privacy_unit", "differs", "no number of days"),
-    (swap("User-day-level", "User-level"), "epsilon", "differs", "which has none; it is true per user and day"),
+    (swap("User-day-level", "User-level"), "epsilon", "differs", "for whom none is certified; it is true per user and day"),
     (swap("User-day-level", "User-hour-level"), "epsilon", "cannot be compared", "it is true per user and day"),
     (swap("epsilon: 8}", "epsilon: 4}"), "epsilon", "differs", "it is true per report; certified: 4 per report, 8 per user"),
     (swap("epsilon: 8}", "epsilon: 3.9}"), "epsilon", "differs", "one report alone has more; no unit of the file has it"),
     (swap("{epsilon: 8}", "{}"), "epsilon", "record silent", "certified: 4 per report, 8 per user and day"),
-    (swap("Local", "Central"), "model_name", "differs", "the file is 'Local'"),
+    (swap("Local", "Central"), "model_name", "differs", "the file describes 'Local'"),
     (swap("Many releases", "One release"), "release_type", "differs", "the details say 'Daily'"),
     (swap("Private Hadamard Count Mean Sketch", "Laplace"), "mechanisms", "differs", "the record names 'laplace'"),
     (swap("32,768", "32,767"), "text, m", "differs", "m = 32,767; the file has width = 32,768"),

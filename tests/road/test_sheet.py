@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pytest
 
@@ -13,8 +14,11 @@ from ldpaudit.certificates.exhibits import exhibits
 from ldpaudit.display.digits import show_up
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, load, loads
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.report import html
 from ldpaudit.report.sheet import COLUMNS, Layer, layers
+from ldpaudit.studies.frequencies import largest_deviation
 from tests.road.test_deployment import CITED
 from tests.road.test_records import certificate
 
@@ -101,6 +105,35 @@ def test_where_the_number_of_users_is_not_stated_delta_is_compared_with_nothing(
     found = sheet(load("apple-iconic-scenes"))["Epsilon and delta"]
     assert "Number of users n: not stated, so that delta is compared with neither 1/n nor 1/n^2." in found.stated
     assert found.certified == ("Nothing.",) or all("delta =" not in line for line in found.certified)
+
+
+@pytest.mark.parametrize(("name", "size"), [
+    ("dap-histogram-5", "26.14 users, of 100,000"), ("enpa-notification", "0.02318 sqrt(n) users, of n"),
+])  # fmt: skip
+def test_the_error_of_a_count_is_certified_where_a_formula_is_known(name: str, size: str) -> None:
+    (said,) = sheet(load(name))["Utility and bias"].certified
+    assert said == f"Standard deviation of an estimated count: at most {size} who send one report each."
+
+
+def test_errors_without_a_formula_or_with_noise_on_the_sum_are_not_stated() -> None:
+    for name in ("apple-emoji", "dap-hedge", "apple-lookup-hints", "android-network-watchlist"):
+        assert sheet(load(name))["Utility and bias"].certified == ("Nothing on this page: ldpaudit accuracy simulates errors.",)
+
+
+def test_the_largest_deviation_is_that_of_enumerated_data() -> None:
+    m, users = KaryRandomizedResponse(3, Fraction(2, 3)), 5
+    worst = 0.0
+    for holders in range(users + 1):  # of value 0; the variance of what the reports count, over the slope squared
+        on, off = Fraction(2, 3), Fraction(1, 6)
+        variance = holders * on * (1 - on) + (users - holders) * off * (1 - off)
+        worst = max(worst, float(variance / (on - off) ** 2) ** 0.5)
+    for plan in (Run(m), Shuffle(m, users), Aggregate(m, users)):
+        found = largest_deviation(plan, users)
+        assert found is not None
+        assert found.high == pytest.approx(worst)
+        assert found.high >= worst * (1 - 1e-12)
+    assert largest_deviation(Aggregate(m, users, most_ones=1), users) is None
+    assert largest_deviation(Repeat(m, 2), users) is None
 
 
 def test_what_is_assumed_is_stated_and_not_certified_and_what_is_undecided_is_open() -> None:
