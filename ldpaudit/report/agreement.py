@@ -80,11 +80,13 @@ _WORDS = {
     "randomized_response": "randomized response", "rappor": "rappor",
     "laplace": "laplace", "gaussian": "gaussian", "geometric": "geometric",
 }  # fmt: skip
-_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+_NUMBER = r"(\d[\d,]{0,30}(?:\.\d{1,30})?)"
+_SHORT = re.compile(r"[+-]?\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+"""A number of a field: one of a billion digits would be waited for."""
 _EPSILON = re.compile(r"(?:\\?epsilon|[εϵ])(?:_\w)?[^0-9=]{0,20}?(?:=|\bof\b)\s*" + _NUMBER, re.IGNORECASE)
 _LETTER = re.compile(r"\b([a-z])\s*=\s*" + _NUMBER)
 _NAMED = re.compile(r"(hash functions|privatized vector)\s*\(([a-z])\b")
-_DONATIONS = re.compile(r"\b(one|two|three|four|\d+)\s+(?:donation|contribution|report)s?\s+(?:per|a)\s+day", re.IGNORECASE)
+_DONATIONS = re.compile(r"\b(one|two|three|four|\d{1,9})\s+(?:donation|contribution|report)s?\s+(?:per|a)\s+day", re.IGNORECASE)
 _BEYOND = 2.0**1000  # stands for infinity where fractions are compared; no record has it
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4}
 _OFTEN = re.compile(r"\b(daily|weekly|monthly|hours?|hourly|continual)", re.IGNORECASE)
@@ -111,6 +113,7 @@ def compared(data: Mapping[str, Any], whole: Deployment) -> list[Line]:
     says = {name: _at(data["deployment"], places) for name, places in _PLACES.items()}
     says["period"] = spoken(file.contribution.period).replace(" ", "-")
     delta = _number(says["delta"])
+    delta = delta if delta is None or 0 <= delta < 1 else None
     known = _known(whole, delta or Fraction(0))
     texts = [" ".join(text.split()) for text in _texts(data["deployment"])]
     return [
@@ -146,10 +149,8 @@ def _texts(tree: Any) -> Iterator[str]:
 
 
 def _number(value: Any) -> Fraction | None:
-    try:
-        return None if value is None or isinstance(value, bool) else Fraction(str(value))
-    except ValueError:
-        return None
+    text = f"{value!s:.99}"
+    return Fraction(text) if _SHORT.fullmatch(text) and not isinstance(value, bool) else None
 
 
 def _known(whole: Deployment, delta: Fraction) -> dict[str, Enclosure]:
@@ -184,7 +185,7 @@ def _variant(says: Mapping[str, Any], known: Mapping[str, Enclosure], delta: Fra
         yield Line("variant_name", Standing.SILENT, "no variant")
     elif name == "Pure DP" and delta:
         yield Line("variant_name", Standing.DIFFERS, f"pure privacy has no delta, and the record has {float(delta):g}")
-    elif name == "Approximate DP" and delta is None:
+    elif name == "Approximate DP" and delta is None and says["delta"] is None:
         yield Line("variant_name", Standing.DIFFERS, "approximate privacy has a delta, and the record has none")
     elif name == "Pure DP" and any(e.high < math.inf for e in known.values()):
         yield Line("variant_name", Standing.AGREES, "an epsilon is certified at delta = 0")
@@ -253,7 +254,7 @@ def _delta(says: Mapping[str, Any], whole: Deployment, known: Mapping[str, Enclo
     central = any(isinstance(each, Shuffle | Aggregate) for each in plans)
     assumed = {leaf.delta for each in plans for leaf in each.leaves() if isinstance(leaf, Guarantee)}
     if delta is None:
-        yield Line("delta", Standing.OPEN, f"{says['delta']!r:.60} is no number")
+        yield Line("delta", Standing.OPEN, f"{says['delta']!r:.60} is no delta")
     elif delta in assumed:
         yield Line("delta", Standing.AGREES, f"the file assumes {float(delta):g}")
     elif delta and not central:

@@ -349,6 +349,23 @@ def test_what_is_no_record_is_an_error_of_one_line(text: str, says: str, tmp_pat
     fails_in_one_line(within(tmp_path, "registry", "check", "r.yaml", "--deployment", "apple-emoji"), says)
 
 
+@pytest.mark.parametrize("value", [
+    "1e999999999", "-1", "2", "[1, {a: b}]", "{a: 3}", "true", "~", "nan", ".inf", "1.0e+300", "'\\u2603'", "2026-01-31",
+    "9" * 5000, "'n^{(-\\epsilon \\ln(n))}'", f"'k = {'1' * 5000}, epsilon of {'2' * 9000}, {'3' * 400} donations a day'",
+])  # fmt: skip
+@pytest.mark.parametrize("place", [
+    "privacy_loss: {privacy_parameters: {epsilon: VALUE}}", "privacy_loss: {privacy_parameters: {delta: VALUE, epsilon: 1}}",
+    "privacy_loss: {privacy_unit: VALUE}", "dp_variant: {variant_name: VALUE}", "deployment_model: {model_name: VALUE}",
+    "deployment_model: {release_type: One release, release_type_details: VALUE}", "implementation: {mechanisms: VALUE}",
+    "basic: VALUE", "privacy_loss: VALUE",
+])  # fmt: skip
+def test_whatever_stands_in_a_field_is_compared_or_is_not(place: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text(f"deployment:\n  {place.replace('VALUE', value)}\n", encoding="utf-8")
+    done = within(tmp_path, "registry", "check", "r.yaml", "--deployment", "apple-safari-domains")
+    assert done.returncode in (0, 1) or "needs YAML" in done.stderr, done.stderr
+    assert "internal error" not in done.stderr
+
+
 def test_a_tier_that_there_is_not_is_refused_before_any_work() -> None:
     fails_in_one_line(run("registry", "export", "apple-emoji", "--tier", "4"), "needs 2 or 3, got 4")
 
