@@ -56,16 +56,21 @@ class Feature:
 
 
 def _together(found: Sequence[Feature]) -> list[list[int]]:
-    """Positions of features that are looked at together: single numbers that have the same values, in their order."""
+    """Places of features that are looked at together, in their order: single numbers that have the same values, or values whose
+    presence is looked for.
+    """
     alike: dict[Any, list[int]] = {}
     for i, f in enumerate(found):
-        if not f.binned and isinstance(f.read, partial) and f.read.func is leaf:
-            alike.setdefault((f.cells.dtype, f.cells.tobytes()), []).append(i)
+        if not f.binned and isinstance(f.read, partial) and f.read.func in (leaf, _holds):
+            alike.setdefault((f.read.func, f.cells.dtype, f.cells.tobytes()), []).append(i)
     return [sorted(places, key=lambda i: found[i].read.args[0]) for places in alike.values() if len(places) >= ALIKE]  # type: ignore[attr-defined]
 
 
 def _cells_of(found: Sequence[Feature], group: Group) -> NDArray[np.int64]:
-    """The cells of numbers that have the same values; shape ``(reports, numbers)``."""
+    """The cells of features that are looked at together; shape ``(reports, features)``."""
+    if found[0].read.func is _holds:  # type: ignore[attr-defined]
+        held = _held(np.array([f.read.args[0] for f in found]), group)  # type: ignore[attr-defined]
+        return _places(held.astype(np.int64), found[0].cells, binned=False)
     wanted, start, columns = np.array([f.read.args[0] for f in found]), 0, []  # type: ignore[attr-defined]
     for block in group.blocks:
         inside = wanted[(wanted >= start) & (wanted < start + block.shape[1])] - start
@@ -244,9 +249,8 @@ def features(groups: Sequence[Group | None]) -> Iterable[Feature]:
             for j in range(leaves - 1):
                 yield feature("difference", f"number {j + 1} less number {j}", partial(_difference, j), groups, VALUES)
             values, often = np.unique(np.concatenate([leaf for g in groups if g for leaf in g.leaves]), return_counts=True)
-            if np.count_nonzero(often > 1) <= BAG:  # a value that is seen once says nothing
-                held = values[often > 1].tolist()
-                yield from (feature("bag", f"whether it holds {v}", partial(_holds, v), groups, 2) for v in held)
+            if 0 < np.count_nonzero(often > 1) <= BAG:  # a value that is seen once says nothing
+                yield from _presences(values[often > 1], groups)
 
 
 def leaf(j: int, group: Group) -> NDArray[Any]:
@@ -286,6 +290,27 @@ def _sum(group: Group) -> NDArray[np.float64]:
 def _numbers(values: NDArray[Any]) -> NDArray[Any]:
     """The values, with undefined differences of infinities placed above all numbers."""
     return np.where(np.isnan(values), np.finfo(np.float64).max, values) if values.dtype.kind == "f" else values
+
+
+def _presences(values: NDArray[Any], groups: Sequence[Group | None]) -> Iterator[Feature]:
+    """Whether a report holds each of these values."""
+    tables = [np.empty((0, len(values)), dtype=np.bool_) if group is None else _held(values, group) for group in groups]
+    held = np.array([np.count_nonzero(table, axis=0) for table in tables], dtype=np.float64)
+    counts = np.stack([np.array([[len(table)] for table in tables]) - held, held, np.zeros(held.shape)], axis=2)
+    for v, told in zip(values.tolist(), counts.transpose(1, 0, 2), strict=True):
+        shown = [*told[:, :2].any(axis=0).tolist(), True]
+        yield Feature("bag", f"whether it holds {v}", partial(_holds, v), np.flatnonzero(shown[:2]), False, told[:, shown])
+
+
+def _held(values: NDArray[Any], group: Group) -> NDArray[np.bool_]:
+    """Which of these values, in order, each report holds; shape ``(reports, values)``."""
+    held = np.zeros((len(group.rows), len(values)), dtype=np.bool_)
+    for piece in pieces(group.blocks):
+        table = numbers(piece)
+        place = np.minimum(np.searchsorted(values, table), len(values) - 1)
+        report, column = np.nonzero(values[place] == table)
+        held[report, place[report, column]] = True
+    return held
 
 
 def _holds(value: float, group: Group) -> NDArray[np.int64]:
