@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.blackbox.bits import least_surprise, surprise
 from ldpaudit.attacks.blackbox.encoding import Group, Skeleton, mixed, numbers
 from ldpaudit.attacks.blackbox.features import BAG, VALUES, Feature, feature
-from ldpaudit.attacks.blackbox.folding import Items, layout
+from ldpaudit.attacks.blackbox.folding import Items, in_short, layout
 
 TOKENS, FIELDS, SUMS, PAIRS = 24, 32, 2, 6
 """Tokens, numbers after a key or at a place, sums modulo small numbers, and pairs of numbers that become features, at most."""
@@ -54,6 +54,8 @@ def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator
             yield from _sums(shown, groups)
         if some.width > 2:
             yield from (feature("count", name, partial(_equal, most), groups, VALUES) for name, most in _EQUAL)
+        if in_short(skeleton):  # of a report too long for its items to be kept
+            return
         many = _values(shown)
         if layout(skeleton).text.any():
             yield from _tokens(read, shown, groups, _ANYWHERE)
