@@ -123,7 +123,8 @@ def units(whole: Deployment) -> tuple[UnitRecord, ...]:
     found = []
     for each in whole.units:
         asked = any((claim.plan, claim.neighbours) == (each.plan, each.neighbours) for claim in whole.claims)
-        epsilon = _attempt(partial(_epsilon, each.plan, each.neighbours, each.delta)) if asked or not _of_many(each.plan) else None
+        cheap = asked or not _of_many(each.plan)
+        epsilon = _attempt(partial(_epsilon, each.plan, each.neighbours, each.delta)) if cheap else None
         found.append(
             UnitRecord(
                 unit=each.unit,
@@ -138,7 +139,9 @@ def units(whole: Deployment) -> tuple[UnitRecord, ...]:
 
 
 def _of_many(plan: Plan) -> bool:
-    """Whether the views of several users are shuffled or summed anywhere in a plan."""
+    """Whether views are of several users anywhere in a plan."""
+    if isinstance(plan, Run):
+        return plan.mechanism.model != "local"
     return isinstance(plan, Shuffle | Aggregate) or any(map(_of_many, plan.parts))
 
 

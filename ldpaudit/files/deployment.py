@@ -462,7 +462,7 @@ def _over_epochs(file: DeploymentTable, epochs: EpochsTable, plan: Plan, unit: s
 def _memoized(plan: Plan, unit: str, reports: int) -> Mechanism:
     mechanism = plan.mechanism if isinstance(plan, Run) else None
     lifetime = getattr(mechanism, "lifetime", None)
-    if mechanism is None or lifetime is None:
+    if mechanism is None or lifetime is None or not hasattr(mechanism, "reports"):
         raise ValueError(f"memoized = true needs a mechanism that memoizes, or a table [epochs], got {plan}")
     if unit == "lifetime":
         whole: Mechanism = lifetime()

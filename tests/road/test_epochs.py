@@ -99,6 +99,7 @@ BUDGET = "[epochs]\ncount = 9\nwindow = 3\nwindow_answers = 2\nlifetime_answers 
     (ANSWERED, BUDGET, ""),
     (ANSWERED, "", r"contribution\.memoized: memoized = true needs a mechanism that memoizes, or a table \[epochs\]"),
     ('kind = "laplace"\nepsilon = 1\nlow = 0\nhigh = 1', "", "needs a mechanism that memoizes"),
+    ('kind = "rappor"\nvariant = "permanent"\nbits = 8\nhashes = 2\nf = "1/2"', "", "memoizes, .* got PermanentRappor"),
     (KEEPS, BUDGET, r"contribution\.memoized: memoized = true beside \[epochs\]: Rappor"),
 ])  # fmt: skip
 def test_a_client_that_is_said_to_keep_answers_is_one_that_does_though_only_one_report_is_claimed(

@@ -14,6 +14,7 @@ from ldpaudit.certificates.exhibits import exhibits
 from ldpaudit.display.digits import show_up
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, load, loads
+from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.report import html
@@ -91,6 +92,12 @@ def test_of_shuffles_that_no_claim_is_about_nothing_is_computed() -> None:
     shown = sheet(whole)["Unit of privacy"].certified
     assert shown[1:3] == ("One user and window of epochs: not certified here.", "All 365 epochs of one user: not certified here.")
     assert shown[0].startswith("One report: epsilon at most ")
+
+
+def test_of_days_of_a_shuffled_system_nothing_is_computed_either() -> None:
+    text = "\n".join(line for line in starter("range_queries", "hadamard").splitlines() if not line.startswith("#"))
+    day = units(loads(f"{text}\n[contribution]\nreports = 3\n"))[1]
+    assert (day.unit, day.enclosure) == ("user-day", None)
 
 
 def test_what_the_code_draws_is_a_side_channel_that_is_certified() -> None:
