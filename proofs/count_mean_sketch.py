@@ -6,6 +6,9 @@ coordinates, each kept with probability p; a coefficient of their Hadamard trans
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Theorem
@@ -42,3 +45,18 @@ def _kept(t: Theorem) -> tuple[Expr, Expr]:
     t.assume("the hash function is drawn independently of the value, so that the laws are those given the function")
     p, odds = t.coin()
     return odds, p
+
+
+def leaf(m: Any, relation: str) -> dict[str, Any] | None:
+    """What `verify_certificate` knows CMS as: whatever function is drawn, and seen, two bits differ or none.
+
+    None of HCMS, and of laws of several functions that can be listed: where values collide, they are more private.
+    """
+    if m.variant or relation != "replace-one" or (m.hashes > 1 and m.hashes << m.width < 1 << 15):
+        return None
+    return {"word": "bits", "p": str(m.p), "q": str(1 - m.p), "only_here": 1, "only_there": 1}
+
+
+def sibling(m: Any) -> Any:
+    """With the same probability, and a law that can be listed."""
+    return replace(m, width=min(m.width, 8), hashes=1, domain=min(m.domain, 16))

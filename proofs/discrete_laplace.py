@@ -6,6 +6,7 @@ K such steps apart, and what the steps cost adds up. Other noise on counts has n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sympy import Expr
@@ -131,8 +132,17 @@ def _ratios() -> Lemma:
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:
-    """What `verify_certificate` knows discrete Laplace noise as; None of the other noises on counts."""
+    """What `verify_certificate` knows noise on counts as; None of the noises that it does not know."""
+    if type(m).__name__ == "BinomialNoise":
+        if len(m.shifts) > 1:
+            return None
+        return {"word": "binomial", "coins": m.coins, "gamma": str(m.gamma), "change": m.shifts[0]}
     if type(m).__name__ != "DiscreteLaplace":
         return None
     counts = [{"word": "discrete_laplace", "alpha": str(m.alpha), "change": shift} for shift in m.shifts]
     return counts[0] if len(counts) == 1 else {"word": "compose", "of": counts}
+
+
+def sibling(m: Any) -> Any:
+    """Binomial noise with the same probability, and a law that can be listed."""
+    return replace(m, coins=min(m.coins, 500))

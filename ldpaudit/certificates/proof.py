@@ -7,7 +7,7 @@ proof of the wrong number is INVALID, whoever made it, and one of another law is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from importlib import import_module
@@ -32,6 +32,8 @@ _MOST_ENTRIES = 1 << 15  # probabilities of laws that are compared: half a secon
 _MOST_ROWS = 1 << 12  # entries of a channel that is written out
 _LOOSER = 1 + Fraction(1, 200)
 """How much larger the proved number may be than a question's answer, where sums are taken on a lattice."""
+_SHARES = (10, 40, 160, 300, 600)
+"""Of users, of which the shortest range of a count has one: ever finer ranges to try."""
 _MOST_VIEWS = 1 << 12  # of a law that is compared; where it has more, and a sibling, that is
 _WORK = 10**8  # Of one try: some twenty seconds. A proof takes a minute at most to be checked.
 
@@ -66,8 +68,8 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
         exact, by_sums = [epsilon, epsilon * slack], epsilon
     tries = [(target, dict[str, Any]()) for target in exact]
     if by_sums is not None and delta > 0:
-        own, finer = _witnesses(said, delta)
-        tries += [*((exact[0], witness) for witness in own), *((by_sums, witness) for witness in finer), (by_sums, {})]
+        own, finer = _witnesses(said, by_sums, delta)
+        tries += [*((exact[0], witness) for witness in own), (by_sums, {}), *((by_sums, witness) for witness in finer)]
     problem = ""
     for target, witness in tries:
         record = {"schema": f"ldpaudit.proof/{checker.VERSION}", "plan": said, "relation": str(neighbours), "says": says,
@@ -76,6 +78,8 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
             _, rests = checker.check(record, _WORK)
         except checker.Invalid as error:
             problem = str(error)
+            if checker.spent > _WORK:  # finer lattices take more
+                break
             continue
         except ValueError as error:  # numbers of more digits than Python writes
             raise Unsupported(plan, f"the standalone checker takes no such numbers: {error}") from None
@@ -96,23 +100,55 @@ def _rounded_up(number: Fraction) -> Fraction:
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(number.numerator, number.denominator))
 
 
-def _witnesses(said: dict[str, Any], delta: Fraction) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _witnesses(said: dict[str, Any], epsilon: Fraction, delta: Fraction) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Lattices to try: those on which all losses lie as they are, and others, ever finer."""
-    inner = said
-    while inner["word"] in ("shuffle", "sum"):
-        inner = inner["of"]
     digits = 24 + len(str(delta.denominator // max(1, delta.numerator)))
-    if inner["word"] in ("repeat", "compose"):
-        parts = [part for part, _ in checker.parts(inner, set())]
-        noisy = any(part["word"] == "laplace" for part in parts)
-        ratios = set() if noisy else {checker.largest_ratio(checker.cases(part, "replace-one")) for part in parts}
-        own = [{"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000]
-        finer = (Fraction(2**k + 1, 2**k) ** (2 if noisy else 1) for k in (5, 7, 9, 11))
-        return own, [{"digits": digits, "ratio": str(ratio)} for ratio in finer]
-    if said["word"] == "shuffle" and inner["word"] in checker.HIDDEN:
-        most = Fraction(math.ceil(checker.largest_ratio(checker.cases(inner, "replace-one"))))
-        return [], [{"digits": digits, "step": str(most / 2**k)} for k in (4, 6, 8, 10, 12)]
-    return [], []
+    reports = [part for part, _ in checker.parts(said, set(), {})]
+    crowds = list(_crowds(said))
+    counts = bool(crowds) and all(_is_counted(each) and each["users"] == crowds[0]["users"] > 1 for each in crowds)
+    finer: list[dict[str, Any]] = [{"digits": digits} for _ in range(5)]
+    own: list[dict[str, Any]] = []
+    if counts:
+        for witness, share in zip(finer, _SHARES, strict=True):
+            witness["starts"] = _starts(crowds[0]["users"], Fraction(1, share))
+    elif crowds and all(each["of"]["word"] in checker.HIDDEN for each in crowds):
+        most = math.ceil(max(checker.largest_ratio(checker.cases(each["of"], "replace-one")) for each in crowds))
+        for witness, k in zip(finer, (4, 6, 8, 10, 12), strict=True):
+            witness["step"] = str(Fraction(most, 2**k))
+    parts = checker.parts(said, set(), finer[0])
+    if len(parts) > 1 or parts[0][1] > 1:
+        if not crowds and not any(part["word"] in ("laplace", "binomial") for part in reports):
+            ratios = {checker.largest_ratio(checker.cases(part, "replace-one")) for part in reports}
+            own = [{"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000]
+        least = max(epsilon, Fraction(1, 10**6))
+        for witness, k, share in zip(finer, (5, 7, 8, 9, 11), _SHARES, strict=True):
+            k = math.ceil(Fraction(2 * share, 5) / least).bit_length() if counts else k
+            witness["ratio"] = str(Fraction(2**k + 1, 2**k))
+    return own, finer
+
+
+def _crowds(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The shuffles and sums of which a plan consists."""
+    if said["word"] in ("shuffle", "sum"):
+        yield said
+    elif "of" in said:
+        for each in said["of"] if said["word"] == "compose" else [said["of"]]:
+            yield from _crowds(each)
+
+
+def _is_counted(crowd: dict[str, Any]) -> bool:
+    """Whether how many users have a bit, or one of two values, is all that is seen of it."""
+    inner = crowd["of"]
+    of_two: bool = inner["word"] == "randomized_response" and inner["k"] == 2
+    return of_two or (crowd["word"] == "sum" and inner["word"] == "bits")
+
+
+def _starts(users: int, share: Fraction) -> list[int]:
+    """Of ranges of how many others have a bit: short ones near none and all, where neighbours differ most."""
+    half, at = [0], Fraction(0)
+    while (at := at + share * (1 + 10 * at)) < Fraction(1, 2):
+        half.append(int(users * at))
+    return sorted({*half, *(users - each for each in half[1:])} - {users})
 
 
 def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any]:
@@ -126,10 +162,13 @@ def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any
             return {"word": "compose", "of": [_in_words(part, relation, laws) for part in several]}
         case PostProcess(inner):
             return _in_words(inner, relation, laws)
-        case Shuffle(inner, users):
-            return {"word": "shuffle", "of": _in_words(inner, relation, laws), "users": users}
-        case Aggregate(inner, users):
-            return {"word": "sum", "of": _in_words(inner, relation, laws), "users": users}
+        case Shuffle(inner, users) | Aggregate(inner, users):
+            of, sketch = _in_words(inner, relation, laws), isinstance(inner, Run) and inner.mechanism.summed == "matrix"
+            if sketch and of["word"] == "bits":  # values of one bucket differ in no bit, and no theorem says that they cost less
+                raise Unsupported(plan, "no standalone rule for sketches of many users")
+            # What is left out, and rows of which each user fills one, make of a sum another view of the reports.
+            counts = isinstance(plan, Aggregate) and plan.most_ones is None and not sketch
+            return {"word": "sum" if counts else "shuffle", "of": of, "users": users}
     raise Unsupported(plan, f"no standalone rule for {type(plan).__name__}")
 
 

@@ -120,6 +120,12 @@ def cases(plan, relation):
         spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)))
         ends = [(1, 1 / (1 + alpha), alpha**change / (1 + alpha)), (1, alpha**change / (1 + alpha), 1 / (1 + alpha))]
         found = [ends + [(1, middle * alpha**y, middle * alpha ** (change - y)) for y in range(1, change)]]
+    elif word == "binomial":  # heads of so many coins, added to a count that differs by `change`
+        _, coins, gamma, change = only(plan, "word", "coins", "gamma", "change")
+        gamma, none = probability(gamma), [Fraction(0)] * whole(change, 1, 10**5)
+        spend(4 * whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * len(none))
+        law = [*none, *(math.comb(coins, i) * gamma**i * (1 - gamma) ** (coins - i) for i in range(coins + 1)), *none]
+        found = [[(1, p, q) for p, q in zip(law, law[change:])], [(1, q, p) for p, q in zip(law, law[change:])]]
     else:
         raise Invalid(f"no law is known of {word!r:.40}")
     for cells in found:
@@ -136,27 +142,39 @@ def largest_ratio(laws):
 
 def hockey_stick(cells, e):
     """The sum of (P - e Q)+, exact."""
+    spend(len(cells) * (40 + cells[0][1].denominator.bit_length()))
     return sum(views * max(Fraction(0), p - e * q) for views, p, q in cells)
 
-def parts(plan, rests, times=1):
+def parts(plan, rests, witness, times=1):
     """What is composed, and how often: every count with noise is a part of its own."""
     word = plan.get("word") if type(plan) is dict else None
     if word == "repeat":
         _, inner, more = only(plan, "word", "of", "times")
-        return parts(inner, rests, times * whole(more))
+        return parts(inner, rests, witness, times * whole(more))
     if word == "compose":
         _, several = only(plan, "word", "of")
         need(type(several) is list and several, "a list of parts")
-        return [part for each in several for part in parts(each, rests, times)]
-    if word in ("shuffle", "sum"):  # seen here as one report: those of all other users are given away
+        return [part for each in several for part in parts(each, rests, witness, times)]
+    if word in ("shuffle", "sum"):
         _, inner, users = only(plan, "word", "of", "users")
+        if "step" in witness and "starts" not in witness:  # what is computed from the reports is computed from their multiset
+            rests |= {"blanket"} if word == "shuffle" else {"blanket", "post-processing"}
+            return [(plan, times)]
         rests.add("post-processing")
-        return parts(inner, rests, times * bool(whole(users)))
+        if "starts" in witness and type(inner) is dict:  # a count for each bit that differs, each drawn alone
+            p, differ = number(inner.get("p")), 1
+            if word == "sum" and inner.get("word") == "bits":
+                q, differ = number(inner["q"]), whole(inner["only_here"], 0) + whole(inner["only_there"], 0)
+            else:  # of two values, one of them is counted
+                need(inner.get("word") == "randomized_response" and inner["k"] == 2, "a count of bits, or of one of two values")
+                q = 1 - p
+            return [({"word": "count", "p": p, "q": q, "users": whole(users, 1, 10**10)}, times * differ)]
+        return parts(inner, rests, witness, times * bool(whole(users)))  # the reports of all other users are given away
     return [(plan, times)]
 
 def pure(plan, relation, rests):
     """(top, bottom, nats, times): the plan's exact epsilon at delta = 0 is times * (log(top / bottom) + nats); bottom may be 0."""
-    found = parts(plan, rests)
+    found = parts(plan, rests, {})
     if len(found) > 1 or found[0][1] > 1:
         rests.add("composition")
     common, top, bottom, nats = math.gcd(*(times for _, times in found)), 1, 1, Fraction(0)
@@ -168,9 +186,10 @@ def pure(plan, relation, rests):
             nats += change * times
             continue
         one, times = (1 / noise(part), times * whole(part["change"])) if word == "discrete_laplace" else (None, times)
-        laws = [] if one else cases(part, relation)
-        if any(views and p and not q for cells in laws for views, p, q in cells):
-            return 1, 0, nats, common
+        laws = [] if one or word == "binomial" else cases(part, relation)
+        if word == "binomial" or any(views and p and not q for cells in laws for views, p, q in cells):
+            bottom = 0
+            continue
         one = one or largest_ratio(laws)
         spend(times * (one.numerator.bit_length() + one.denominator.bit_length()) * 20)
         top, bottom = top * one.numerator**times, bottom * one.denominator**times
@@ -178,25 +197,31 @@ def pure(plan, relation, rests):
 
 def delta_at(plan, relation, epsilon, e, witness, rests):
     """Upper bound of delta at epsilon, of which e is e's power from below."""
-    word, here = plan.get("word") if type(plan) is dict else None, set()
-    top, bottom, nats, times = pure(plan, relation, here)
+    top, bottom, nats, times = pure(plan, relation, here := set())
     if epsilon >= nats * times and exponential(epsilon / times - nats)[0] * bottom >= top:
         rests |= here
         return Fraction(0)
-    if word in ("repeat", "compose"):
-        rests |= here | {"composition", "domination"}
-        return composed(plan, relation, e, witness, rests)
-    if word == "shuffle" and "step" in witness:
-        rests.add("blanket")
-        return shuffled(plan, relation, e, witness)
+    found = parts(plan, rests, witness)
+    if len(found) > 1 or found[0][1] > 1:
+        rests |= {"composition", "domination"}
+        return composed(found, relation, e, witness, rests)
+    return curve(found[0][0], relation, witness, rests)[0](e)
+
+def curve(part, relation, witness, rests):
+    """Upper bound of delta as a function of e to the power of epsilon, at least 1; and where it bends, if that is known."""
+    word = part["word"]
     if word in ("shuffle", "sum"):
-        rests.add("post-processing")
-        return delta_at(plan["of"], relation, epsilon, e, witness, rests)
-    only(witness)
-    rests |= {"laplace": {"half-lines", "Laplace integral"}, "discrete_laplace": {"half-lines"}}.get(word, set())
-    if word == "laplace":
-        return 1 - 1 / exponential((nats - epsilon) / 2)[1]  # of the half-line that ends where the loss is epsilon
-    return max(hockey_stick(cells, e) for cells in cases(plan, relation))
+        return lambda c: shuffled(part, relation, c, witness), None
+    if word == "laplace":  # of the half-line that ends where the loss is epsilon: 1 - e**((epsilon - change) / 2)
+        rests |= {"half-lines", "Laplace integral"}
+        power = exponential(number(part["change"]))[1]
+        return lambda c: max(0, 1 - Fraction(math.isqrt(math.floor(c * UNIT**2 / power)), UNIT)), None
+    if word == "count" or (word == "binomial" and "digits" in witness):
+        hidden, p, q, change = counted(part, witness)
+        return lambda c: max(told(a, b, change, each, c) for each in hidden for a, b in ((p, q), (q, p))), None
+    rests |= {"half-lines"} if word == "discrete_laplace" else set()
+    laws = cases(part, relation)
+    return lambda c: max(hockey_stick(cells, c) for cells in laws), {p / q for cells in laws for v, p, q in cells if v and p and q}
 
 EXACT = decimal.Context(decimal.MAX_PREC, None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact, decimal.Overflow])
 
@@ -204,14 +229,11 @@ class Masses:
     """Of a sum of independent parts: masses[i] at place first + i of a lattice, in multiples of 10**-digits; `beyond` above."""
 
     def __init__(self, masses, first, beyond, digits):
-        slack, low, high, cut = 10**7, 0, len(masses), 0
-        while low < high - 1 and cut + masses[low] < slack:  # the little mass that lies lowest moves up
-            cut += masses[low]
-            low += 1
-        masses[low], cut = masses[low] + cut, 0
-        while high > low + 1 and cut + masses[high - 1] < slack:
-            cut += masses[high - 1]
-            high -= 1
+        low, high, cut = 0, len(masses), 0  # the little mass at both ends counts as if it were beyond
+        while low < high - 1 and cut + masses[low] < 10**7:
+            cut, low = cut + masses[low], low + 1
+        while high > low + 1 and cut + masses[high - 1] < 2 * 10**7:
+            cut, high = cut + masses[high - 1], high - 1
         self.masses, self.first, self.beyond, self.digits = masses[low:high], first + low, beyond + cut, digits
 
     def __add__(self, other):
@@ -229,8 +251,8 @@ class Masses:
         return Masses(masses, self.first + other.first, beyond, self.digits)
 
     def __mul__(self, times):
-        if times == 1:
-            return self
+        if times < 2:
+            return self if times else Masses([10**self.digits], 0, 0, self.digits)
         half = self * (times // 2)
         return half + half + self if times % 2 else half + half
 
@@ -244,101 +266,75 @@ def on_lattice(points, beyond, digits):
         masses[place - first] += math.ceil(mass * unit)
     return Masses(masses, first, math.ceil(beyond * unit), digits)
 
-def dominating(laws):
-    """One pair of laws that costs at least what each of these does, at every threshold from 0 on: chords of the largest curve."""
-    if len(laws) == 1 and sorted(laws[0]) == sorted((v, q, p) for v, p, q in laws[0]):
-        return laws[0]
-    bends = sorted({p / q for cells in laws for views, p, q in cells if views and q})
-    if len(bends) > POINTS:
-        bends = [bends[i * (len(bends) - 1) // (POINTS - 1)] for i in range(POINTS)]
-    bends = sorted({Fraction(0), *bends})
-    size = max(x.denominator.bit_length() for cells in laws for cell in cells for x in cell[1:])
-    spend(len(bends) * sum(map(len, laws)) * (40 + size))
-    heights = [max(hockey_stick(cells, c) for cells in laws) for c in bends]
-    slopes = [(b - a) / (d - c) for a, b, c, d in zip(heights, heights[1:], bends, bends[1:])] + [Fraction(0)]
-    pair = [(1, c * (after - before), after - before) for c, before, after in zip(bends[1:], slopes, slopes[1:])]
-    need(all(q >= 0 for _, _, q in pair) and sum(p for _, p, _ in pair) + heights[-1] == 1, "a curve that is not convex")
-    return [*pair, (1, heights[-1], Fraction(0))]
+def dominating(cost, bends, ratio, digits, one):
+    """The losses of one pair of laws that costs at least what all neighbours do, at every threshold from 0 on, on powers of ratio.
 
-class Lattice:
-    """Bounds of ratio**-j: from above in units of 2**-bits."""
+    Its curve is the largest convex one through 1 at threshold 0, and at or below the costs at powers of ratio: that of all
+    neighbours is a convex one. Exchanged neighbours are neighbours: so 1 - c + c cost(1/c) at c < 1."""
+    log, up, down, j, places, above, below = math.log1p(float(ratio - 1)), one, one, 0, range(1 << 20), [], []
+    if bends is not None:  # between these the curve is straight
+        near = {round((math.log(z.numerator) - math.log(z.denominator)) / log) for z in bends}
+        places = sorted({0} | {i for j in near for i in (j - 1, j, j + 1) if i > 0})
+        places = places[:: 1 + len(places) // POINTS]
+    for place in places:
+        spend((place - j) * 10)
+        while j < place:  # powers of ratio, from below
+            up, down, j = up * ratio.numerator // ratio.denominator, down * ratio.denominator // ratio.numerator, j + 1
+        height = cost(c := Fraction(up, one))
+        if not down or (bends is None and above and height >= above[-1][1]):
+            break
+        above.append((c, height, place))
+        below.append((c := Fraction(down, one), 1 - c + c * height, -place))
+        if bends is None and height * 10 ** (digits // 2) < 1:
+            break
+    hull = [(Fraction(0), Fraction(1), 0, -2)]  # threshold, cost, place, and the slope before it
+    for c, height, place in [*below[:0:-1], *above]:
+        while (slope := (height - hull[-1][1]) / (c - hull[-1][0])) <= hull[-1][3]:
+            hull.pop()
+        hull.append((c, height, place, slope))
+    after = [slope for *_, slope in hull[2:]] + [0]
+    return on_lattice([(place, c * (s - r)) for (c, _, place, r), s in zip(hull[1:], after)], hull[-1][1], digits)
 
-    def __init__(self, ratio, bits):
-        need(1 < ratio < 1000, "a ratio above 1, and below 1000")
-        self.ratio, self.one, self.above, self.log = ratio, 1 << bits, {0: 1 << bits}, math.log1p(float(ratio - 1))
-
-    def high(self, j):
-        sign = 1 if j >= 0 else -1
-        need(abs(j) * self.one.bit_length() < 1 << 32, "a lattice that is too fine")
-        known = max((i for i in self.above if 0 <= i * sign <= j * sign), key=abs)
-        top, bottom = (self.ratio.denominator, self.ratio.numerator)[::sign]
-        spend(10 * abs(j - known))
-        for i in range(known, j, sign):
-            self.above[i + sign] = -(-self.above[i] * top // bottom)
-        return self.above[j]
-
-    def split(self, z):
-        """A place, and the share of it, the rest going one further, at which the mean of both is z or less."""
-        bits = z.numerator.bit_length() - z.denominator.bit_length()
-        mantissa = float(z / 2**bits if bits >= 0 else z * 2**-bits)
-        j = math.floor(-(math.log(mantissa) + bits * math.log(2)) / self.log)  # a guess, corrected by exact comparison
-        while self.high(j) < z * self.one:
-            j -= 1
-        while self.high(j + 1) > z * self.one:
-            j += 1
-        return j, min(Fraction(1), (z * self.one - self.high(j + 1)) / (self.high(j) - self.high(j + 1)))
-
-def composed(plan, relation, e, witness, rests):
+def composed(found, relation, e, witness, rests):
     """The mean of (1 - e z)+ under P, where z is the product of the parts' Q/P."""
-    digits, ratio = only(witness, "digits", "ratio")
-    digits, ratio = whole(digits, 12, 400), number(ratio)
-    lattice, total = Lattice(ratio, 64 + 2 * math.ceil(e).bit_length() + 4 * digits), None
-    for part, times in parts(plan, rests):
-        if part.get("word") == "laplace":
-            one = laplace_losses(number(only(part, "word", "change")[1]), ratio, lattice, digits)
-            rests.add("Laplace integral")
-        else:
-            points, beyond = [], Fraction(0)
-            for views, p, q in dominating(cases(part, relation)):
-                if p and q and views:
-                    place, share = lattice.split(q / p)
-                    points += [(place, views * p * share), (place + 1, views * p * (1 - share))]
-                beyond += views * p if not q else 0
-            one = on_lattice(points or [(0, Fraction(0))], beyond, digits)
-        total = one * times if total is None else total + one * times
-    top, bottom, z, mean = ratio.denominator, ratio.numerator, lattice.one, 0
+    digits, ratio, total, mean = whole(witness.get("digits"), 12, 400), number(witness.get("ratio")), None, 0
+    need(1 < ratio < 1000, "a ratio above 1, and below 1000")
+    one = z = 1 << (64 + 2 * math.ceil(e).bit_length() + 4 * digits)
+    for part, times in found:
+        losses = dominating(*curve(part, relation, witness, rests), ratio, digits, one) * times
+        total = losses if total is None else total + losses
     for j in range(total.first + len(total.masses)):  # below place 0 is z >= 1, and e >= 1 with it
         if j >= total.first:
-            mean += total.masses[j - total.first] * max(0, lattice.one - e.numerator * z // e.denominator)
-        z = z * top // bottom
-    return (Fraction(mean, lattice.one) + total.beyond) / 10**digits
+            mean += total.masses[j - total.first] * max(0, one - e.numerator * z // e.denominator)
+        z = z * ratio.denominator // ratio.numerator
+    return (Fraction(mean, one) + total.beyond) / 10**digits
 
-def laplace_losses(change, ratio, lattice, digits):
-    """Of noise on a number that differs by `change` scales: where z = Q/P lies between ratio**-(j+1) and ratio**-j, P has mass
-    (s**(j+1) - s**j) e**(-change/2) / 2, s**2 = ratio, and the mean of z is s**-(2j+1); beyond both numbers it is e**+-change."""
-    s = Fraction(math.isqrt(ratio.numerator), math.isqrt(ratio.denominator))
-    need(s * s == ratio, "where there is Laplace noise, a ratio that is a square")
-    middle, half, (start, end) = 1 / exponential(change / 2)[0], exponential(change / 2)[1], exponential(change)
-    furthest = max(0, math.floor(float(change) / lattice.log) - 1)
-    need(furthest * furthest * s.numerator.bit_length() < 1 << 28, "a lattice that is too fine")
-    while ratio ** (furthest + 1) <= end:
-        furthest += 1
-    # What lies between the last whole cells and the two ends moves down to the next place.
-    points = [(furthest + 1, max(0, 1 - s**furthest / half) / 2), (-furthest, max(0, middle / s**furthest - 1 / end) / 2)]
-    for (place, split), mass in ((lattice.split(1 / end), Fraction(1, 2)), (lattice.split(start), 1 / start / 2)):
-        points += [(place, mass * split), (place + 1, mass * (1 - split))]
-    share = 1 / (1 + s)  # of the end nearer to no loss: (s**-(2j+1) - s**-(2j+2)) / (s**-2j - s**-(2j+2))
-    mass = (s - 1) * middle / 2 / s**furthest
-    for j in range(-furthest, furthest):
-        points += [(j, mass * share), (j + 1, mass * (1 - share))]
-        mass *= s
-    return on_lattice(points, Fraction(0), digits)
+def counted(part, witness):
+    """(what is hidden, p, q, change): to this a bit adds `change` with probability p, a neighbour's with q."""
+    coins, digits = lambda n, p: on_lattice([(0, 1 - p), (1, p)], Fraction(0), digits) * n, whole(witness.get("digits"), 12, 400)
+    if part["word"] == "binomial":
+        _, several, gamma, change = only(part, "word", "coins", "gamma", "change")
+        return [coins(whole(several, 1, 10**10), probability(gamma))], 0, 1, whole(change, 1, 10**5)
+    p, q, users, hidden, starts = part["p"], part["q"], part["users"], [], witness["starts"]
+    need(type(starts) is list and starts[:1] == [0], "starts of ranges from 0 on")
+    for a, after in zip(starts, [*starts[1:], users]):  # a to after - 1 others have the bit: who is between is given away
+        need(whole(a, 0) < whole(after, 1, users), "ranges in order")
+        hidden.append(coins(a, p) + coins(users - after, q))
+    return hidden, p, q, 1
+
+def told(p, q, change, hidden, c):
+    """What a number tells: the sum of (P - c Q)+, from above."""
+    unit, masses = 10**hidden.digits, [0] * change + hidden.masses + [0] * change
+    spend(len(masses) * (2 + hidden.digits // 16))
+    near, far = math.ceil((1 - p - c * (1 - q)) * unit), math.ceil((p - c * q) * unit)
+    total = sum(max(0, near * y + far * x) for x, y in zip(masses, masses[change:]))
+    more = sum(hidden.masses) + hidden.beyond - unit  # at most so much was added; what was left out lies beyond
+    return (Fraction(total, unit) + hidden.beyond + c * more) / unit
 
 def shuffled(plan, relation, e, witness):
     """(1/n) times the mean of (sum of n w)+, where w = (P - e Q)/b with the chance b that is common to all laws, else 0."""
     _, inner, users = only(plan, "word", "of", "users")
-    digits, step = only(witness, "digits", "step")
-    users, digits, step, worst = whole(users, 2, 10**10), whole(digits, 12, 400), number(step), Fraction(0)
+    digits, step, users, worst = whole(witness.get("digits"), 12, 400), number(witness["step"]), whole(users, 2, 10**10), 0
     need(step > 0 and relation == "replace-one", "a step above 0, and neighbours that replace a report")
     laws, word = cases(inner, relation), inner["word"]
     if word == "channel":
@@ -385,10 +381,12 @@ def check(proof, work=WORK):
     schema, plan, relation, says, epsilon, delta, witness = only(proof, *keys)
     need(schema == f"ldpaudit.proof/{VERSION}", f"a file of the schema ldpaudit.proof/{VERSION}")
     need(type(plan) is dict and type(relation) is str and type(witness) is dict, "a plan, neighbours and a witness")
+    need(witness.keys() <= {"digits", "ratio", "step", "starts"}, "another witness")
     nats, lost, kind = number(epsilon), number(delta), relation
     if relation.startswith("group-of-"):  # users who draw their coins alone: as many runs, each on an input of its own
         need(plan["word"] not in ("shuffle", "sum") and relation[9:].isdecimal(), "of a group of users one report each")
-        need(not lost or all("laplace" not in str(part) for part in parts(plan, set())), "of noise for a group a delta of 0")
+        need(not lost or all(part.get("word") in HIDDEN for part, _ in parts(plan, set(), {})), "of noise for a group a delta of 0")
+        need("step" not in witness and "starts" not in witness, "of a group of users one report each")
         plan, kind = {"word": "repeat", "of": plan, "times": int(number(relation[9:]))}, "replace-one"
     need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
     low, high = exponential(nats)

@@ -118,31 +118,107 @@ const precision = ([n, d]) => 512n + 4n * (ceilDiv(n < 0n ? -n : n, d) + 1n);
 
 const flipped = (pair) => ({ ...pair, cells: pair.cells.map(([p, q, b]) => [q, p, b]) });
 
-// Independent runs of plans on inputs of their own, as {leaf: [[pairs of one direction], ...], times}; a view made of
-// reports costs at most the reports.
-function parts(plan, relation, times, sayNot) {
+// Independent runs of plans on inputs of their own, as {leaf: [[pairs of one direction], ...], times}. With a witness of "starts"
+// sums are counts, with one of "step" shuffles hide reports; otherwise a view made of reports costs at most the reports.
+function parts(plan, relation, times, sayNot, witness) {
   need(plan instanceof Map, "a plan is an object");
   const word = plan.get("word"), fields = (...names) => keys(plan, ["word", ...names], `the word ${String(word).slice(0, 40)}`).slice(1);
   const most = 10n ** 18n;
   if (word === "repeat") {
     const [of, n] = fields("of", "times");
-    return parts(of, relation, times * whole(n, 1n, most, "times"), sayNot);
+    return parts(of, relation, times * whole(n, 1n, most, "times"), sayNot, witness);
   }
   if (word === "compose") {
     const [of] = fields("of");
     need(Array.isArray(of) && of.length > 0 && of.length <= 10000, "of is a list of plans");
-    return of.flatMap((each) => parts(each, relation, times, sayNot));
+    return of.flatMap((each) => parts(each, relation, times, sayNot, witness));
   }
   if (word === "shuffle" || word === "sum") {
-    const [of, users] = fields("of", "users");
-    whole(users, 1n, most, "users");
+    let [of, users] = fields("of", "users");
+    users = whole(users, 1n, most, "users");
     need(!sayNot, "no rule for what a view that is made of reports costs at least");
-    return parts(of, relation, times, sayNot);
+    if (witness.has("starts")) {
+      need(of instanceof Map, "a plan is an object");
+      if (word === "sum" && of.get("word") === "bits") {
+        const [p, q] = ["p", "q"].map((key) => chance(of.get(key), key)), [x, y] = ["only_here", "only_there"].map((key) => whole(of.get(key), 0n, 200n, key));
+        return [{ leaf: [[counting(p, q, users, witness)]], times: times * (x + y) }];
+      }
+      need(of.get("word") === "randomized_response" && of.get("k") === 2n && relation !== "add-remove", "a count of bits, or of one of two values");
+      const p = chance(of.get("p"), "p");
+      return [{ leaf: [[counting(p, [p[1] - p[0], p[1]], users, witness)]], times }];
+    }
+    if (witness.has("step")) {
+      const [inner, ...more] = parts(of, relation, 1n, sayNot, new Map());
+      need(more.length === 0 && inner.times === 1n && relation !== "add-remove" && users > 1n, "a shuffle of one report");
+      const seen = new Map(inner.leaf.flat().map((pair) => [pair.cells?.map(String).sort().join(";"), pair]));
+      return [{ leaf: [[{ cost: (c) => worst([...seen.values()].map((pair) => shuffledDelta(pair, users, witness, c))) }]], times }];
+    }
+    return parts(of, relation, times, sayNot, witness);
   }
-  return [{ leaf: leaf(word, fields, relation), times }];
+  return [{ leaf: leaf(word, fields, relation, witness), times }];
 }
 
-function leaf(word, fields, relation) {
+// ---- Counts: {first, low, high, rest}: from place `first` on a mass between low and high, in units of 2^-V; rest lies elsewhere. ----
+
+const V = 256n;
+const worst = (list) => list.reduce((a, b) => (atMost(a, b) ? b : a));
+// The law of n coins: outward from the likeliest number of heads by the ratio of neighbouring probabilities, then divided by the sum.
+function coins(n, [a, d]) {
+  if (n === 0n || a === 0n || a === d) return { first: a === 0n ? 0n : n, low: [1n << V], high: [1n << V], rest: 0n };
+  const mode = min(n, ((n + 1n) * a) / d), U = 2n * V, unit = 1n << U, least = 1n << (U - V / 2n);
+  const walk = (step) => { // places on one side: ratio is at most 1, and falls
+    const found = [];
+    let low = unit, high = unit, k = mode, tail = 0n;
+    for (;;) {
+      const [x, y] = step > 0n ? [(n - k) * a, (k + 1n) * (d - a)] : [k * (d - a), (n - k + 1n) * a];
+      if (x === 0n) break;
+      if (high < least && x < y) { tail = ceilDiv(high * x, y - x); break; }
+      low = (low * x) / y, high = ceilDiv(high * x, y), k += step;
+      found.push([low, high]);
+      need(found.length < 2000000, "fewer coins");
+    }
+    return [found, tail];
+  };
+  const [below, lowTail] = walk(-1n), [above, highTail] = walk(1n), all = [...below.reverse(), [unit, unit], ...above];
+  const sum = all.reduce(([u, v], [x, y]) => [u + x, v + y], [0n, lowTail + highTail]);
+  return {
+    first: mode - BigInt(below.length), low: all.map(([x]) => (x << V) / sum[1]), high: all.map(([, y]) => ceilDiv(y << V, sum[0])),
+    rest: ceilDiv((lowTail + highTail) << V, sum[0]),
+  };
+}
+function together(one, two) {
+  const unit = 1n << V;
+  return {
+    first: one.first + two.first, low: polynomial(one.low, two.low).map((m) => m >> V),
+    high: polynomial(one.high, two.high).map((m) => ceilDiv(m, unit)), rest: one.rest + two.rest,
+  };
+}
+// What P - cQ is at most, where P adds `change` to what is hidden with chance p, and Q with chance q; and exchanged.
+function toldBy(hidden, p, q, change) {
+  const cost = ([a, b], [u, v], [cn, cd], least) => { // weights in units of 2^-V, rounded against what is shown
+    const rounded = least ? floorDiv : ceilDiv, weight = (n) => rounded(n << V, b * v * cd), shift = Number(change);
+    const near = weight((b - a) * v * cd - cn * (v - u) * b), far = weight(a * v * cd - cn * u * b), n = hidden.low.length;
+    const [at0, atChange] = [near, far].map((w) => ((w > 0n) === !least ? hidden.high : hidden.low));
+    let total = hidden.rest * (least ? floorDiv(-cn << V, cd) : 1n << V);
+    for (let i = 0; i < n + shift; i++) {
+      total += max(0n, (i < n ? near * at0[i] : 0n) + (i < shift ? 0n : far * atChange[i - shift]));
+    }
+    return [total, 1n << (2n * V)];
+  };
+  return (c, least = false) => worst([cost(p, q, c, least), cost(q, p, c, least)]);
+}
+function counting(p, q, users, witness) {
+  const starts = witness.get("starts"), known = new Map();
+  need(Array.isArray(starts) && starts[0] === 0n && users <= 10n ** 10n, "starts of ranges, from 0 on");
+  const costs = starts.map((a, i) => {
+    const after = i + 1 < starts.length ? starts[i + 1] : users;
+    need(typeof a === "bigint" && typeof after === "bigint" && a < after && after <= users, "ranges in order");
+    return toldBy(together(coins(a, p), coins(users - after, q)), p, q, 1n);
+  });
+  return { cost: (c) => { const key = String(c); if (!known.has(key)) known.set(key, worst(costs.map((each) => each(c)))); return known.get(key); } };
+}
+
+function leaf(word, fields, relation, witness) {
   const here = () => need(relation !== "add-remove", `the word ${word} has no absent user`);
   if (word === "channel") {
     let [rows] = fields("rows");
@@ -213,6 +289,12 @@ function leaf(word, fields, relation) {
     for (let z = 1n; z < m; z++) cells.push([(d - n) * n ** z * d ** (m - z), (d - n) * n ** (m - z) * d ** z]);
     return [[m === 0n ? { den: 1n, cells: [[1n, 1n]] } : { den: d ** m * (n + d), cells }]];
   }
+  if (word === "binomial") {
+    let [n, gamma, change] = fields("coins", "gamma", "change");
+    n = whole(n, 1n, 10n ** 10n, "coins"), gamma = chance(gamma, "gamma"), change = whole(change, 1n, 100000n, "change");
+    const told = toldBy(coins(n, gamma), [0n, 1n], [1n, 1n], change);
+    return [[{ cost: told }]];
+  }
   if (word === "laplace") {
     return [[{ laplace: fraction(fields("change")[0], "change") }]];
   }
@@ -221,7 +303,8 @@ function leaf(word, fields, relation) {
 
 // H_c of one pair at c = n/d, times den and d; and the largest ratio, or null where it is infinite.
 const hockeyStick = ({ cells }, [n, d]) => cells.reduce((sum, [p, q]) => sum + max(0n, p * d - n * q), 0n);
-function largestRatio({ cells }) {
+function largestRatio({ cells, cost }) {
+  if (cost) return null;
   let best = [0n, 1n];
   for (const [p, q] of cells) {
     if (q === 0n && p > 0n) return null;
@@ -241,21 +324,15 @@ function trim({ start, masses, top, S }) {
   kept[0] += low;
   return { start: start + BigInt(i), masses: kept, top: top + high, S };
 }
+function polynomial(a, b) { // all coefficients of a product by one product of whole numbers, each in its own digits
+  const most = (v) => bits(v.reduce(max, 0n)), width = Number((most(a) + most(b) + 32n) / 4n), count = a.length + b.length - 1;
+  need((a.length + b.length) * width <= 2 ** 25, "a lattice with fewer places");
+  const pack = (v) => BigInt(`0x${v.map((m) => m.toString(16).padStart(width, "0")).reverse().join("")}`), x = pack(a);
+  const text = (a === b ? x * x : x * pack(b)).toString(16).padStart(count * width, "0");
+  return Array.from({ length: count }, (_, i) => BigInt(`0x${text.slice(i === count - 1 ? 0 : text.length - (i + 1) * width, text.length - i * width)}`));
+}
 function times(a, b) {
-  const S = a.S, most = (v) => v.reduce(max, 0n), total = (v) => v.reduce((x, y) => x + y, 0n);
-  const width = Number((bits(most(a.masses)) + bits(most(b.masses)) + 32n) / 4n);
-  need((a.masses.length + b.masses.length) * width <= 2 ** 25, "a lattice with fewer places");
-  const pack = (v) => { // one whole number, each mass in its own digits
-    const texts = new Array(v.length);
-    for (let i = 0; i < v.length; i++) texts[v.length - 1 - i] = v[i].toString(16).padStart(width, "0");
-    return BigInt(`0x${texts.join("")}`);
-  };
-  const x = pack(a.masses), count = a.masses.length + b.masses.length - 1;
-  const text = (a === b ? x * x : x * pack(b.masses)).toString(16).padStart(count * width, "0"), masses = new Array(count);
-  for (let i = 0; i < count; i++) {
-    const end = text.length - i * width;
-    masses[i] = ceilDiv(BigInt(`0x${text.slice(i === count - 1 ? 0 : end - width, end)}`), S);
-  }
+  const S = a.S, total = (v) => v.reduce((x, y) => x + y, 0n), masses = polynomial(a.masses, b.masses).map((m) => ceilDiv(m, S));
   const top = ceilDiv(a.top * total(b.masses) + b.top * total(a.masses) + a.top * b.top, S);
   return trim({ start: a.start + b.start, masses, top, S });
 }
@@ -322,13 +399,39 @@ function onLattice(pairs, [rn, rd], S, W) {
   });
   return trim({ start, masses, top: ceilDiv(curve.at(-1)[1] * S, unit), S });
 }
+// Where only bounds from above are known of a curve D: the largest convex curve below these at powers of the ratio, and through D(0) = 1,
+// is above D. Exchanged laws are among the pairs: D(c) = 1 - c + c D(1/c).
+function fromAbove(cost, [rn, rd], S, W) {
+  const unit = 1n << W, above = [], below = [];
+  for (let i = 0n, up = unit, down = unit; ; i++, up = (up * rn) / rd, down = (down * rd) / rn) {
+    const [n, d] = cost([up, unit]), height = min(unit, ceilDiv(n << W, d));
+    if (down === 0n || (i > 0n && height >= above.at(-1)[1])) break;
+    above.push([up, height, i]);
+    if (i > 0n) below.unshift([down, unit - down + ceilDiv(down * height, unit), -i]);
+    if (height * S < unit * CUT) break;
+    need(i < 60000n, "a lattice with fewer places");
+  }
+  const hull = [];
+  for (const point of [[0n, unit, 0n], ...below, ...above]) {
+    const turn = ([x, y], [u, v]) => (u - x) * (point[1] - y) - (v - y) * (point[0] - x); // above 0: a turn to the left
+    while (hull.length > 1 && turn(hull.at(-2), hull.at(-1)) <= 0n) hull.pop();
+    hull.push(point);
+  }
+  const start = hull.slice(1).reduce((m, [, , i]) => min(m, i), 0n), masses = new Array(Number(above.at(-1)[2] - start) + 1).fill(0n);
+  hull.forEach(([x, y, i], at) => { // mass: the place times the change of slope
+    if (at === 0) return;
+    const [u, v] = hull[at - 1], [s, t] = at + 1 < hull.length ? hull[at + 1] : [x + 1n, y];
+    masses[Number(i - start)] += ceilDiv(x * S * ((t - y) * (x - u) - (y - v) * (s - x)), unit * (s - x) * (x - u));
+  });
+  return trim({ start, masses, top: ceilDiv(hull.at(-1)[1] * S, unit), S });
+}
 function composedDelta(direction, witness, epsilon) {
-  keys(witness, ["digits", "ratio"], "the witness of a composition");
+  need(witness.has("digits") && witness.has("ratio"), "a composition has a lattice as its witness");
   const ratio = fraction(witness.get("ratio"), "ratio"), S = digitsOf(witness), W = precision(epsilon) + 4n * bits(S);
   need(ratio[0] > ratio[1], "ratio is above 1");
   let sum = null;
   for (const { pairs, times: n } of direction) {
-    const each = power(onLattice(pairs, ratio, S, W), n);
+    const [{ cost }] = pairs, each = power(cost ? fromAbove(cost, ratio, S, W) : onLattice(pairs, ratio, S, W), n);
     sum = sum ? times(sum, each) : each;
   }
   const c = exponential(epsilon, W)[0];
@@ -386,7 +489,7 @@ function merged(pair) { // views of one ratio stand as one
 function product(list) { // of pairs and how often, or null where it is long
   let found = { den: 1n, cells: [[1n, 1n]] };
   for (const [pair, n] of list) {
-    if (pair.laplace || n > 200n) return null;
+    if (pair.laplace || pair.cost || n > 200n) return null;
     for (let i = 0n; i < n; i++) {
       if (found.cells.length * pair.cells.length > 4000 || bits(found.den) > 100000n) return null;
       const cells = found.cells.flatMap(([p, q]) => pair.cells.map(([u, v]) => [p * u, q * v]));
@@ -412,28 +515,22 @@ function check(proof) {
   const group = relation.startsWith("group-of-") ? BigInt(relation.slice(9)) : 1n;
   const end = not ? 1 : 0, c = [exponential(epsilon, W)[end], 1n << W];
   const holds = (least) => need(least, not ? "this does not show that it is not private" : "this does not show that it is private");
-  const shown = [...witness.keys()].sort().join();
-  need(["", "digits,ratio", "digits,step"].includes(shown), "a witness is empty, or has digits and ratio, or digits and step");
-  const list = parts(plan, relation, group, not), noisy = JSON.stringify([...words(plan)]).includes("laplace");
+  need([...witness.keys()].every((key) => ["digits", "ratio", "step", "starts"].includes(key)), "a witness has digits, ratio, step or starts");
+  need(!not || witness.size === 0, "no witness, where it is not private");
+  const list = parts(plan, relation, group, not, new Map()), noisy = [...words(plan)].some((word) => /laplace|binomial/.test(word));
   need(delta[0] === 0n || !relation.startsWith("group") || !noisy, "of a group a delta of 0, where there is noise on a number");
   const ways = list.reduce((n, { leaf }) => Math.max(n, leaf.length), 1), way = (i) => list.map(({ leaf, times: n }) => ({ pairs: leaf[i % leaf.length], times: n }));
   const directions = ways === 2 ? [way(0), way(1)] : [way(0)]; // from absence to presence, and back
-  const blanket = shown === "digits,step" && !not && plan.get("word") === "shuffle" && group === 1n;
-  if (blanket && !directions.every((direction) => pure(direction, epsilon, end))) {
-    need(list.length === 1 && list[0].times === 1n, "a shuffle of one report");
-    const users = whole(plan.get("users"), 1n, 10n ** 12n, "users"), seen = new Set();
-    for (const pair of directions.flatMap((each) => each[0].pairs)) {
-      const key = pair.cells?.map(String).sort().join(";");
-      if (seen.has(key)) continue;
-      seen.add(key);
-      need(pair.cells, "no blanket for this word");
-      holds(atMost(shuffledDelta(pair, users, witness, c), delta));
-    }
-    return;
+  if ((witness.has("starts") || witness.has("step")) && !directions.every((direction) => pure(direction, epsilon, end))) {
+    need(!relation.startsWith("group"), "of a group of users one report each");
+    const seen = parts(plan, relation, 1n, not, witness).map(({ leaf, times }) => ({ pairs: leaf.flat(), times }));
+    const alone = seen.length === 1 && seen[0].times === 1n && seen[0].pairs[0].cost;
+    return holds(atMost(alone ? alone(c) : composedDelta(seen, witness, epsilon), delta));
   }
   const verdicts = directions.map((direction) => {
     if (direction.length === 1 && direction[0].times === 1n) { // one report
       return direction[0].pairs.map((pair) => {
+        if (pair.cost) return atMost(pair.cost(c, not), delta);
         if (!pair.laplace) return atMost([hockeyStick(pair, c), pair.den * c[1]], delta);
         const [t, u] = pair.laplace, x = [epsilon[0] * u - t * epsilon[1], 2n * epsilon[1] * u]; // H = 1 - exp((epsilon - t) / 2)
         return x[0] >= 0n || atMost([delta[1] - delta[0], delta[1]], [exponential(x, precision(x))[end], 1n << precision(x)]);
@@ -441,7 +538,7 @@ function check(proof) {
     }
     if (pure(direction, epsilon, end)) return true; // no ratio is above c
     if (delta[0] === 0n) return false;
-    if (shown === "digits,ratio" && !not) return atMost(composedDelta(direction, witness, epsilon), delta);
+    if (witness.has("ratio") && !not) return atMost(composedDelta(direction, witness, epsilon), delta);
     const longest = direction.reduce((n, { pairs }) => Math.max(n, pairs.length), 1);
     if (!not) need(longest === 1, "a lattice as a witness");
     let result = true;

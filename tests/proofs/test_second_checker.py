@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
 import shutil
 import subprocess
 from fractions import Fraction
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.optimize import brentq
 
 from ldpaudit import account
 from ldpaudit.certificates import verify_certificate as first
@@ -70,11 +73,38 @@ def leaf(rng: random.Random, relation: str) -> dict[str, Any]:
     return {"word": word, "alpha": text(rng, 20, 90), "change": rng.randint(1, 4)}
 
 
-def plan(rng: random.Random, relation: str) -> tuple[dict[str, Any], dict[str, str | int], int]:
+def crowd(rng: random.Random, relation: str, most: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Users whose bits are counted, and ranges of how many others have one."""
+    users = rng.randint(1, most)
+    starts = sorted({0, *(rng.randrange(users) for _ in range(3))})
+    if relation == "replace-one" and rng.random() < 0.3:
+        of_two = {"word": "randomized_response", "k": 2, "p": text(rng)}
+        return {"word": rng.choice(["sum", "shuffle"]), "of": of_two, "users": users}, {"starts": starts}
+    here, there = (1, 0) if relation == "add-remove" else rng.choice([(1, 1), (1, 0), (2, 1)])
+    of = {"word": "bits", "p": text(rng), "q": text(rng), "only_here": here, "only_there": there}
+    return {"word": "sum", "of": of, "users": users}, {"starts": starts}
+
+
+def plan(rng: random.Random, relation: str) -> tuple[dict[str, Any], dict[str, Any], int]:
     """A plan, a witness for it at a delta above 0, and the number of runs."""
-    kind = rng.randrange(6)
-    lattice: dict[str, str | int] = {"digits": 30, "ratio": rng.choice(["11/10", "101/100", "1.003"])}
+    kind = rng.randrange(10)
+    lattice: dict[str, Any] = {"digits": 30, "ratio": rng.choice(["11/10", "101/100", "1.003"])}
+    if kind == 6:
+        words, witness = crowd(rng, relation, 2000)
+        return words, lattice | witness | {"ratio": "51/50"}, 0
+    if kind == 7:
+        (words, witness), times = crowd(rng, relation, 100), rng.randint(2, 4)
+        return {"word": "repeat", "of": words, "times": times}, lattice | witness | {"ratio": "11/10"}, 0
+    if kind == 8:
+        coins, large = rng.randint(1, 60), rng.random() < 0.5
+        words = {"word": "binomial", "coins": 100 * coins if large else coins, "gamma": text(rng), "change": rng.randint(1, 3)}
+        return words, {"digits": 30} if large else {}, 1
     part = leaf(rng, relation)
+    if kind == 9 and relation == "replace-one":
+        part = {"word": "randomized_response", "k": rng.randint(2, 5), "p": text(rng, 30, 90)}
+        of_many = {"word": "shuffle", "of": part, "users": rng.randint(2, 40)}
+        parts = [of_many, {"word": "repeat", "of": leaf(rng, relation), "times": 2}]
+        return {"word": "compose", "of": parts}, {"digits": 20, "ratio": "6/5", "step": "1/2"}, 0
     if kind < 2:
         return part, {}, 1
     if kind == 2:
@@ -91,16 +121,30 @@ def plan(rng: random.Random, relation: str) -> tuple[dict[str, Any], dict[str, s
     if relation == "replace-one" and rng.random() < 0.3:
         q = rng.randint(1, 40)
         part = {"word": "bits", "p": f"{rng.randint(q, 99)}/100", "q": f"{q}/100", "only_here": 1, "only_there": 1}
-    step: dict[str, str | int] = {"digits": 30, "step": rng.choice(["1/2", "1/10", "1/50"])}
+    step: dict[str, Any] = {"digits": 30, "step": rng.choice(["1/2", "1/10", "1/50"])}
     return {"word": "shuffle", "of": part, "users": rng.randint(2, 3000)}, step, 1
 
 
 def threshold(record: dict[str, Any]) -> Fraction | None:
     """The least epsilon that the first program finds valid, within 1e-9."""
-    low, high = Fraction(0), Fraction(64)
+    low, high, tolerance = Fraction(0), Fraction(64), Fraction(1, 2 * 10**9)
     if is_valid(record | {"epsilon": "0"}) or not is_valid(record | {"epsilon": str(high)}):
         return None
-    while high - low > Fraction(1, 2 * 10**9):
+
+    def excess(epsilon: float) -> float:
+        try:
+            first.check(record | {"epsilon": str(Fraction(epsilon)), "delta": "0"})  # type: ignore[no-untyped-call]
+        except first.Invalid as error:
+            delta = re.search("delta may be ([^,]*),", str(error))
+            return math.log(float(delta[1]) / float(Fraction(record["delta"]))) if delta else 99.0
+        return -99.0
+
+    if record["delta"] != "0":  # a few steps in place of thirty
+        near = Fraction(brentq(excess, 1e-9, float(high), xtol=1e-10, rtol=1e-12))
+        ends = max(low, near - 2 * tolerance), near + 2 * tolerance
+        if not is_valid(record | {"epsilon": str(ends[0])}) and is_valid(record | {"epsilon": str(ends[1])}):
+            return ends[1]
+    while high - low > tolerance:
         middle = (low + high) / 2
         low, high = (low, middle) if is_valid(record | {"epsilon": str(middle)}) else (middle, high)
     return high
@@ -118,7 +162,7 @@ def proofs_at_their_limits(rng: random.Random, count: int) -> list[tuple[dict[st
                 continue
             delta = rng.choice(["1/1000", "0.01"])
         if relation == "group-of-2":
-            witness = {} if delta == "0" else {"digits": 30, "ratio": "101/100"}
+            witness = {} if delta == "0" or runs == 0 else {"digits": 30, "ratio": "101/100"}
         record = {"schema": "ldpaudit.proof/1", "plan": words, "relation": relation, "says": "private"}
         record |= {"epsilon": "1", "delta": delta, "witness": {} if delta == "0" else witness}
         least = threshold(record)

@@ -29,6 +29,8 @@ from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import stems
+from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -39,7 +41,7 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
-from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page
 from tests.helpers import ROOT
@@ -69,8 +71,8 @@ def delta_of(plan: Any, e: Fraction, witness: dict[str, Any]) -> Fraction:
     return Fraction(checker.delta_at(plan, "replace-one", Fraction(math.log(e)), e, witness, set()))
 
 
-def random_rows(rng: random.Random, inputs: int, views: int) -> Rows:
-    weights = [[rng.randint(1, 9) for _ in range(views)] for _ in range(inputs)]
+def random_rows(rng: random.Random, inputs: int, views: int, least: int = 1) -> Rows:
+    weights = [[max(0, rng.randint(least, 9)) for _ in range(views - 1)] + [rng.randint(1, 9)] for _ in range(inputs)]
     return [[Fraction(w, sum(row)) for w in row] for row in weights]
 
 
@@ -115,7 +117,7 @@ def test_a_shuffle_of_few_users_never_costs_more_than_is_computed_whatever_the_o
 def test_a_composition_never_costs_more_than_is_computed_and_on_its_own_lattice_no_less(seed: int) -> None:
     rng = random.Random(seed)
     inputs, times, e = rng.randint(2, 3), rng.randint(2, 3), Fraction(rng.randint(10, 25), 10)
-    rows = random_rows(rng, inputs, rng.randint(2, 3))
+    rows = random_rows(rng, inputs, rng.randint(2, 3), -3 * (seed % 2))  # half of them with views that an input never shows
     ends = list(product(range(inputs), repeat=times))
     truth = max(hockey_stick(composed(rows, x), composed(rows, y), e) for x in ends for y in ends)
     plan = {"word": "repeat", "of": channel(rows), "times": times}
@@ -126,6 +128,64 @@ def test_a_composition_never_costs_more_than_is_computed_and_on_its_own_lattice_
     exact = max(hockey_stick(composed(response, (0,) * times), composed(response, (1,) * times), e), Fraction(0))
     of = {"word": "repeat", "of": {"word": "randomized_response", "k": k, "p": str(p)}, "times": times}
     assert exact <= delta_of(of, e, {"digits": 30, "ratio": str(r)}) <= exact + Fraction(1, 10**9)
+
+
+def heads(probabilities: Iterable[Fraction]) -> dict[Any, Fraction]:
+    """Law of how many of these coins fall heads."""
+    law: dict[Any, Fraction] = {0: Fraction(1)}
+    for p in probabilities:
+        law = {i: law.get(i, Fraction(0)) * (1 - p) + law.get(i - 1, Fraction(0)) * p for i in range(len(law) + 1)}
+    return law
+
+
+def times(one: dict[Any, Fraction], two: dict[Any, Fraction]) -> dict[Any, Fraction]:
+    return {(x, y): p * q for (x, p), (y, q) in product(one.items(), two.items())}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_of_few_users_bits_never_cost_more_than_is_computed_whatever_the_others_hold(seed: int) -> None:
+    rng = random.Random(seed)
+    users, e = rng.randint(1, 5), Fraction(rng.randint(10, 30), 10)
+    p, q = Fraction(rng.randint(1, 9), 10), Fraction(rng.randint(1, 9), 10)
+    pairs = []  # of one count, whatever the others hold
+    for ones in range(users):
+        held = [p] * ones + [q] * (users - 1 - ones)
+        pairs += [(heads([p, *held]), heads([q, *held])), (heads([q, *held]), heads([p, *held]))]
+    coarse: dict[str, Any] = {"digits": 30, "starts": [0], "ratio": "1025/1024"}
+    fine = coarse | {"starts": list(range(users))}
+    one_bit = {"word": "bits", "p": str(p), "q": str(q), "only_here": 1, "only_there": 0}
+    single = {"word": "sum", "of": one_bit, "users": users}
+    truth = max(hockey_stick(first, second, e) for first, second in pairs)
+    assert truth <= delta_of(single, e, fine) <= truth + Fraction(1, 10**9)
+    assert truth <= delta_of(single, e, coarse)
+    double = {**single, "of": one_bit | {"only_there": 1}}
+    both = max(hockey_stick(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
+    assert both <= delta_of(double, e, fine) <= both * Fraction(3, 2)  # one pair for all of what others hold
+    response = {"word": "shuffle", "of": {"word": "randomized_response", "k": 2, "p": str(p)}, "users": users}
+    of_two = [heads([x, *(p if i < ones else 1 - p for i in range(users - 1))]) for ones in range(users) for x in (p, 1 - p)]
+    truth = max(hockey_stick(one, two, e) for one, two in [*zip(of_two[::2], of_two[1::2], strict=True),
+                                                           *zip(of_two[1::2], of_two[::2], strict=True)])  # fmt: skip
+    assert truth <= delta_of(response, e, fine) <= truth + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_composition_of_shuffles_of_few_users_never_costs_more_than_is_computed(seed: int) -> None:
+    rng = random.Random(seed)
+    users, e, rows = rng.randint(2, 3), Fraction(rng.randint(10, 25), 10), random_rows(rng, 2, rng.randint(2, 3))
+    pairs = [(shuffled(rows, (x, *held)), shuffled(rows, (1 - x, *held)))
+             for held in combinations_with_replacement(range(2), users - 1) for x in range(2)]  # fmt: skip
+    truth = max(hockey_stick(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
+    plan = {"word": "repeat", "of": {"word": "shuffle", "of": channel(rows), "users": users}, "times": 2}
+    assert truth <= delta_of(plan, e, {"digits": 20, "step": "1/64", "ratio": "65/64"})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_binomial_noise_on_a_lattice_costs_what_its_cells_do(seed: int) -> None:
+    rng = random.Random(seed)
+    plan = {"word": "binomial", "coins": rng.randint(1, 60), "gamma": f"{rng.randint(1, 9)}/10", "change": rng.randint(1, 4)}
+    e = Fraction(rng.randint(10, 30), 10)
+    exact = delta_of(plan, e, {})
+    assert exact <= delta_of(plan, e, {"digits": 30}) <= exact + Fraction(1, 10**18)
 
 
 def test_composed_laplace_noise_is_bounded_from_above_and_nearly_exactly() -> None:
@@ -165,6 +225,12 @@ def leaves() -> Iterator[tuple[Plan, Neighbours]]:
     yield Shuffle(response, users), REPLACE_ONE
     yield Shuffle(UnaryEncoding(9, Fraction(19833, 20000), Fraction(167, 20000)), 1000 * users), REPLACE_ONE
     yield Shuffle(HadamardResponse(5, Fraction(2, 3)), users), REPLACE_ONE
+    yield Run(BinomialNoise(400)), REPLACE_ONE
+    yield Run(BinomialNoise(10**5, Fraction(1, 3), (-3,))), REPLACE_ONE
+    yield Aggregate(UnaryEncoding(4, Fraction(9, 10), Fraction(1, 10)), 200), ADD_REMOVE
+    yield Aggregate(UnaryEncoding(4, Fraction(9, 10), Fraction(1, 10)), 200), REPLACE_ONE
+    yield Aggregate(response, users), REPLACE_ONE
+    yield Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), users), REPLACE_ONE
 
 
 @pytest.mark.parametrize(
@@ -176,7 +242,7 @@ def leaves() -> Iterator[tuple[Plan, Neighbours]]:
 def test_what_the_accountants_say_of_every_word_is_valid_and_just_below_it_nothing_is(
     plan: Plan, neighbours: Neighbours, delta: Fraction
 ) -> None:
-    if isinstance(plan, Shuffle) and delta == 0:
+    if (isinstance(plan, Shuffle | Aggregate) or "Binomial" in str(plan)) and delta == 0:
         return
     known = account(plan, neighbours).epsilon(delta)
     valid = prove(plan, neighbours, None, delta, known)
@@ -185,7 +251,9 @@ def test_what_the_accountants_say_of_every_word_is_valid_and_just_below_it_nothi
     assert not is_valid(valid.record | {"epsilon": str(Fraction(known.low) * Fraction(999_999, 1_000_000))})
 
 
-@pytest.mark.parametrize(("plan", "neighbours"), [each for each in leaves() if isinstance(each[0], Run)], ids=str)
+@pytest.mark.parametrize(
+    ("plan", "neighbours"), [each for each in leaves() if isinstance(each[0], Run) and "Binomial" not in str(each[0])], ids=str
+)
 def test_what_is_refuted_is_refuted_by_the_program_and_nothing_that_holds(plan: Plan, neighbours: Neighbours) -> None:
     known = account(plan, neighbours).epsilon(0)
     below, above = Fraction(known.low) * Fraction(99, 100), Fraction(known.high) * Fraction(101, 100)
@@ -230,14 +298,23 @@ def mutants(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "it says something else", record | {"says": "perhaps"}
 
 
+def mutants_of_ranges(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if "starts" in record["witness"]:
+        starts = record["witness"]["starts"]
+        others: list[Any] = [["0"], [0.0], [False], [0, -1], {}, None]
+        for wrong in ([], starts[1:], [1, *starts[1:]], [*starts, 100], [*starts, starts[-1]], *others):
+            yield f"starts {wrong!r:.20}", record | {"witness": record["witness"] | {"starts": wrong}}
+
+
 OF_THREE = KaryRandomizedResponse(3, Fraction(1, 2))
 
 
-@pytest.mark.parametrize("plan", [Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 400)], ids=str)
+@pytest.mark.parametrize("plan", [Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 400), Run(BinomialNoise(5000)),
+                                  Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), 100)], ids=str)  # fmt: skip
 def test_no_mutant_of_a_proof_is_valid(plan: Plan) -> None:
     valid = prove(plan, REPLACE_ONE, None, Fraction(1, 1000), account(plan).epsilon(Fraction(1, 1000)))
     survivors = []
-    for name, record in mutants(valid.record):
+    for name, record in [*mutants(valid.record), *mutants_of_ranges(valid.record)]:
         try:
             checker.check(record)
         except Exception:
@@ -266,7 +343,58 @@ def test_a_plan_that_is_less_private_has_no_valid_proof_of_the_same_number(plan:
     assert not is_valid(proof(plan | change, epsilon))
 
 
+OF_BITS = {"word": "bits", "p": "3/4", "q": "1/4", "only_here": 1, "only_there": 1}
+BITS_OF_MANY: dict[str, Any] = {"word": "sum", "of": OF_BITS, "users": 1000}
+OF_TWO = {"word": "randomized_response", "k": 2, "p": "3/4"}
+LESS_PRIVATE_AT_DELTA = [
+    ({"word": "binomial", "coins": 5000, "gamma": "1/2", "change": 2}, {"coins": 4900}),
+    ({"word": "binomial", "coins": 5000, "gamma": "1/2", "change": 2}, {"gamma": "2/5"}),
+    ({"word": "binomial", "coins": 5000, "gamma": "1/2", "change": 2}, {"change": 3}),
+    ({"word": "shuffle", "of": OF_TWO, "users": 100}, {"users": 95}),
+    ({"word": "shuffle", "of": OF_TWO, "users": 100}, {"of": OF_TWO | {"p": "19/25"}}),
+    (BITS_OF_MANY, {"users": 950}),
+    (BITS_OF_MANY, {"of": OF_BITS | {"q": "6/25"}}),
+    (BITS_OF_MANY, {"of": OF_BITS | {"only_here": 2}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plan", "change"), LESS_PRIVATE_AT_DELTA, ids=str)
+def test_a_less_private_count_has_no_valid_proof_of_the_same_number(plan: dict[str, Any], change: dict[str, Any]) -> None:
+
+    def valid(words: dict[str, Any], epsilon: Fraction) -> bool:
+        users = words.get("users", 20)
+        witness = {"digits": 30, "ratio": "65/64", "starts": list(range(0, users, users // 20))}
+        return is_valid(proof(words, epsilon, "1/1000", witness=witness))
+
+    low, high = Fraction(0), Fraction(8)
+    while high - low > Fraction(1, 1000):
+        middle = (low + high) / 2
+        low, high = (low, middle) if valid(plan, middle) else (middle, high)
+    assert high < 8
+    assert not valid(plan | change, high)
+
+
+def test_no_sum_is_counted_bit_by_bit_that_is_another_view_of_the_reports() -> None:
+    """Of a matrix each user fills one row; a report that is left out is in no count; and a sketch's rows are not alike."""
+    m = UnaryEncoding(4, Fraction(9, 10), Fraction(1, 10))
+    known, said = Enclosure(0.1, 64.0, Rigour.INTERVAL, "any"), []
+    for plan in (Aggregate(m, 9), Aggregate(m, 9, most_ones=2), Aggregate(CountMeanSketch(4, 2, Fraction(3, 4), 4), 9)):
+        said.append(prove(plan, REPLACE_ONE, None, Fraction(1, 10**6), known).record["plan"]["word"])
+    assert said == ["sum", "shuffle", "shuffle"]
+    with pytest.raises(Unsupported, match="sketches of many users"):
+        prove(Shuffle(CountMeanSketch(1024, 16, Fraction(3, 4)), 9), REPLACE_ONE, None, Fraction(1, 10**6), known)
+
+
+def test_users_of_a_group_are_seen_in_one_sum_and_have_no_proof_by_counts() -> None:
+    runs = {"word": "repeat", "of": BITS_OF_MANY, "times": 1}
+    witness = {"digits": 30, "ratio": "129/128", "starts": list(range(0, 1000, 100))}
+    assert is_valid(proof(runs, 1, "1/1000", witness=witness))
+    assert not is_valid(proof(runs, 1, "1/1000", witness=witness, relation="group-of-1"))
+
+
 HOSTILE = {
+    "counts of many users": {"word": "repeat", "of": BITS_OF_MANY | {"users": 10**10}, "times": 10**17},
+    "many coins": {"word": "compose", "of": [{"word": "binomial", "coins": 10**10, "gamma": "1/3", "change": 10**5}] * 9},
     "a long power": {"word": "repeat", "of": {"word": "repeat", "of": RESPONSE, "times": 10**17 + 1}, "times": 10**17},
     "coprime times": {"word": "compose", "of": [{"word": "repeat", "of": RESPONSE, "times": t} for t in (10**9, 10**9 + 7)]},
     "far noise": {"word": "discrete_laplace", "alpha": "99999999/100000000", "change": 1000},
@@ -282,7 +410,7 @@ def test_a_hostile_plan_is_refused_and_does_not_keep_the_program_busy(name: str)
         for _ in range(300):
             plan = {"word": "repeat", "of": plan, "times": 2}
     with pytest.raises(checker.Invalid):
-        checker.check(proof(plan, 1, "1/1000", witness={"digits": 400, "ratio": "1000001/1000000"}), 10**6)
+        checker.check(proof(plan, 1, "1/1000", witness={"digits": 400, "ratio": "1000001/1000000", "starts": [0, 1]}), 10**6)
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
