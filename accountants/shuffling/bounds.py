@@ -228,16 +228,13 @@ class BlanketBound(Bound):
                 if other is None or other.estimated(epsilon) > log_of(one) + _AS_GOOD:
                     return one
                 return one.min(other.high(epsilon, tolerance))
-            if self._replaced is not None and self._is_plenty and len(self.blankets) > _GUIDES:
-                less = self._replaced.delta(e, self.users)
-                if less < 1:
-                    return less
+            less = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)
+            if less < 1 and (self._above is None or self._above(float(epsilon)) > log_of(less) + _AS_GOOD):
+                return less
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
-            if self._replaced is not None:
-                less = self._replaced.delta(e, self.users)
-                if less <= least:
-                    return less
+            if less <= least:
+                return less
             found, fine = flint.arb(0), max(tolerance, self.finest)
             for blanket, value in zip(self.blankets, rough, strict=True):
                 if round_up(value) < least:
@@ -267,17 +264,16 @@ class BlanketBound(Bound):
         if self.users <= _FEW:
             return None, None
         low = largest([estimate for _, estimate in self._sets])
-        high = largest([float_estimate(each, self.users) for each in dict.fromkeys(self.blankets)])
         if (other := self._replaced) is not None:
             types = [each for each in other.types if isinstance(each, Blanket)]
             alike = types if 0 < len(types) <= _GUIDES else [each.blanket for each, _ in self._sets]
             less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
-            alone = not self.blankets or (self._is_plenty and len(self.blankets) > _GUIDES)
-            above: FloatEstimate | None = less if alone else lambda epsilon: min(high(epsilon), less(epsilon))
+            high = self._above if self.blankets else None
+            above: FloatEstimate | None = less if high is None else lambda epsilon: min(high(epsilon), less(epsilon))
         elif not self.blankets:
             above = self.otherwise.estimates()[1] if self.otherwise else None
         else:
-            above = high
+            above = self._above
         return low if self.data_sets else None, above
 
     def both_ways(self, epsilon: float) -> tuple[Value, ...]:
@@ -295,6 +291,13 @@ class BlanketBound(Bound):
                 return blanket.delta(ball(epsilon).exp(), self.users, tolerance)
 
         return tuple(partial(value, each) for each in dict.fromkeys((likely[best], turned[best])))
+
+    @cached
+    def _above(self) -> FloatEstimate | None:
+        """Of the largest blanket; None where they are many, and worse than replacement among many users."""
+        if self._is_plenty and len(self.blankets) > _GUIDES:
+            return None
+        return largest([float_estimate(each, self.users) for each in dict.fromkeys(self.blankets)])
 
     @cached
     def _sets(self) -> tuple[tuple[OthersAlike, FloatEstimate], ...]:

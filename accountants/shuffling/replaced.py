@@ -53,7 +53,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import Law, PositiveParts
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
@@ -133,15 +133,15 @@ class Replacement:
 
     def means(self, exp_epsilon: flint.arb) -> Callable[..., flint.arb]:
         """Upper bounds, at most 1, of the largest mean of this many terms, whatever the others hold; also roughly."""
-        laws: list[Law] = []
+        parts: list[PositiveParts] = []
 
         def mean(left: int, roughly: bool = False) -> flint.arb:
             found = flint.arb(1)
             if self.pairs is not None and (left >= _MANY or roughly or not self.types):
                 found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
-                laws[:] = laws or [each.terms(exp_epsilon) for each in self.types]
-                found = largest_positive_part(laws, left) / left
+                parts[:] = parts or [PositiveParts([each.terms(exp_epsilon) for each in self.types])]
+                found = parts[0].largest(left) / left
             return found.min(flint.arb(1))
 
         return mean

@@ -18,7 +18,16 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics import largest_positive_part as module
 from ldpaudit.accountants.numerics import quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law, _heights, _integral, _Tilted, largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import (
+    Law,
+    _Grid,
+    _heights,
+    _integral,
+    _thinned,
+    _Tilted,
+    _Transform,
+    largest_positive_part,
+)
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _falling, _integrals, fallen
 from ldpaudit.core.working_precision import working_precision
@@ -150,15 +159,17 @@ def test_chords_between_few_points_are_above_the_largest_transform(seed: int, m:
     values, masses = rng.normal(size=(2, 3)), rng.dirichlet(np.full(3, 2.0), size=2)
     values -= (values * masses).sum(axis=1, keepdims=True)
     shares, theta = (1.0, rng.uniform(0.2, 1)), float(rng.uniform(0.5, 4)) / m**0.5
-    laws = [_Tilted(v, p, m, share) for v, p, share in zip(values, masses, shares, strict=True)]
+    transforms = [_Transform(v, p) for v, p in zip(values, masses, strict=True)]
+    laws = [_Tilted(each, m, share) for each, share in zip(transforms, shares, strict=True)]
     u = np.concatenate([np.linspace(0, 20 / m**0.5, 20_001), np.linspace(20 / m**0.5, 60, 60_000)[1:]])
-    heights = [each.share * np.abs(np.exp(1j * np.multiply.outer(u, each.values)) @ each.masses) ** m for each in laws]
+    moduli = [np.abs(np.exp(1j * np.multiply.outer(u, v)) @ p) for v, p in zip(values, masses, strict=True)]
+    heights = [share * modulus**m for share, modulus in zip(shares, moduli, strict=True)]
     truth = float(integrate.trapezoid(np.max(heights, axis=0) / (theta**2 + u**2), u))
-    assert truth <= _integral(laws, theta) * (1 + FINE)
+    assert truth <= _integral(laws, theta, _Grid.of(transforms, theta, m)) * (1 + FINE)
     monkeypatch.setattr(module, "_FINE", 16)
     monkeypatch.setattr(module, "_RATIO", 1.5)
     monkeypatch.setattr(module, "_COARSE", 2)
-    assert truth <= _integral(laws, theta) <= truth * (4 if m < 10 else 1.5)
+    assert truth <= _integral(laws, theta, _Grid.of(transforms, theta, m)) <= truth * (4 if m < 10 else 1.5)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -167,13 +178,13 @@ def test_a_transform_is_below_its_chords_and_what_they_are_bent_by(seed: int, to
     """Between points that are far apart, also where several intervals are looked at together."""
     rng = np.random.default_rng(seed)
     values, masses, m = rng.normal(size=4), rng.dirichlet(np.full(4, 2.0)), int(rng.integers(2, 30))
-    law = _Tilted(values - values @ masses, masses, m, 1.0)
-    edges = np.cumsum(rng.uniform(0, 2 / together / math.sqrt(m * law.variance), size=14)) - 1e-9
-    at, tops, bent = _heights(law, edges, together)
+    transform = _Transform(values - values @ masses, masses)
+    edges = np.cumsum(rng.uniform(0, 2 / together / math.sqrt(m * transform.variance), size=14)) - 1e-9
+    at, tops, bent = _heights(_Tilted(transform, m, 1.0), edges, _thinned(edges, together), together)
     steps = np.linspace(0, 1, 101)
     widths = np.diff(edges)[:, None]
     u = edges[:-1, None] + widths * steps
-    heights = np.abs(np.exp(1j * np.multiply.outer(u, law.values)) @ masses) ** m
+    heights = np.abs(np.exp(1j * np.multiply.outer(u, transform.values)) @ masses) ** m
     chords = at[:-1, None] * (1 - steps) + at[1:, None] * steps
     assert (heights <= tops[:, None] + 1e-12).all()
     assert (heights <= chords + widths**2 * steps * (1 - steps) / 2 * bent[:, None] + 1e-12).all()
