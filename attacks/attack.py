@@ -115,12 +115,18 @@ class Summands:
     rest: tuple[tuple[float, int], ...] = ()
 
 
+def require_listed(numbers: float, most: int = LISTED, what: Mechanism | str = "this sum") -> None:
+    """Raises Unsupported where a law spreads over too many numbers to be listed."""
+    if numbers > most:
+        raise Unsupported(what, f"its law spreads over {numbers:.3g} numbers, of which at most {most} are listed")
+
+
 def spread(masses: Floats, parts: float) -> Floats:
     """Masses on integers, listed at the multiples of a fraction of 1. Raises Unsupported where these are millions."""
     if len(masses) == 1 or parts == 1:
         return masses
-    if (points := (len(masses) - 1) * int(parts) + 1) > LISTED:
-        raise Unsupported("this sum", f"its law spreads over {points:.3g} points, of which at most {LISTED} are listed")
+    points = (len(masses) - 1) * int(parts) + 1
+    require_listed(points)
     found = np.zeros(points)
     found[:: int(parts)] = masses
     return found

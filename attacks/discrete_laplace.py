@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ldpaudit.attacks.attack import LISTED, Attack, Floats, logs, spread
+from ldpaudit.attacks.attack import Attack, Floats, logs, require_listed, spread
 from ldpaudit.attacks.shared.polya import log_odds
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Views
@@ -50,8 +50,7 @@ def masses(m: CountNoise, parts: float = 1) -> tuple[int, Floats]:
     """
     scale = parts if isinstance(m, Gaussian) else 1
     middle, reach = float(m.mean) * scale, float(_reach(m)) * scale
-    if reach > LISTED / 2:
-        raise Unsupported(m, f"its noise spreads over {2 * reach:.3g} counts, of which at most {LISTED} are listed")
+    require_listed(2 * reach, what=m)
     start = math.floor(middle - reach)
     found = _weights(m, np.arange(start, math.ceil(middle + reach) + 1.0) / scale)
     if scale == parts:

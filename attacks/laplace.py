@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import kve
 
-from ldpaudit.attacks.attack import LISTED, Attack, Floats, Noise, Summand, Summands
+from ldpaudit.attacks.attack import Attack, Floats, Noise, Summand, Summands, require_listed
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
@@ -146,8 +146,7 @@ class LaplaceNoises:
     def masses(self, parts: float) -> tuple[int, Floats]:
         """See `stems.listed`; proportional to densities. Raises Unsupported where these are millions."""
         reach = math.ceil((_DEVIATIONS * math.sqrt(2 * self.users) + _NATS) * self.scale * parts)
-        if 2 * reach > LISTED:
-            raise Unsupported("this sum", f"its noise spreads over {2 * reach:.3g} points, of which at most {LISTED} are listed")
+        require_listed(2 * reach)
         found = _log_density(self.users, np.arange(-reach, reach + 1) / (parts * self.scale))
         listed = np.exp(found - found.max())
         return -reach, listed / listed.sum()

@@ -16,10 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.attack import Floats, Noise, Summand, logs, spread
+from ldpaudit.attacks.attack import Floats, Noise, Summand, logs, require_listed, spread
 from ldpaudit.attacks.games.stems import listed
 from ldpaudit.attacks.games.two_inputs import ScoreLaw
-from ldpaudit.errors import Unsupported
 
 _WIDTH, _MORE = 12.0, 64
 """Masses of a sum are listed up to 12 standard deviations, and 64 counts more, from its mean: beyond are 1e-30."""
@@ -83,7 +82,7 @@ class Coordinate:
         places = [round((each.least - self.own[0].least) * parts) for each in self.own]
         own = [np.convolve(masses, spread(np.array(each.chances), parts)) for each in self.own]
         low, high = min(places), max(place + len(each) for place, each in zip(places, own, strict=True))
-        _require_listed(high - low)
+        require_listed(high - low, _LISTED)
         first, second = (np.pad(each, (at - low, high - at - len(each))) for at, each in zip(places, own, strict=True))
         known = self.own[0].least + sum(each.least * users for each, users in self.others)
         return Law(known + (start + low) / parts, parts, first, second)
@@ -117,7 +116,7 @@ def _together(group: tuple[Summand, int]) -> tuple[int, Floats]:
         return least, binom.pmf(np.arange(least, most + 1), users, chances[1])
     from scipy import fft
 
-    _require_listed(most + 1 - least)
+    require_listed(most + 1 - least, _LISTED)
     size = fft.next_fast_len(max(most + 1 - least, len(each)), real=True)
     around = np.maximum(fft.irfft(fft.rfft(each, size) ** users, size), 0.0)  # at every number modulo the size
     left_out, found = _seen(np.roll(around, -least)[: most + 1 - least])
@@ -128,7 +127,7 @@ def _convolved(one: Floats, other: Floats) -> tuple[int, Floats]:
     """How many of the first numbers are left out, and the masses of the following ones."""
     from scipy.signal import fftconvolve  # here: it takes a while to import
 
-    _require_listed(len(one) + len(other))
+    require_listed(len(one) + len(other), _LISTED)
     if len(one) * len(other) <= _MULTIPLIED:
         return 0, np.convolve(one, other)
     return _seen(np.maximum(fftconvolve(one, other), 0.0))
@@ -138,11 +137,6 @@ def _seen(masses: Floats) -> tuple[int, Floats]:
     """How many of the first masses are no more than rounding, and those from there on, up to the last that is more."""
     (seen,) = np.nonzero(masses > _ROUNDED * masses.max())
     return int(seen[0]), masses[seen[0] : seen[-1] + 1]
-
-
-def _require_listed(numbers: int) -> None:
-    if numbers > _LISTED:
-        raise Unsupported("this sum", f"its law spreads over {numbers:.3g} numbers, of which at most {_LISTED} are listed")
 
 
 @dataclass(frozen=True, slots=True)

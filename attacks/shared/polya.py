@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from ldpaudit.attacks.attack import LISTED, Floats, spread
-from ldpaudit.errors import Unsupported
+from ldpaudit.attacks.attack import Floats, require_listed, spread
 from ldpaudit.mechanisms.polya_noise import differences
 
 _TABLE = 1 << 16
@@ -35,8 +34,7 @@ def log_odds(alpha: Fraction, shape: Fraction) -> Floats:
             found.append(-math.log(ratio))
         return np.concatenate([[0.0], np.cumsum(found[::-1])])
     reach = 64 + 12 * math.sqrt(2 * float(shape) * at) / stop + 40 / stop
-    if 2 * reach > LISTED:
-        raise Unsupported("this sum", f"its noise spreads over {2 * reach:.3g} counts, of which at most {LISTED} are listed")
+    require_listed(2 * reach)
     size = fft.next_fast_len(2 * int(reach), real=True)
     turns = np.sin(np.pi * np.arange(size // 2 + 1) / size)
     law = fft.irfft(np.exp(-float(shape) * np.log1p(at * (2 * turns / stop) ** 2)), size)[: int(reach)]

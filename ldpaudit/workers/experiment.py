@@ -12,8 +12,9 @@ from typing import Any
 
 from ldpaudit.evidence import SUPPORTED, Form, Mode
 
-LEAST = 16
-"""Trials of an audit, at least: a sequential audit chooses its first event from a 16th of the budget, which is one view."""
+LEAST, MOST = 16, 10**12
+"""Trials of an audit, at least: a sequential audit chooses its first event from a 16th of the budget, which is one view; and at
+most: of what costs a microsecond, these take eleven days."""
 
 Progress = Callable[[int, float], None]  # (views drawn so far, bound as it stands)
 
@@ -25,7 +26,7 @@ class Experiment:
     Raises TypeError, ValueError where a value is no number, or lies outside its domain; with its name.
     """
 
-    trials: int  # budget of views, at least 16; 1e6 is an integer too
+    trials: int  # budget of views, from 16 to 1e12; 1e6 is an integer too
     confidence: float = 0.95  # of the bound, in (0, 1)
     seed: int = 0  # of all samples, at least 0
     delta: float = 0.0  # in [0, 1)
@@ -47,6 +48,8 @@ class Experiment:
             _require_number(name, value, Real, "a number")
         if self.trials < LEAST:
             raise ValueError(f"an audit needs trials >= {LEAST}, got {self.trials}")
+        if self.trials > MOST:
+            raise ValueError(f"an audit needs trials <= {MOST:.0e}, got {self.trials:.3g}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"an audit needs 0 < confidence < 1, got {self.confidence}")
         if not 0 <= self.delta < 1:

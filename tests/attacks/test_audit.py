@@ -105,6 +105,7 @@ def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int
         ({"trials": "1000"}, TypeError, "trials to be an integer, got '1000'"),
         ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
         ({"trials": math.inf}, ValueError, "whole number of trials, got inf"),
+        ({"trials": 1e30}, ValueError, r"trials <= 1e\+12, got 1e\+30"),
         ({"seed": None}, TypeError, "seed to be an integer, got None"),
         ({"seed": -1}, ValueError, "seed >= 0, got -1"),
         ({"reading": "raw"}, TypeError, "reading to be a value of Reading, got 'raw'"),
