@@ -139,9 +139,9 @@ def units(whole: Deployment) -> tuple[UnitRecord, ...]:
 
 
 def _of_many(plan: Plan) -> bool:
-    """Whether views are of several users anywhere in a plan."""
+    """Whether views are made of the reports of several users anywhere in a plan."""
     if isinstance(plan, Run):
-        return plan.mechanism.model != "local"
+        return plan.mechanism.model not in ("local", "central")
     return isinstance(plan, Shuffle | Aggregate) or any(map(_of_many, plan.parts))
 
 
@@ -190,7 +190,8 @@ _MOST_ENTRIES = 1 << 16  # of the laws together
 def impossible(plan: Plan, neighbours: Neighbours) -> Witness | None:
     """Two inputs of a part, and the views of one that are impossible on the other; None where none are known."""
     for leaf in plan.leaves():
-        if not isinstance(leaf, Run) or neighbours.kind in ("pairs", "same-pattern", "group"):
+        # Of a local mechanism any two inputs are neighbours; of data sets of several users not.
+        if not isinstance(leaf, Run) or leaf.mechanism.model != "local" or neighbours.kind in ("pairs", "same-pattern", "group"):
             continue
         mechanism = leaf.mechanism
         inputs = [*islice(mechanism.inputs, _MOST_LOOKED_AT), *([None] if neighbours == ADD_REMOVE else [])]
@@ -206,7 +207,7 @@ def impossible(plan: Plan, neighbours: Neighbours) -> Witness | None:
         if mass and (most := max(mass.values())) > 0:
             i, j = next(pair for pair, each in mass.items() if each == most)
             first, second = (DataSet(((x, 1),) if x is not None else ()) for x in (inputs[i], inputs[j]))
-            views = ", ".join(map(str, lost[i, j][:3])) + (", ..." if len(lost[i, j]) > 3 else "")
+            views = ", ".join(f"{y!s:.60}" for y in lost[i, j][:3]) + (", ..." if len(lost[i, j]) > 3 else "")
             event = f"views {views} have probability {show(most)} in the first, and are impossible in the second"
             return Witness(leaf, (first, second), event)
     return None
@@ -353,7 +354,8 @@ def verify(certificate: Certificate) -> list[str]:
     whole = verification.deployment_of(certificate)
     if found := verification.of_the_whole(certificate, whole):
         return found
-    if certificate.units and certificate.units != units(whole):
+    differs = any(claim.code_differs for claim in certificate.claims)
+    if certificate.units and (differs or certificate.units != units(whole)):
         return ["its units are not those of its deployment file, or cost something else"]
     claims = zip(whole.claims, certificate.claims, strict=True)
     return [line for claim, written in claims for line in _differences(certificate, whole, claim, written)]

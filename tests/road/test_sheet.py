@@ -192,6 +192,9 @@ def test_of_code_that_is_another_mechanism_no_unit_is_certified() -> None:
     whole = certify(loads(text), trials=2000)
     assert whole.claims[0].code_differs
     assert whole.units == ()
+    assert verify(whole) == []
+    forged = whole.model_copy(update={"units": units(loads(text))})
+    assert verify(forged) == ["its units are not those of its deployment file, or cost something else"]
 
 
 def test_an_index_counts_reports() -> None:
