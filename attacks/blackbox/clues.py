@@ -33,11 +33,11 @@ _NONE = np.finfo(np.float64).max
 def clue(score: AnyScore, rows: tuple[int, int], inputs: tuple[Any, Any], fired: Sequence[Any]) -> str | None:
     """In clauses; None where there are none.
 
-    ``rows``: of the two inputs in the counts of the score's features; ``fired``: for each input a report on which the event
-    fired, and None where none is known.
+    ``rows``: of the two inputs in the counts of the score's features; ``fired``: for each input one report on which the event
+    fired, as the only one of several, and None where none is known.
     """
     names = [f"input {shown(x, INPUT)}" for x in inputs]
-    seen = [f"{_shown(report)} on {name}" for report, name in zip(fired, names, strict=True) if report is not None]
+    seen = [f"{_shown(one[0])} on {name}" for one, name in zip(fired, names, strict=True) if one is not None]
     told = list(_counted(score, rows, names, fired)) if isinstance(score, Score) else []
     return "; ".join([*told, *([f"the event fired on {', and on '.join(seen)}"] if seen else [])]) or None
 
@@ -61,7 +61,7 @@ def _counted(score: Score, rows: tuple[int, int], names: Sequence[str], fired: S
     for gain, cell, skeleton, f, counts in list(best.values())[:NAMED]:
         if gain < next(iter(best.values()))[0] / NAMED or gain <= 0:
             break
-        read = [(report, encode([report], 1, None)) for report in fired if report is not None]
+        read = [(one[0], encode(one, 1, None)) for one in fired if one is not None]
         alike = [(report, encoded[skeleton]) for report, encoded in read if skeleton in encoded][:1]
         if f.family == "whole":  # whose cells are no words
             told = [(f"the report is {_shown(report)}", int(f.places(group)[0])) for report, group in alike]

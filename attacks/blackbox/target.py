@@ -126,7 +126,7 @@ def _clue(guesses: _Guesses, learned: Target, rows: tuple[int, int], event: str)
         if side is not None and len(reports):
             told = _guess(rule, score(guesses.sampler.encoded(reports, len(reports), x), len(reports)))
             right = np.flatnonzero(told == 1 - 2 * side)
-            fired[side] = reports[right[0]] if len(right) else None
+            fired[side] = reports[right[0] : right[0] + 1] if len(right) else None
     return clue(score, rows, guesses.pair, fired)
 
 

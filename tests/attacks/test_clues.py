@@ -20,6 +20,7 @@ from ldpaudit.attacks.blackbox.encoding import encode
 from ldpaudit.attacks.blackbox.folding import Kept, fold, number_in_short
 from ldpaudit.attacks.blackbox.sampler import Latest
 from ldpaudit.evidence import Mode
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.attacks.test_blackbox import LEAKS, coin
 
 RNG = np.random.default_rng(1)
@@ -29,7 +30,7 @@ SHOWN: dict[str, tuple[Callable[[int], Any], list[str]]] = {
     "a field": (lambda x: {"n": int(RNG.integers(1 << 30)), "v": {"w": [RNG.integers(2), NOISY(x)]}}, ["(['v']['w'][1]) ="]),
     "a bit": (lambda x: 2 * RNG.integers(0, 99, (3, 3)) + np.diag([0, NOISY(x), 0]), ["bit 0 of number 4 of the report ([1, 1])"]),
     "a character": (lambda x: json.dumps({"v": NOISY(x), "n": int(RNG.integers(100, 1000))}), ["number 6 of the report ([6]) = '"]),
-    "a type": (lambda x: np.int64(1) if NOISY(x) else 1, ["np.int64(1) on input 1"]),
+    "a type": (lambda x: np.int64(1) if NOISY(x) else 1, [f"{np.int64(1)!r} on input 1"]),
     "a word": (lambda x: " ".join(map(str, [*RNG.integers(0, 99, RNG.integers(9)), ["no", "yes"][x]])), ["fired on '"]),
 }  # fmt: skip
 
@@ -52,6 +53,11 @@ def test_the_counts_are_those_of_whoever_counts_again() -> None:
     of_0, all_0, of_1, all_1 = (int(each.replace(",", "")) for each in found.groups())
     assert 0.85 < of_0 / all_0 < 0.95
     assert 0.05 < of_1 / all_1 < 0.15
+
+
+def test_reports_that_are_made_together_are_shown_one_by_one() -> None:
+    found = audit(KaryRandomizedResponse.for_epsilon(2, k=2).sample, inputs=[0, 1], epsilon=1.0, trials=4_000)
+    assert (found.clue or "").startswith(f"the report is {np.int64(0)!r}: ")
 
 
 def test_where_nothing_fired_nothing_is_said() -> None:
