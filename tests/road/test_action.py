@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from ldpaudit.certificates.attestation import PREDICATE
 from tests.helpers import ROOT, lay_out, within
 from tests.road.test_baseline import CLAIM
 from tests.road.test_gate import CHECK, DEPLOYMENT
@@ -167,7 +168,8 @@ def fenced(kind: str) -> list[str]:
 
 
 def test_the_page_shows_inputs_that_the_action_has_and_the_hook_that_there_is() -> None:
-    action, *hooks = map(yaml.safe_load, fenced("yaml"))
+    action, (_, attest), *hooks = map(yaml.safe_load, fenced("yaml"))
+    assert attest["with"]["predicate-type"] == PREDICATE
     steps = action["jobs"]["gate"]["steps"]
     (ours,) = [step for step in steps if "ldpaudit" in step["uses"]]
     assert set(ours["with"]) <= set(ACTION["inputs"])
