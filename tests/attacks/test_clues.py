@@ -23,23 +23,25 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.attacks.test_blackbox import LEAKS, coin
 
-RNG = np.random.default_rng(1)
-NOISY = coin(3, 0.9)
-SHOWN: dict[str, tuple[Callable[[int], Any], list[str]]] = {
-    "a value": (NOISY, ["the report is 0:", "the event fired on 0 on input 0, and on 1 on input 1"]),
-    "a field": (lambda x: {"n": int(RNG.integers(1 << 30)), "v": {"w": [RNG.integers(2), NOISY(x)]}}, ["(['v']['w'][1]) ="]),
-    "a bit": (lambda x: 2 * RNG.integers(0, 99, (3, 3)) + np.diag([0, NOISY(x), 0]), ["bit 0 of number 4 of the report ([1, 1])"]),
-    "a character": (lambda x: json.dumps({"v": NOISY(x), "n": int(RNG.integers(100, 1000))}), ["number 6 of the report ([6]) = '"]),
-    "a type": (lambda x: np.int64(1) if NOISY(x) else 1, [f"{np.int64(1)!r} on input 1"]),
-    "a word": (lambda x: " ".join(map(str, [*RNG.integers(0, 99, RNG.integers(9)), ["no", "yes"][x]])), ["fired on '"]),
+def noisy(x: int, rng: np.random.Generator) -> int:
+    return x if rng.random() < 0.9 else 1 - x
+
+
+SHOWN: dict[str, tuple[Callable[[int, np.random.Generator], Any], list[str]]] = {
+    "a value": (noisy, ["the report is 0:", "the event fired on 0 on input 0, and on 1 on input 1"]),
+    "a field": (lambda x, rng: {"n": rng.integers(1 << 30), "v": {"w": [rng.integers(2), noisy(x, rng)]}}, ["w'][1]) ="]),
+    "a bit": (lambda x, rng: rng.integers(0, 199, 4) & [-1, -1, -2, -1] | [0, 0, noisy(x, rng), 0], ["bit 0 of number 2"]),
+    "a character": (lambda x, rng: json.dumps({"v": noisy(x, rng), "n": rng.random()}), ["number 6 of the report", "= '"]),
+    "a type": (lambda x, rng: np.int64(1) if noisy(x, rng) else 1, ["the event fired on "]),
+    "a word": (lambda x, rng: " ".join(map(str, [*rng.integers(0, 99, rng.integers(9)), ["no", "yes"][x]])), ["fired on '"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("leak", SHOWN)
 def test_what_betrayed_it_is_said_in_the_reports_own_terms(leak: str, mode: Mode) -> None:
-    function, wanted = SHOWN[leak]
-    evidence = audit(function, inputs=[0, 1], epsilon=1.0, trials=4_000, mode=mode)
+    (function, wanted), rng = SHOWN[leak], np.random.default_rng(1)
+    evidence = audit(lambda x: function(x, rng), inputs=[0, 1], epsilon=1.0, trials=4_000, mode=mode)
     assert evidence.refutes(1.0)
     assert evidence.clue is not None
     assert [words for words in wanted if words not in evidence.clue] == []
@@ -47,7 +49,7 @@ def test_what_betrayed_it_is_said_in_the_reports_own_terms(leak: str, mode: Mode
 
 
 def test_the_counts_are_those_of_whoever_counts_again() -> None:
-    evidence = audit(NOISY, inputs=[0, 1], epsilon=1.0, trials=4_000, mode=Mode.FIXED)
+    evidence = audit(coin(3, 0.9), inputs=[0, 1], epsilon=1.0, trials=4_000, mode=Mode.FIXED)
     found = re.match(r"the report is 0: ([\d,]+) of ([\d,]+) on input 0, ([\d,]+) of ([\d,]+) on input 1", evidence.clue or "")
     assert found is not None
     of_0, all_0, of_1, all_1 = (int(each.replace(",", "")) for each in found.groups())
