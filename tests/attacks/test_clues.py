@@ -23,6 +23,7 @@ from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.attacks.test_blackbox import LEAKS, coin
 
+
 def noisy(x: int, rng: np.random.Generator) -> int:
     return x if rng.random() < 0.9 else 1 - x
 
@@ -45,6 +46,7 @@ def test_what_betrayed_it_is_said_in_the_reports_own_terms(leak: str, mode: Mode
     assert evidence.refutes(1.0)
     assert evidence.clue is not None
     assert [words for words in wanted if words not in evidence.clue] == []
+    assert "none of the usual values" not in evidence.clue, "which tells least"
     assert ("betrayed by", evidence.clue) in list(evidence._facts())
 
 
