@@ -65,8 +65,8 @@ def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch:
     assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
 
 
-FIRST_EDITION = {"enpa-prio": "the white paper's address", "ipa-binomial": "the words of the tested claim"}
-"""Files of which these facts were not found."""
+FIRST_EDITION = {"ipa-binomial": "the words of the tested claim"}
+"""A file of which these facts were not found."""
 
 
 def test_every_bundled_claim_has_a_source_that_supports_it_and_every_refuted_one_a_quotation() -> None:
