@@ -20,7 +20,7 @@ from tests.helpers import run
 from tests.road.test_deployment import CITED
 
 COUNTS = {"enpa-notification": 32, "enpa-interaction": 32, "enpa-vaccine-status": 32, "enpa-prio-notification": 32,
-          "enpa-elementwise": 33}  # fmt: skip
+          "enpa-elementwise": 33, "enpa-prio": 33}  # fmt: skip
 """Files of libprio-cc's randomizer, and how many bits it draws for one probability."""
 BIAS = 2.0 / (1.0 + math.exp(8.0))
 
