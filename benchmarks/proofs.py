@@ -10,9 +10,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ldpaudit import account
-from ldpaudit.certificates.proof import prove
+from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.verify_certificate import THEOREMS
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import load
@@ -28,23 +29,34 @@ why there is no proof. If a claim names no epsilon, the proof is of the certifie
 """
 
 
-def rows() -> Iterator[tuple[str, ...]]:
-    """A row for each claim."""
+def claims() -> Iterator[tuple[str, Proof | Unsupported]]:
+    """Each claim of the bundled deployments, and its proof, or why it has none."""
     for path in sorted((Path(__file__).parent.parent / "deployments").glob("*.toml")):
         for claim in (whole := load(path)).claims:
-            name = f"{whole.id}/{claim.id}"
             try:
                 if claim.assumptions:
                     raise Unsupported(claim.plan, "it rests on what is assumed")
                 known = account(claim.plan, claim.neighbours).epsilon(claim.delta)
-                found = prove(claim.plan, claim.neighbours, claim.epsilon, claim.delta, known)
+                yield f"{whole.id}/{claim.id}", prove(claim.plan, claim.neighbours, claim.epsilon, claim.delta, known)
             except Unsupported as limit:
-                yield name, "no proof", "", "", "", str(limit).split(": ", 1)[-1]
-                continue
-            theorems = [key for key, text in THEOREMS.items() if text in found.sentence]
-            size = str(len(json.dumps(found.record)))
-            numbers = f"{float(found.epsilon):.12g}", f"{float(found.delta):g}"
-            yield name, found.record["says"], *numbers, size, ", ".join(theorems) or "the definition"
+                yield f"{whole.id}/{claim.id}", limit
+
+
+def proved() -> Iterator[dict[str, Any]]:
+    """The proofs that there are."""
+    yield from (found.record for _, found in claims() if not isinstance(found, Unsupported))
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """A row for each claim."""
+    for name, found in claims():
+        if isinstance(found, Unsupported):
+            yield name, "no proof", "", "", "", str(found).split(": ", 1)[-1]
+            continue
+        theorems = [key for key, text in THEOREMS.items() if text in found.sentence]
+        size = str(len(json.dumps(found.record)))
+        numbers = f"{float(found.epsilon):.12g}", f"{float(found.delta):g}"
+        yield name, found.record["says"], *numbers, size, ", ".join(theorems) or "the definition"
 
 
 def page() -> str:

@@ -40,9 +40,9 @@ def need(truth, why):
     if not truth:
         raise Invalid(why)
 
-def spend(work):
+def spend(work, digits=0):
     global spent
-    spent += work
+    spent += work * (1 + digits // 2000)
     need(spent <= most, "it takes too much work")
 
 def number(text):
@@ -110,6 +110,7 @@ def cases(plan, relation):
         _, p, q, here, there = only(plan, "word", "p", "q", "only_here", "only_there")
         p, q, here, there = probability(p), probability(q), whole(here, 0, 500), whole(there, 0, 500)
         need(here + there > 0, "a bit that differs")
+        spend(10 * (here + 1) * (there + 1) * (size := (here + there) * len(f"{p}{q}")), size)
         one, other = ([(math.comb(m, i), i, m - i) for i in range(m + 1)] for m in (here, there))
         cells = [(a * b, p**i * (1 - p) ** j * q**u * (1 - q) ** v, q**i * (1 - q) ** j * p**u * (1 - p) ** v)
                  for a, i, j in one for b, u, v in other]  # fmt: skip
@@ -117,13 +118,13 @@ def cases(plan, relation):
     elif word == "discrete_laplace":  # (1-alpha)/(1+alpha) alpha**|noise|, added to a count that differs by `change`
         _, alpha, change = only(plan, "word", "alpha", "change")
         alpha, middle = noise(plan), (1 - noise(plan)) / (1 + noise(plan))
-        spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)))
+        spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)), change * len(str(alpha)))
         ends = [(1, 1 / (1 + alpha), alpha**change / (1 + alpha)), (1, alpha**change / (1 + alpha), 1 / (1 + alpha))]
         found = [ends + [(1, middle * alpha**y, middle * alpha ** (change - y)) for y in range(1, change)]]
     elif word == "binomial":  # heads of so many coins, added to a count that differs by `change`
         _, coins, gamma, change = only(plan, "word", "coins", "gamma", "change")
         gamma, none = probability(gamma), [Fraction(0)] * whole(change, 1, 10**5)
-        spend(4 * whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * len(none))
+        spend(4 * whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * change, coins * len(str(gamma)))
         law = [*none, *(math.comb(coins, i) * gamma**i * (1 - gamma) ** (coins - i) for i in range(coins + 1)), *none]
         found = [[(1, p, q) for p, q in zip(law, law[change:])], [(1, q, p) for p, q in zip(law, law[change:])]]
     else:
@@ -142,7 +143,8 @@ def largest_ratio(laws):
 
 def hockey_stick(cells, e):
     """The sum of (P - e Q)+, exact."""
-    spend(len(cells) * (40 + cells[0][1].denominator.bit_length()))
+    size = cells[0][1].denominator.bit_length() + e.denominator.bit_length()
+    spend(len(cells) * (40 + size), size // 3)
     return sum(views * max(Fraction(0), p - e * q) for views, p, q in cells)
 
 def parts(plan, rests, witness, times=1):

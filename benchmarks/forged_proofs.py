@@ -1,0 +1,252 @@
+"""Proofs that should not be valid: how many of them verify_certificate.py calls so.
+
+    python -m benchmarks.forged_proofs mutants [--count 2000]    # of the proofs of the bundled deployments, each made stronger
+    python -m benchmarks.forged_proofs files [--count 10000]     # hostile files: seconds, memory, and what the second program says
+
+A mutant says more than its proof, which has nearly the least epsilon that is VALID; or is of a plan that is less private; or is a
+certificate that claims more than its proof shows. A hostile file is a proof with extreme numbers, or a bundled one with a few
+changes; it is read by a process with the standard library alone, 1 GiB of addresses and 90 seconds. Where it is VALID,
+tests/proofs/second_checker.mjs has to say so, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.fuzz_mutations import broken, changed
+from benchmarks.proofs import proved
+from ldpaudit.certificates import verify_certificate as checker
+
+ROOT = Path(__file__).parent.parent
+NUMBERS = (0, 1, 2, 3, 7, 64, 1000, 4000, 10**5, 10**6, 10**9, 10**10, 10**17, 10**18, 2**64, 10**400)
+TINY, LONG = "1/1" + "0" * 300, "9" * 3999 + "/1" + "0" * 3999
+SHARES = ("0", "1", "1/2", "1/3", "0.9", "999999/1000000", "1/1000000", TINY, "0." + "7" * 1000, LONG)
+WORKER = """
+import importlib.util, json, resource, signal, sys, time
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+spec = importlib.util.spec_from_file_location("checker", sys.argv[1])
+checker = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(checker)
+for name in sys.argv[2:]:
+    signal.setitimer(signal.ITIMER_PROF, 90)  # ends the process
+    begun = time.process_time()
+    code = checker.main([name])
+    print(json.dumps([name, code, time.process_time() - begun]), file=sys.stderr, flush=True)
+"""
+
+
+def valid(record: Any) -> bool:
+    """Whether the program calls a proof so."""
+    try:
+        checker.check(record)
+    except Exception:
+        return False
+    return True
+
+
+def stronger(record: dict[str, Any], rng: Random) -> Iterator[tuple[str, Any]]:
+    """Proofs of more than this one, which is of nearly the least epsilon."""
+    epsilon, delta, refutes = Fraction(record["epsilon"]), Fraction(record["delta"]), record["says"] != "private"
+    for percent in (1, 2, 5, 20, 50):
+        yield f"epsilon {percent} %", record | {"epsilon": str(epsilon * (100 + percent if refutes else 100 - percent) / 100)}
+    if delta and record["witness"]:
+        yield "a tenth of delta", record | {"delta": str(delta / 10)}
+    yield "the contrary", record | {"says": "private" if refutes else "not private", "witness": {}}
+    for key in record:
+        yield f"no {key}", {name: value for name, value in record.items() if name != key}
+        wrong = rng.choice([None, [], 1.5, True, {"a": 1}, "nan", "1e3", "-1", "1/0", [record[key]]])
+        yield f"{key} of another type", record | {key: wrong}
+    yield "another key", record | {"more": 1}
+    yield "another schema", record | {"schema": "ldpaudit.proof/2"}
+    for path, word in list(words(record["plan"])):
+        for name, change in LESS_PRIVATE.get(word["word"], {}).items():
+            value = change(word)
+            if value is not None and not refutes and (name != "users" or record["witness"]):
+                yield f"{word['word']} with another {name}", record | {"plan": put(record["plan"], path, word | {name: value})}
+
+
+LESS_PRIVATE: dict[str, dict[str, Any]] = {
+    "randomized_response": {"p": lambda w: nearer_one(w["p"])},
+    "subset_selection": {"p": lambda w: nearer_one(w["p"])},
+    "hadamard_response": {"p": lambda w: nearer_one(w["p"])},
+    "bits": {"p": lambda w: nearer_one(w["p"]) if Fraction(w["p"]) > Fraction(w["q"]) else None,
+             "q": lambda w: str(Fraction(w["q"]) / 2) if Fraction(w["p"]) > Fraction(w["q"]) else None,
+             "only_here": lambda w: 2 * w["only_here"] + 1},
+    "discrete_laplace": {"alpha": lambda w: str(Fraction(w["alpha"]) ** 2), "change": lambda w: w["change"] + 1},
+    "laplace": {"change": lambda w: str(Fraction(w["change"]) * 2)},
+    "binomial": {"coins": lambda w: w["coins"] // 2, "change": lambda w: 2 * w["change"]},
+    "repeat": {"times": lambda w: w["times"] + 1},
+    "compose": {"of": lambda w: [*w["of"], w["of"][0]]},
+    "shuffle": {"users": lambda w: w["users"] // 2},
+    "sum": {"users": lambda w: w["users"] // 2},
+}  # fmt: skip
+"""What of a word makes its plan less private; None where it would not."""
+
+
+def nearer_one(p: str) -> str:
+    """A probability of the truth, which tells more."""
+    return str(1 - (1 - Fraction(p)) / 2)
+
+
+def words(plan: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Each word of a plan, and where it stands."""
+    yield path, plan
+    inner = plan.get("of")
+    for i, each in enumerate(inner) if isinstance(inner, list) else [(None, inner)] * (inner is not None):
+        yield from words(each, (*path, "of") if i is None else (*path, "of", i))
+
+
+def put(plan: Any, path: tuple[Any, ...], word: Any) -> Any:
+    """The plan with another word there."""
+    if not path:
+        return word
+    copy = list(plan) if isinstance(plan, list) else dict(plan)
+    copy[path[0]] = put(plan[path[0]], path[1:], word)
+    return copy
+
+
+def at_its_limit(record: dict[str, Any]) -> dict[str, Any]:
+    """The proof with nearly the least epsilon that is valid; the largest, where it says that a plan is not private."""
+    begun, step = time.process_time(), Fraction(11, 10) if record["says"] != "private" else Fraction(9, 10)
+    while abs(step - 1) > Fraction(1, 10**8) and time.process_time() - begun < 40:
+        further = record | {"epsilon": str(Fraction(record["epsilon"]) * step)}
+        if valid(further):
+            record = further
+        else:
+            step = 1 + (step - 1) / 4
+    return record
+
+
+def certificates(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Certificates that claim more than this proof shows."""
+    refutes = record["says"] != "private"
+    claim = {"id": "a", "verdict": "REFUTED" if refutes else "PROVED", "neighbours": record["relation"], "proof": record}
+    claim |= {"epsilon": record["epsilon"], "delta": record["delta"]}
+    further = Fraction(record["epsilon"]) * Fraction(101 if refutes else 99, 100)
+    for change in ({"epsilon": str(further)}, {"epsilon": float(further)}, {"neighbours": "user-level"}, {"proof": None},
+                   {"verdict": "PROVED" if refutes else "REFUTED"}, {"delta": "2" if refutes else "-1"}):  # fmt: skip
+        if not (refutes and change == {"proof": None}):
+            yield f"a claim with {change}"[:40], {"schema": "ldpaudit.certificate/1", "claims": [claim | change]}
+    yield "a certificate of another schema", {"schema": "ldpaudit.certificate/2", "claims": [claim]}
+
+
+def mutants(count: int, rng: Random) -> Counter[str]:
+    """How many mutants are INVALID; those that are VALID by name."""
+    bases = [at_its_limit(record) for record in proved()]
+    made = [mutant for record in bases for mutant in (*stronger(record, rng), *certificates(record))]
+    rng.shuffle(made)
+    found: Counter[str] = Counter(proofs=len(bases), INVALID=0)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "mutant.json"
+        for name, record in made[:count]:
+            file.write_text(json.dumps(record))
+            said = subprocess.run([sys.executable, "-I", "-S", checker.__file__, file], capture_output=True, text=True, check=False)
+            found["INVALID" if said.returncode == 1 and "VALID    " not in said.stdout else f"VALID: {name}: {record}"] += 1
+    return found
+
+
+def hostile(rng: Random, depth: int = 3) -> Any:
+    """A plan of any words with any numbers."""
+    usual, size, views = rng.random() < 0.5, rng.choice([1, 2, 5, 40, 200]), rng.choice([1, 2, 5, 300])
+
+    def p() -> str:
+        return rng.choice(("1/2", "3/4", "1/10", "999/1000") if usual else SHARES)
+
+    def n() -> int:
+        return rng.choice((1, 2, 3, 10, 100) if usual else NUMBERS)
+
+    leaves = [
+        lambda: {"word": "randomized_response", "k": n(), "p": p()},
+        lambda: {"word": "subset_selection", "k": n(), "d": n(), "p": p()},
+        lambda: {"word": "hadamard_response", "columns": rng.choice([4, 64, 1 << 60, n()]), "p": p()},
+        lambda: {"word": "bits", "p": p(), "q": p(), "only_here": rng.choice([0, 1, n()]), "only_there": rng.choice([0, 1, 500])},
+        lambda: {"word": "discrete_laplace", "alpha": p(), "change": n()},
+        lambda: {"word": "laplace", "change": rng.choice([p(), "1000000", "19999", 1])},
+        lambda: {"word": "binomial", "coins": n(), "gamma": p(), "change": n()},
+        lambda: {"word": "channel", "rows": [[f"1/{views}"] * views for _ in range(size)]},
+        lambda: {"word": "channel", "rows": [[f"{rng.randrange(10**9)}/{10**9}" for _ in range(views)] for _ in range(size)]},
+    ]
+    if depth and rng.random() < 0.6:
+        of = hostile(rng, depth - 1)
+        return rng.choice([
+            {"word": "repeat", "of": of, "times": n()},
+            {"word": rng.choice(["shuffle", "sum"]), "of": of, "users": n()},
+            {"word": "compose", "of": [of] * rng.choice([1, 2, 50, 2000])},
+            {"word": "compose", "of": [of, hostile(rng, depth - 1)]},
+        ])  # fmt: skip
+    return rng.choice(leaves)()
+
+
+def file(rng: Random, bundled: list[dict[str, Any]]) -> bytes:
+    """A hostile file."""
+    if rng.random() < 0.3:
+        data = json.dumps(changed(rng.choice(bundled), rng)).encode("utf-8", "surrogatepass")
+        return broken(data, rng) if rng.random() < 0.2 else data
+    witness = {"digits": rng.choice([12, 30, 400, 401]), "ratio": rng.choice(["1.001", "3", "1000001/1000000", "999", "1/2"]),
+               "step": rng.choice(["1", "1/100", "1/1000000", "0", "1000000"]),
+               "starts": rng.choice([[0], [0, 1], list(range(50)), list(range(3000)), [0, 10**6], [1], [0, 10**9]])}  # fmt: skip
+    record = {"schema": "ldpaudit.proof/1", "plan": hostile(rng), "says": rng.choice(["private", "private", "not private"])}
+    record |= {"relation": rng.choice(["replace-one", "replace-one", "add-remove", "group-of-2", "group-of-1000000"])}
+    record |= {"epsilon": rng.choice(["0", "1/10", "1", "20", "700", "20000"]), "delta": rng.choice(["0", "1/1000", TINY, "1/2"])}
+    kept = {key: value for key, value in witness.items() if rng.random() < 0.7} if record["says"] == "private" else {}
+    return json.dumps(record | {"witness": kept}).encode()
+
+
+def files(count: int, rng: Random) -> Counter[str]:
+    """What becomes of hostile files, and which take a minute of a processor, end the program, or are VALID to one program alone."""
+    bundled, found = list(proved()), Counter[str]()
+    longest, node = 0.0, ROOT / "tests/proofs/second_checker.mjs"
+    with tempfile.TemporaryDirectory() as folder:
+        worker = Path(folder) / "worker.py"
+        worker.write_text(WORKER)
+        for begin in range(0, count, 50):
+            names = []
+            for i in range(begin, min(begin + 50, count)):
+                names.append(Path(folder) / f"{i}.json")
+                names[-1].write_bytes(file(rng, bundled))
+            while names:  # a file that ends the process is the next that it had not told of
+                command = [sys.executable, "-I", "-S", worker, checker.__file__, *names]
+                ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+                told = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("[")]
+                for name, code, seconds in told:
+                    longest, said = max(longest, seconds), "INVALID"
+                    if code == 0:
+                        second = subprocess.run(["node", node, name], capture_output=True, text=True, check=False)
+                        said = "VALID" if second.returncode == 0 else "VALID to the first program alone"
+                    found[said] += 1
+                    if seconds > 60 or said.endswith("alone"):
+                        found[f"{said}, {seconds:.0f} s: {Path(name).read_text(errors='replace')[:2000]}"] += 1
+                if ran.returncode:
+                    found[f"the process ended: {ran.returncode} {ran.stderr[-200:]}: {names[len(told)].read_bytes()[:9000]!r}"] += 1
+                    told.append(None)
+                names = names[len(told) :]
+            sys.stderr.write(f"{begin + 50} files, {dict(found)}"[:300] + f", the longest {longest:.1f} s\n")
+    found[f"the longest took {longest:.1f} s"] += 1
+    return found
+
+
+def main() -> None:
+    """The command line above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["mutants", "files"])
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    run, usual = {"mutants": (mutants, 2000), "files": (files, 10_000)}[given.what]
+    for what, often in run(given.count or usual, Random(given.seed)).items():
+        sys.stdout.write(f"{often:7d}  {what}\n")
+
+
+if __name__ == "__main__":
+    main()
