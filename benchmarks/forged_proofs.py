@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +32,7 @@ from ldpaudit.certificates import verify_certificate as checker
 
 ROOT = Path(__file__).parent.parent
 NUMBERS = (0, 1, 2, 3, 7, 64, 1000, 4000, 10**5, 10**6, 10**9, 10**10, 10**17, 10**18, 2**64, 10**400)
-WRONG = (None, True, 1.5, "1e3", "0x1", "1/0", "", [], {}, "nan", "-1", -1, "1_0", "\u0661", "9" * 5000)
+WRONG: tuple[Any, ...] = (None, True, 1.5, "1e3", "0x1", "1/0", "", [], {}, "nan", "-1", -1, "1_0", "\u0661", "9" * 5000)
 """What no key has."""
 TINY, LONG = "1/1" + "0" * 300, "9" * 3999 + "/1" + "0" * 3999
 SHARES = ("0", "1", "1/2", "1/3", "0.9", "999999/1000000", "1/1000000", TINY, "0." + "7" * 1000, LONG)
@@ -172,7 +172,7 @@ def hostile(rng: Random, depth: int = 3) -> Any:
     def n() -> int:
         return rng.choice((1, 2, 3, 10, 100) if usual else NUMBERS)
 
-    leaves = [
+    leaves: list[Callable[[], dict[str, Any]]] = [
         lambda: {"word": "randomized_response", "k": n(), "p": p()},
         lambda: {"word": "subset_selection", "k": n(), "d": n(), "p": p()},
         lambda: {"word": "hadamard_response", "columns": rng.choice([4, 64, 1 << 60, n()]), "p": p()},
@@ -222,7 +222,7 @@ def files(count: int, rng: Random) -> Counter[str]:
                 names.append(Path(folder) / f"{i}.json")
                 names[-1].write_bytes(file(rng, bundled))
             while names:  # a file that ends the process is the next that it had not told of
-                command = [sys.executable, "-I", "-S", worker, checker.__file__, *names]
+                command = [sys.executable, "-I", "-S", str(worker), checker.__file__, *map(str, names)]
                 ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
                 told = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("[")]
                 for name, code, seconds in told:
