@@ -88,7 +88,7 @@ def _value(f: Feature, cell: int, is_text: bool) -> str:
     if cell == len(f.cells):
         return "is none of the usual values"
     value = f.cells[cell]
-    if f.family == "pair":
+    if f.family == "pair" and not f.name.startswith("whether "):
         return f"= {int(value) >> 32}, {int(value) - (int(value) >> 32 << 32)}"
     if f.family == "pattern":
         return f"= {int(value) & (1 << 64) - 1:#x}"

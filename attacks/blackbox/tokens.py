@@ -31,6 +31,8 @@ MODULI = (*range(2, 17), 32, 64, 100)
 FEW, BITS, INDICATORS, WORK = 8, 16, 1024, 1 << 30
 """Values of a number that is looked at in pairs; low bits of any other one that are; such values and bits of all numbers, at most;
 and multiplications for all pairs."""
+ORDERED, ORDERS = 32, 4
+"""Different numbers in all reports, of which it is looked at which comes first; and pairs of them that become features, at most."""
 USUAL = 0.9
 """Share of the reports that hold a key once."""
 
@@ -52,6 +54,7 @@ def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator
         if all(block.dtype.kind in "biu" for block in some.blocks):
             yield from _pairs(shown, groups)
             yield from _sums(shown, groups)
+            yield from _orders(shown, groups)
         if some.width > 2:
             yield from (feature("count", name, partial(_equal, most), groups, VALUES) for name, most in _EQUAL)
         if in_short(skeleton):  # of a report too long for its items to be kept
@@ -339,6 +342,37 @@ def _pairs(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
     for i, a, j, b in best:
         words = [f"bit {k} of number {n}" if k >= 0 else f"number {n}" for n, k in ((i, a), (j, b))]
         yield feature("pair", f"{' and '.join(words)} together", partial(_both, i, j, a, b), groups, FEW * FEW)
+
+
+def _orders(shown: Sequence[Group], groups: Groups) -> Iterator[Feature]:
+    """Which of two values comes first, of those pairs in which inputs differ most."""
+    tables = [np.hstack([numbers(block) for block in group.blocks]) for group in shown]
+    values = np.unique(np.concatenate(tables))
+    if not 2 < len(values) <= ORDERED:
+        return
+    first = [_first_places(values, table[: 16 * SOUGHT // len(values) ** 2]) for table in tables]
+    often = np.array([(each[:, :, None] < each[:, None, :]).sum(axis=0).ravel() for each in first], dtype=np.float64)
+    surprises = surprise(often, np.array([len(each) for each in first], dtype=np.float64))
+    least = least_surprise(len(tables), len(surprises))
+    for flat in np.argsort(-surprises, kind="stable")[:ORDERS].tolist():
+        if surprises[flat] > least:
+            v, w = (int(values[k]) for k in divmod(flat, len(values)))
+            yield feature("pair", f"whether {v} comes before {w}", partial(_comes_before, v, w), groups, 2)
+
+
+def _first_places(values: NDArray[np.int64], table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each value comes first in each row; the width where it does not. Of values in order, all that are there."""
+    found = np.full((len(table), len(values)), table.shape[1], dtype=np.int64)
+    for j in reversed(range(table.shape[1])):
+        found[np.arange(len(table)), np.searchsorted(values, table[:, j])] = j
+    return found
+
+
+def _comes_before(v: int, w: int, group: Group) -> NDArray[np.int64]:
+    table = np.hstack([numbers(block) for block in group.blocks])
+    held = np.stack([table == v, table == w])
+    first = np.where(held.any(axis=2), held.argmax(axis=2), table.shape[1])
+    return np.asarray(first[0] < first[1], dtype=np.int64)
 
 
 def _indicators(table: NDArray[np.int64]) -> list[tuple[int, int, int]]:

@@ -111,6 +111,14 @@ def half(x: int, size: int, rng: np.random.Generator) -> Any:
     return rows
 
 
+def in_order(x: int, size: int, rng: np.random.Generator) -> Any:
+    """Which of 2 and 7 comes first in a permutation tells."""
+    rows, names = rng.permuted(np.tile(np.arange(12), (size, 1)), axis=1), told(x, size, rng, 0.85)
+    places = np.sort(np.nonzero((rows == 2) | (rows == 7))[1].reshape(size, 2), axis=1)
+    np.put_along_axis(rows, places, np.array([[2, 7], [7, 2]])[names], axis=1)
+    return rows.tolist()
+
+
 LEAKS: dict[str, Many] = {
     "two equal low bits among 64 numbers": pixels,
     "the half of the only 0": half,
@@ -164,6 +172,18 @@ def test_tokens_are_counted_once_a_report_and_said_in_its_own_terms() -> None:
     (skeleton,) = encode(drawn[0], 80, 0)
     found = {f.name: f.counts for f in tokens.with_tokens(skeleton, fitting, fitting) if f.family == "token"}
     assert found["whether it holds 'yes' (3 in a row)"].tolist() == [[0, 80, 0], [80, 0, 0]]
+
+
+def test_which_of_two_values_comes_first_is_told_of_rows_that_lack_one_of_them_too() -> None:
+    table = np.array([[1, 2, 1, 4], [3, 3, 2, 1], [4, 4, 4, 4], [2, 4, 3, 3]])
+    ((_, group),) = encode(table, 4, 0).items()
+    assert tokens._first_places(np.array([1, 2, 3, 4]), table).tolist() == [[0, 1, 4, 3], [3, 2, 0, 4], [4, 4, 4, 0], [4, 0, 2, 1]]
+    assert tokens._comes_before(1, 2, group).tolist() == [1, 0, 0, 0]
+    assert tokens._comes_before(2, 1, group).tolist() == [0, 1, 0, 1]
+    rng = np.random.default_rng(1)
+    ((skeleton, first),), ((_, second),) = (encode(in_order(x, 200, rng), 200, x).items() for x in (0, 1))
+    told = {f.name for f in tokens.with_tokens(skeleton, [first, second], [first, second])}
+    assert {"whether 2 comes before 7", "whether 7 comes before 2"} <= told
 
 
 def test_the_number_of_equal_entries_and_sums_are_what_they_are_called() -> None:
