@@ -100,7 +100,18 @@ def summands(m: Rappor | PermanentRappor, neighbours: Neighbours) -> Bits | None
     values = {(b, a): (second, first) for (a, b), (first, second) in m.differences.items()} | m.differences
     largest = values if m.domain <= SEARCHED else largest_differences(m.bits, m.hashes)
     possible = frozenset(move for a, b in largest for move in ((a, b), (b, a)))
-    return Bits(m.bit_law(1), m.bit_law(0), frozenset(values), possible, None, values, None, m.bits, m.hashes)
+    spare, other = _spare(m)
+    return Bits(m.bit_law(1), m.bit_law(0), frozenset(values), possible, spare, values, other, m.bits, m.hashes)
+
+
+def _spare(m: Rappor | PermanentRappor) -> tuple[bool | None, int | None]:
+    """Of values that set one bit each, whether one sets neither of the two in which user 1's differ, and which; else not known."""
+    if m.hashes > 1 or not m.differences:
+        return None, None
+    (pair,) = m.differences.values()
+    used = _signature(m, pair[0]) | _signature(m, pair[1])
+    other = next((x for x in range(min(m.domain, SEARCHED)) if not _signature(m, x) & used), None)
+    return (None if other is None and m.domain > SEARCHED else other is not None), other
 
 
 def _signature(m: Rappor | PermanentRappor, x: int) -> set[int]:

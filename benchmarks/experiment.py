@@ -7,7 +7,9 @@ columns of its table.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import re
+import resource
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -96,6 +98,29 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     """What a call returns, and the seconds of the processor that it took."""
     start = time.process_time()
     return call(), time.process_time() - start
+
+
+def apart(call: Callable[[], T], seconds: int, memory: int = resource.RLIM_INFINITY) -> T | None:
+    """What a call returns in a process of its own; None where that was stopped, after so many seconds of a processor or otherwise.
+
+    ``memory``: bytes of addresses that it may have.
+    """
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def answer() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        there.send(call())
+
+    process = multiprocessing.get_context("fork").Process(target=answer, daemon=True)
+    process.start()
+    there.close()
+    try:
+        found: T | None = here.recv()
+    except EOFError:
+        found = None
+    process.join()
+    return found
 
 
 def times(call: Callable[[], object], repeats: int = 3) -> list[float]:

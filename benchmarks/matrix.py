@@ -8,14 +8,11 @@ each plan's in a process of its own, which is stopped after `patience` of them.
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from multiprocessing.connection import Connection
 
 from benchmarks.contract import load_everything
-from benchmarks.experiment import options, show, timed
+from benchmarks.experiment import apart, options, show, timed
 from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
@@ -44,26 +41,18 @@ WANTED, SECONDS = 1.01, 3.0
 
 def measured(plan: Plan, delta: float, patience: int) -> tuple[float, float, float] | None:
     """Both ends and the seconds; none where the plan is refused, and from 0 to infinity where it takes longer than `patience`."""
-    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_answer, args=(there, plan, delta, patience), daemon=True)
-    process.start()
-    there.close()
-    try:
-        found: tuple[float, float, float] | None = here.recv()
-    except EOFError:
-        found = 0.0, float("inf"), float(patience)
-    process.join()
-    return found
 
+    def answer() -> tuple[float, float, float] | str:
+        try:
+            found, seconds = timed(lambda: account(plan).epsilon(delta))
+        except Unsupported:
+            return "refused"
+        return found.low, found.high, seconds
 
-def _answer(pipe: Connection, plan: Plan, delta: float, patience: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (patience, patience))
-    try:
-        found, seconds = timed(lambda: account(plan).epsilon(delta))
-    except Unsupported:
-        pipe.send(None)
-    else:
-        pipe.send((found.low, found.high, seconds))
+    found = apart(answer, patience)
+    if isinstance(found, str):
+        return None
+    return found or (0.0, float("inf"), float(patience))
 
 
 def rows(

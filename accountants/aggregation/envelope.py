@@ -147,13 +147,17 @@ class Curve:
     def times(self, other: Curve) -> Curve:
         """A curve above the divergence of both pairs together, with as many nodes as the finer one of them."""
         finer = max(self, other, key=lambda curve: len(curve.x)).x[1:]
-        nodes = np.unique(np.concatenate([finer, finer[finer > 1] ** 2, finer[finer < 1] ** 2]))
+        squares = finer[(finer > _ROOT) & (finer < 1 / _ROOT)] ** 2
+        nodes = np.unique(np.concatenate([finer, squares[squares != 1]]))
         return Curve.through(nodes, np.array([self.together(other, x) for x in nodes]))
 
 
 _ROUNDED = 1 + 1e-11
 """Room for the rounding of a curve's slopes: neighbouring nodes differ by 0.4 % of their distance from 1 or more, and values
 by less than a third, so that differences of slopes are right to 1e-12."""
+
+_ROOT = 1e-150
+"""Least node whose square, and its inverse, are floats."""
 
 
 def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:

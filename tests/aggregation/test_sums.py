@@ -413,6 +413,22 @@ def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
     assert twice.values in m.differences.values()
 
 
+@pytest.mark.parametrize(("bits", "domain", "different"), [(3, 3, 2), (8, 9, 3)])
+def test_rappor_of_one_hash_is_unary_encoding_of_its_signatures(bits: int, domain: int, different: int) -> None:
+    m = Rappor(bits, 1, HALF, Fraction(1, 10), Fraction(4, 5), domain=domain)
+    assert len({m.signature(x).tobytes() for x in range(domain)}) == different
+    unary = UnaryEncoding(different, m.bit_law(1)[1], m.bit_law(0)[1])
+    for users in (40, 1000):
+        found, expected = (account(Aggregate(each, users)).epsilon(1e-6) for each in (m, unary))
+        assert (found.low, found.high) == (expected.low, expected.high)
+
+
+def test_sums_of_reports_that_tell_nearly_everything_stay_among_floats() -> None:
+    """Likelihood ratios of ten permanent responses, whose products are no floats."""
+    found = account(Aggregate(Repeat(PermanentRappor(bits=4, hashes=1, f=HALF, domain=9), 10), 100)).epsilon(1e-6)
+    assert 2 < found.low <= found.high <= 1.05 * found.low
+
+
 def test_a_witness_of_one_hot_reports_is_of_the_sum() -> None:
     plan = Aggregate(KaryRandomizedResponse(4, HALF), 50)
     found, shuffled = account(plan).witness(0.1), account(Shuffle(plan.plan, 50)).witness(0.1)
