@@ -27,8 +27,9 @@ from random import Random
 from typing import Any
 
 from benchmarks.fuzz_mutations import broken, changed
-from benchmarks.proofs import proved
 from ldpaudit.certificates import verify_certificate as checker
+from ldpaudit.certificates.ledger import proved
+from ldpaudit.files.bundled import ids
 
 ROOT = Path(__file__).parent.parent
 NUMBERS = (0, 1, 2, 3, 7, 64, 1000, 4000, 10**5, 10**6, 10**9, 10**10, 10**17, 10**18, 2**64, 10**400)
@@ -153,7 +154,7 @@ def certificates(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def mutants(count: int, rng: Random) -> Counter[str]:
     """How many mutants are INVALID; those that are VALID by name."""
-    bases = [at_its_limit(record) for record in proved()]
+    bases = [at_its_limit(record) for record in proved(ids())]
     made = [mutant for record in bases for mutant in (*stronger(record), *certificates(record))]
     rng.shuffle(made)
     found: Counter[str] = Counter(proofs=len(bases))
@@ -211,7 +212,7 @@ def file(rng: Random, bundled: list[dict[str, Any]]) -> bytes:
 
 def files(count: int, rng: Random) -> Counter[str]:
     """What becomes of hostile files, and which take a minute of a processor, end the program, or are VALID to one program alone."""
-    bundled, found = list(proved()), Counter[str]()
+    bundled, found = list(proved(ids())), Counter[str]()
     longest, node = 0.0, ROOT / "tests/proofs/second_checker.mjs"
     with tempfile.TemporaryDirectory() as folder:
         worker = Path(folder) / "worker.py"

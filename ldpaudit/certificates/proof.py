@@ -55,7 +55,11 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
     if kind not in ("replace-one", "add-remove"):
         raise Unsupported(plan, f"no standalone rule for {kind} neighbours")
     laws: dict[str, None] = {}
-    said = _in_words(plan, kind, laws)
+    checker.spent, checker.most = 0, checker.WORK  # by laws that are compared
+    try:
+        said = _in_words(plan, kind, laws)
+    except checker.Invalid as error:
+        raise Unsupported(plan, f"no standalone rule: {error}") from None
     says, slack = "private", 1 + Fraction(1, 10**9)  # to which claims are read
     if epsilon is None and not known.high < float("inf"):
         raise Unsupported(plan, "no finite epsilon is certified, so that nothing is proved")
@@ -68,7 +72,10 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
         exact, by_sums = [epsilon, epsilon * slack], epsilon
     tries = [(target, dict[str, Any]()) for target in exact]
     if by_sums is not None and delta > 0:
-        own, finer = _witnesses(said, by_sums, delta)
+        try:
+            own, finer = _witnesses(said, by_sums, delta)
+        except checker.Invalid as error:
+            raise Unsupported(plan, f"the standalone checker takes no such numbers: {error}") from None
         tries += [*((exact[0], witness) for witness in own), (by_sums, {}), *((by_sums, witness) for witness in finer)]
     problem = ""
     for target, witness in tries:

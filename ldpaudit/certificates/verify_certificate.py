@@ -124,7 +124,7 @@ def cases(plan, relation):
     elif word == "binomial":  # heads of so many coins, added to a count that differs by `change`
         _, coins, gamma, change = only(plan, "word", "coins", "gamma", "change")
         gamma, none = probability(gamma), [Fraction(0)] * whole(change, 1, 10**5)
-        spend(4 * whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * change, coins * len(str(gamma)))
+        spend(whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * change, coins * len(str(gamma)))
         law = [*none, *(math.comb(coins, i) * gamma**i * (1 - gamma) ** (coins - i) for i in range(coins + 1)), *none]
         found = [[(1, p, q) for p, q in zip(law, law[change:])], [(1, q, p) for p, q in zip(law, law[change:])]]
     else:

@@ -247,9 +247,21 @@ def limit(
 def prove(
     stems: Annotated[list[str] | None, typer.Argument(help="Stems; by default all.", show_default=False)] = None,
     steps: Annotated[bool, typer.Option(help="Print every step.")] = False,
+    ledger: Annotated[bool, typer.Option("--ledger", help="What the standalone checker finds valid of deployments.")] = False,
+    plan: Annotated[list[str] | None, typer.Option(help="With --ledger, a deployment file or id; by default all bundled.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Run the proofs, and print what is checked, assumed and admitted."""
+    if ledger:
+        from ldpaudit.certificates import ledger as proofs
+        from ldpaudit.files.bundled import ids
+
+        if stems or steps or format is not Format.text:
+            raise ValueError("--ledger takes --plan alone")
+        say(proofs.page(plan or ids()).rstrip())
+        return
+    if plan:
+        raise ValueError("--plan needs --ledger")
     from ldpaudit import mechanisms
     from ldpaudit.derivation import proofs_of
     from ldpaudit.registry import LISTING
