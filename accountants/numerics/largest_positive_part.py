@@ -52,8 +52,8 @@ _RATIO, _FAR = 1.01, 64.0
 _SMALL, _COARSE = 0.5, 8
 """Part of the largest moment up to which a law is looked at after that many intervals only."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
-_ALIKE = 0.9
-"""Part of a number of values down to which another has its contour and its intervals: they move delta by 1e-3 of itself."""
+_ALIKE = 0.99
+"""Part of a number of values down to which another has its contour and its intervals: far out in a tail delta moves by 1e-4."""
 _IRRELEVANT = 18.0  # nats below the largest law at which a law adds its whole moment: 1e-7 of the result or so
 _LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200

@@ -51,7 +51,7 @@ _STEPS, _FALLEN = 4, 16.0
 _SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
 """Part of the integral from which on what is beyond is looked at in intervals, how many, and the nats that all laws must have lost
 where one begins."""
-_SPANS = (2.0, 0.6, 0.2)
+_SPANS = (2.0, 0.6, 0.2, 0.06)
 """Nats by which contours on either side are tried, one time after the other."""
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
@@ -172,22 +172,21 @@ class QuotientLaws:
         w, a = (d - rise * r2) * inverse, (np.abs(d) + rise * r2) * inverse
         second = ((b * w * w).sum(axis=2)).max(axis=1)
         theta = (rise + np.sqrt(rise**2 + 8 * second / m)) / (2 * second)
-        if fine:
-            theta = _settled(w, b, theta, m)
-        found = _integrals(w, a, b, theta, rise, m, _FINE if fine else _COARSE)
+        tried = _settled(w, b, theta, m) if fine else (theta,)
+        found = np.min([_integrals(w, a, b, each, rise, m, _FINE if fine else _COARSE) for each in tried], axis=0)
         # Without a positive value no sum has one.
         found = np.where((w + _WRONG * a <= 0).all(axis=(1, 2)), -math.inf, found)
+        theta = np.max(tried, axis=0)
         usable = np.isfinite(theta) & ((theta[:, None, None] * a).max(axis=(1, 2)) < _STEEPEST)
         usable &= (a.max(axis=(1, 2)) < _MOST**0.25) & ~np.isnan(found)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
 
-def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> Floats:
-    """The contour where the largest of the laws' moments, over theta squared, is about least; any contour gives a bound."""
-    for span in _SPANS:
-        theta = _least_level(w, b, theta[:, None] * np.exp(span * np.linspace(-1, 1, 7)), m)
-    # Where one law is the largest all around, to its saddle point.
-    near = theta
+def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
+    """Contours: the saddle point of the law that is largest there, and where the largest of all moments, over theta squared, is about
+    least, if that is another one. Any contour gives a bound.
+    """
+    near, least = theta, theta
     for _ in range(4):
         weights = b * np.exp(near[:, None, None] * w)
         totals = weights.sum(axis=2)
@@ -199,14 +198,12 @@ def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> Floats:
         variance = (tilted * values**2).sum(axis=1) - mean**2
         step = (m * mean - 2 / near) / (m * variance + 2 / near**2)
         near = np.where(np.isfinite(step), np.clip(near - step, near / 2, near * 2), near)
-    return _least_level(w, b, np.stack([near, theta], axis=1), m)
-
-
-def _least_level(w: Floats, b: Floats, tried: Floats, m: int) -> Floats:
-    """Of each group, the contour of several at which that is least."""
-    moments = np.stack([(b * np.exp(each[:, None, None] * w)).sum(axis=2).max(axis=1) for each in tried.T], axis=1)
-    levels = float(m) * np.log(moments) - 2 * np.log(tried)
-    return np.asarray(_picked(tried, np.where(np.isnan(levels), math.inf, levels).argmin(axis=1)), dtype=np.float64)
+    for span in _SPANS:
+        tried = least[:, None] * np.exp(span * np.linspace(-1, 1, 7))
+        moments = np.stack([(b * np.exp(each[:, None, None] * w)).sum(axis=2).max(axis=1) for each in tried.T], axis=1)
+        levels = float(m) * np.log(moments) - 2 * np.log(tried)
+        least = _picked(tried, np.where(np.isnan(levels), math.inf, levels).argmin(axis=1))
+    return (near,) if np.allclose(near, least, rtol=_SPANS[-1] / 3) else (near, least)
 
 
 def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: int, count: int) -> Floats:

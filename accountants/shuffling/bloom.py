@@ -80,8 +80,9 @@ def replaced(hashes: int, laws: tuple[BitLaw, BitLaw], signatures: Iterable[froz
     each value, make these independent, and a convex function of the difference larger in the mean. And a bit that all three set
     cancels.
     """
-    types = []
-    for kinds in _largest_types(hashes) if signatures is None else _types(signatures):
+    kinds_of_all, types = {tuple(sorted(kinds)) for kinds in _largest_types(hashes)}, []
+    occurring = kinds_of_all if signatures is None else set(_types(signatures))
+    for kinds in sorted(kinds_of_all if kinds_of_all <= occurring else occurring):
         found = blanket(kinds, laws)
         if found is None:
             return None
