@@ -183,8 +183,8 @@ class QuotientLaws:
 
 
 def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
-    """Contours: the saddle point of the law that is largest there, and where the largest of all moments, over theta squared, is about
-    least, if that is another one. Any contour gives a bound.
+    """Contours: the saddle point of the law that is largest there, and where the largest of all moments, over theta squared, is
+    about least, if that is another one. Any contour gives a bound.
     """
     near, least = theta, theta
     for _ in range(4):
