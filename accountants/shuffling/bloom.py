@@ -97,7 +97,7 @@ def _largest_types(hashes: int) -> Iterator[list[Kind]]:
             yield [*alone, *[(1, 0, 1)] * i, *[(0, 1, 1)] * j]
 
 
-def _types(signatures: Iterable[frozenset[int]]) -> Iterable[Sequence[Kind]]:
+def _types(signatures: Iterable[frozenset[int]]) -> Iterable[tuple[Kind, ...]]:
     listed = tuple(signatures)
     triples = ((a, b, c) for a, b in permutations(listed, 2) for c in listed)
     return dict.fromkeys(tuple(sorted(_kind(i, triple) for i in frozenset.union(*triple))) for triple in triples)
