@@ -20,7 +20,7 @@ VERSION = 1
 THEOREMS = {
     "post-processing": "what is made of a view without looking at the input costs no more than the view (Csiszar 1967)",
     "half-lines": "noise whose logarithm is concave tells two counts apart best by a half-line, and nearer ones less (elementary)",
-    "domination": "a chord of a convex curve lies above it (elementary)",
+    "domination": "a convex curve above those of all neighbours is that of one pair of laws (elementary)",
     "composition": "what dominates each part dominates their adaptive composition (Zhu, Dong, Wang 2022, Theorem 10)",
     "blanket": "shuffled reports cost at most what the privacy blanket hides (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3)",
     "Laplace integral": "between two places the masses of Laplace noise are differences of exponentials (calculus)",
@@ -391,17 +391,17 @@ def check(proof, work=WORK):
         need("step" not in witness and "starts" not in witness, "of a group of users one report each")
         plan, kind = {"word": "repeat", "of": plan, "times": int(number(relation[9:]))}, "replace-one"
     need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
-    low, high = exponential(nats)
-    shown = " ".join(word if len(word) < 24 else f"{word[:20]}..." for word in json.dumps(proof["plan"]).replace('"', "").split())
-    of = f"({float(nats):.12g}, {delta})-differentially private for {relation} neighbours: {shown:.300}{'...' * (len(shown) > 300)}"
     if says == "not private":
         only(witness)
-        need(refuted(plan, kind, nats, high, lost), "no more than that is lost")
-        return f"not {of}", rests
-    need(says == "private", "it says private, or not private")
-    found = delta_at(plan, kind, nats, low, witness, rests)
-    need(found <= lost, f"delta may be {float(found):.9g}, which is above {float(lost):.9g}")
-    return of, rests
+        need(refuted(plan, kind, nats, exponential(nats)[1], lost), "no more than that is lost")
+    else:
+        need(says == "private", "it says private, or not private")
+        found = delta_at(plan, kind, nats, exponential(nats)[0], witness, rests)
+        need(found <= lost, f"delta may be {float(found):.9g}, which is above {float(lost):.9g}")
+    texts = json.dumps(proof["plan"]).replace('"', "").split()  # of which the long ones are numbers
+    shown = " ".join(text if len(text) < 24 else f"about {float(Fraction(text.strip('[],}'))):.9g}," for text in texts)
+    of = f"({float(nats):.12g}, {delta})-differentially private for {relation} neighbours: {shown:.300}{'...' * (len(shown) > 300)}"
+    return f"{'not ' * (says != 'private')}{of}", rests
 
 def proofs(record):
     """The proofs in a file, with names: it is one, or a certificate, whose claims are compared with what is proved."""
