@@ -16,7 +16,6 @@ import math
 import sys
 from fractions import Fraction
 
-VERSION = 1
 THEOREMS = {
     "post-processing": "what is made of a view without looking at the input costs no more than the view (Csiszar 1967)",
     "half-lines": "noise whose logarithm is concave tells two counts apart best by a half-line, and nearer ones less (elementary)",
@@ -26,7 +25,7 @@ THEOREMS = {
     "Laplace integral": "between two places the masses of Laplace noise are differences of exponentials (calculus)",
 }
 HIDDEN = ("channel", "randomized_response", "subset_selection", "hadamard_response", "bits")  # whose reports have a blanket
-WORK = 2 * 10**8  # digits that take part in products, about: a minute at most
+VERSION, WORK = 1, 2 * 10**8  # digits that take part in products, about: a minute at most
 POINTS = 256  # of a curve that dominates several pairs of laws
 UNIT, MOST_BYTES = 1 << 160, 1 << 24  # of the bounds of e to the power of epsilon; of a file
 
@@ -242,7 +241,7 @@ class Masses:
         """Of the sum of two independent values: all coefficients of a product of polynomials in one product of decimals."""
         unit, slot, size = 10**self.digits, 2 * self.digits + 12, len(self.masses) + len(other.masses) - 1
         need(size * slot <= 10**8, "a product of more than 10**8 digits")
-        spend(size * slot)
+        spend(size * slot // 3)
         totals = [sum(m.masses) + m.beyond for m in (self, other)]
         need(max(totals) < 100 * unit and size < 10**8, "masses too large")  # so that no coefficient fills its slot
         one, two = (decimal.Decimal("".join(str(mass).zfill(slot) for mass in reversed(m.masses))) for m in (self, other))
@@ -312,17 +311,18 @@ def composed(found, relation, e, witness, rests):
     return (Fraction(mean, one) + total.beyond) / 10**digits
 
 def counted(part, witness):
-    """(what is hidden, p, q, change): to this a bit adds `change` with probability p, a neighbour's with q."""
+    """(what is hidden, p, q, change): to each of these a bit adds `change` with probability p, a neighbour's with q."""
     coins, digits = lambda n, p: on_lattice([(0, 1 - p), (1, p)], Fraction(0), digits) * n, whole(witness.get("digits"), 12, 400)
     if part["word"] == "binomial":
         _, several, gamma, change = only(part, "word", "coins", "gamma", "change")
         return [coins(whole(several, 1, 10**10), probability(gamma))], 0, 1, whole(change, 1, 10**5)
-    p, q, users, hidden, starts = part["p"], part["q"], part["users"], [], witness["starts"]
+    p, q, users, starts = part["p"], part["q"], part["users"], witness["starts"]
     need(type(starts) is list and starts[:1] == [0], "starts of ranges from 0 on")
-    for a, after in zip(starts, [*starts[1:], users]):  # a to after - 1 others have the bit: who is between is given away
-        need(whole(a, 0) < whole(after, 1, users), "ranges in order")
-        hidden.append(coins(a, p) + coins(users - after, q))
-    return hidden, p, q, 1
+    gaps = [whole(whole(b, 1, users) - whole(a, 0)) for a, b in zip(starts, [*starts[1:], users])]
+    ones, zeros = [coins(0, p)], [coins(0, q)]
+    for gap, last in zip(gaps, reversed(gaps)):
+        ones, zeros = [*ones, ones[-1] + coins(gap, p)], [coins(last, q) + zeros[0], *zeros]
+    return [one + zero for one, zero in zip(ones, zeros[1:])], p, q, 1  # who holds what within a range is given away
 
 def told(p, q, change, hidden, c):
     """What a number tells: the sum of (P - c Q)+, from above."""
