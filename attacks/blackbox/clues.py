@@ -74,8 +74,8 @@ def _counted(score: Score, rows: tuple[int, int], names: Sequence[str], fired: S
 
 def _said(f: Feature, cell: int, place: Callable[[int], tuple[str, bool]]) -> str:
     """What is true of a report where a feature has the value of a cell; `place` says a number, and whether it is a character."""
-    if f.name.startswith(_HOLDS) and cell < len(f.cells):
-        return f"it {'holds' if f.cells[cell] else 'does not hold'} {f.name.removeprefix(_HOLDS)}"
+    if f.name.startswith(_HOLDS):  # which may be anything, numbers included
+        return f"it {'holds' if 1 in f.cells[cell : cell + 1] else 'does not hold'} {f.name.removeprefix(_HOLDS)}"
     numbers = [int(j) for j in _NUMBER.findall(f.name)]
     is_text = f.family == "leaf" and not f.name.startswith("bit ") and any(place(j)[1] for j in numbers)
     return f"{_NUMBER.sub(lambda found: place(int(found[1]))[0], f.name)} {_value(f, cell, is_text)}"
@@ -108,7 +108,7 @@ def _placed(skeleton: Skeleton, reports: Sequence[Any], j: int) -> tuple[str, bo
 def _way(value: Any, j: int) -> str:
     """The indices that lead to number `j`; nothing where parts are of unusual types."""
     if isinstance(value, np.ndarray):
-        return str([int(i) for i in np.unravel_index(j, value.shape)]) if value.ndim else ""
+        return str([int(i) for i in np.unravel_index(j, value.shape)]) if value.ndim and j < value.size else ""
     parts: list[tuple[str, Any]] = []
     if type(value) in (str, bytes):
         return f"[{j}]"

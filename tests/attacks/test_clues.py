@@ -8,15 +8,16 @@ import operator
 import pickle
 import re
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ldpaudit import audit
-from ldpaudit.attacks.blackbox.clues import _way
+from ldpaudit.attacks.blackbox.clues import _said, _way
 from ldpaudit.attacks.blackbox.encoding import encode
+from ldpaudit.attacks.blackbox.features import Feature, leaf
 from ldpaudit.attacks.blackbox.folding import Kept, fold, number_in_short
 from ldpaudit.attacks.blackbox.sampler import Latest
 from ldpaudit.evidence import Mode
@@ -87,6 +88,13 @@ def test_a_way_leads_to_the_number_that_the_encoding_has_at_its_place(report: An
         for at in re.findall(r"\d+", in_key):
             part = part[int(at)]
         assert number[0] == (ord(part) if isinstance(part, str) else part)
+
+
+def test_what_is_held_and_arrays_of_several_numbers_each_are_said_without_a_place() -> None:
+    held = Feature("token", "whether it holds 'number 999' (item)", partial(leaf, 0), np.arange(2), False, np.zeros((2, 3)))
+    never: Any = lambda j: 1 / 0  # noqa: E731
+    assert [_said(held, cell, never)[:11] for cell in range(3)] == ["it does not", "it holds 'n", "it does not"]
+    assert _way(np.zeros(2, dtype=[("a", "i4"), ("b", "i4")]), 3) == ""
 
 
 def test_a_number_in_short_is_what_its_words_say() -> None:
