@@ -278,7 +278,7 @@ def dominating(cost, bends, ratio, digits, one):
         places = sorted({0} | {i for j in near for i in (j - 1, j, j + 1) if i > 0})
         places = places[:: 1 + len(places) // POINTS]
     for place in places:
-        spend((place - j) * 10)
+        spend(1000 + (place - j) * 10)
         while j < place:  # powers of ratio, from below
             up, down, j = up * ratio.numerator // ratio.denominator, down * ratio.denominator // ratio.numerator, j + 1
         height = cost(c := Fraction(up, one))
