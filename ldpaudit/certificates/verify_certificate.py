@@ -217,10 +217,10 @@ def curve(part, relation, witness, rests):
         rests |= {"half-lines", "Laplace integral"}
         power = exponential(number(part["change"]))[1]
         return lambda c: max(0, 1 - Fraction(math.isqrt(math.floor(c * UNIT**2 / power)), UNIT)), None
+    rests |= {"half-lines"} if word in ("discrete_laplace", "binomial") else set()
     if word == "count" or (word == "binomial" and "digits" in witness):
         hidden, p, q, change = counted(part, witness)
         return lambda c: max(told(a, b, change, each, c) for each in hidden for a, b in ((p, q), (q, p))), None
-    rests |= {"half-lines"} if word == "discrete_laplace" else set()
     laws = cases(part, relation)
     return lambda c: max(hockey_stick(cells, c) for cells in laws), {p / q for cells in laws for v, p, q in cells if v and p and q}
 
