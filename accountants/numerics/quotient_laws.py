@@ -51,6 +51,8 @@ _STEPS, _FALLEN = 4, 16.0
 _SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
 """Part of the integral from which on what is beyond is looked at in intervals, how many, and the nats that all laws must have lost
 where one begins."""
+_ANCHORS = (0.0, 0.5, 0.999)
+"""Where the likeliest value lies in its block: the best of these is taken."""
 _SPANS = (2.0, 0.6, 0.2, 0.06)
 """Nats by which contours on either side are tried, one time after the other."""
 _LOOKS = 32
@@ -93,6 +95,8 @@ class QuotientLaws:
         if not _SLIGHT < rise < math.sqrt(_MOST):
             return math.inf
         with np.errstate(all="ignore"):
+            if self.shape[0] == 1:
+                return float(self._bounds(np.zeros(1, dtype=np.int64), rise, m, True)[0])
             found, steps = self._rough(rise, m), np.zeros(self.shape[0], dtype=np.int64)
             for _ in range(_LOOKS):
                 best = int(found.argmax())
@@ -254,16 +258,12 @@ def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
         other = np.where(usable, widest, math.inf).argmin(axis=2)[:, :, None]
         further, fall, gap = (_picked(each, other)[:, :, 0] for each in (usable, falls, widest))
         passed = passed + np.where(further, np.exp(-fall) / reached, 0)
-        reached = np.where(further, np.pi / gap * (1 - _ROOM), reached)
-    # Of the last one its periods are added; one is taken of which the two terms below are about least.
-    near = np.exp(-2 * kappas * (gaps * reached[:, :, None] / np.pi) ** 2) / reached[:, :, None]
-    about = near + gaps * np.pi / 4 / np.sqrt(1 + 2 * np.pi * kappas)
-    other = np.where(gaps > 0, about, math.inf).argmin(axis=2)[:, :, None]
-    gap, wide, kappa = (_picked(each, other)[:, :, 0] for each in (gaps, widest, kappas))
-    mean = i0e(kappa)
-    first = np.exp(-2 * kappa * (gap * reached / np.pi) ** 2) / reached + mean * wide * np.pi / 4
-    later = mean * (1 / reached + 2 * np.pi / gap / reached**2)
-    periods = np.where(gap > 0, np.where(wide * reached < np.pi * (1 - _ROOM), first, later), math.inf)
+        reached = np.where(further, np.pi / gap * (1 - 3 * _ROOM), reached)
+    # Of the last one its periods are added; it is the one by which these are least.
+    from_here, mean = reached[:, :, None], i0e(kappas)
+    first = np.exp(-2 * kappas * (gaps * from_here / np.pi) ** 2) / from_here + mean * widest * np.pi / 4
+    later = mean * (1 / from_here + 2 * np.pi / gaps / from_here**2)
+    periods = np.where(gaps > 0, np.where(widest * from_here < np.pi * (1 - _ROOM), first, later), math.inf).min(axis=2)
     return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
 
 
@@ -271,19 +271,14 @@ def _falling(w: Floats, tilted: Floats, blur: Floats, levels: Floats, m: int, en
     """Of each group, the integral of the largest law's bound from its end on, as far as all fall, and how far that is."""
     order = w.argsort(axis=2)
     values, masses = np.take_along_axis(w, order, 2), np.take_along_axis(tilted, order, 2)
+    values = values - _picked(values, masses.argmax(axis=2)[:, :, None])
     rows = np.arange(levels.size).reshape(levels.shape)[:, :, None] * w.shape[2]
     passed, reached = np.zeros(len(end)), end
     for _ in range(_DOUBLINGS):
         width = (np.pi / 2 / reached[:, None] * (1 - _ROOM) - blur).clip(0)[:, :, None]
-        with np.errstate(all="ignore"):
-            block = np.floor((values - values[:, :, :1]) / width)
-        within = values - values[:, :, :1] - block * width
-        places = (rows + np.concatenate([np.zeros_like(block[:, :, :1]), (np.diff(block) > 0).cumsum(axis=2)], axis=2)).astype(int)
-        mass, first, second = (
-            np.bincount(places.ravel(), (masses * each).ravel(), w.size).reshape(w.shape) for each in (1.0, within, within**2)
-        )
-        spread = (mass * second * (1 - _ROOM) - first**2).clip(0) - 2 * width * blur[:, :, None] * mass**2
-        falls = 2 * float(m) * (reached[:, None] / np.pi) ** 2 * spread.clip(0).sum(axis=2) * (1 - _ROOM)
+        spread = np.max([_within_blocks(values, masses, width, rows, at) for at in _ANCHORS], axis=0)
+        room = 2 * width[:, :, 0] * blur  # of all pairs, whose masses are at most 1 together
+        falls = 2 * float(m) * (reached[:, None] / np.pi) ** 2 * (spread - room).clip(0) * (1 - _ROOM)
         most = np.where(np.isnan(falls), levels, levels - falls).max(axis=1)
         further = most < -_SOME
         if not further.any():
@@ -291,6 +286,22 @@ def _falling(w: Floats, tilted: Floats, blur: Floats, levels: Floats, m: int, en
         passed = passed + np.where(further, np.exp(most) / (2 * reached), 0)
         reached = np.where(further, 2 * reached, reached)
     return passed, reached
+
+
+def _within_blocks(values: Floats, masses: Floats, width: Floats, rows: NDArray[np.int64], at: float) -> Floats:
+    """Of each law, the sum over pairs of values in one block of this width, of their masses and squared distance: a lower bound.
+
+    ``values``: rising, less the likeliest one, which lies at this part of its block; ``rows``: where each law's places begin.
+    """
+    with np.errstate(all="ignore"):
+        block = np.floor(values / width + at)
+    within = values - (block - at) * width
+    later = (np.diff(block) > 0).cumsum(axis=2)
+    places = (rows + np.concatenate([np.zeros_like(later[:, :, :1]), later], axis=2)).ravel()
+    mass, first, second = (
+        np.bincount(places, (masses * each).ravel(), values.size).reshape(values.shape) for each in (1.0, within, within**2)
+    )
+    return np.asarray((mass * second * (1 - _ROOM) - first**2).clip(0).sum(axis=2), dtype=np.float64)
 
 
 def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:

@@ -241,7 +241,7 @@ class BlanketBound(Bound):
                     continue  # it cannot be the largest
                 wide = value.rad() > value.mid() * fine / 2
                 found = found.max(value.intersection(blanket.delta(e, self.users, fine)) if wide else value)
-            return found
+            return found if found.upper() < less else less
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""

@@ -57,7 +57,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law, PositivePar
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
-_BLOCKS, _LARGE_BLOCKS = (0.3, 0.1, 0.02, 2e-3, 1e-4, 1e-6), (0.3, 0.02, 1e-4)
+_BLOCKS, _LARGE_BLOCKS = (0.7, 0.45, 0.3, 0.2, 0.1, 0.05, 0.02, 2e-3, 1e-4, 1e-6), (0.3, 0.02, 1e-4)
 """Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference; where types are
 too many to list, in fewer blocks."""
 _SAME = 1e-4
