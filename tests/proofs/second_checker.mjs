@@ -172,7 +172,7 @@ function coins(n, [a, d]) {
     for (;;) {
       const [x, y] = step > 0n ? [(n - k) * a, (k + 1n) * (d - a)] : [k * (d - a), (n - k + 1n) * a];
       if (x === 0n) break;
-      if (high < least && x < y) { tail = ceilDiv(high * x, y - x); break; }
+      if (n > 4000n && high < least && x < y) { tail = ceilDiv(high * x, y - x); break; }
       low = (low * x) / y, high = ceilDiv(high * x, y), k += step;
       found.push([low, high]);
       need(found.length < 2000000, "fewer coins");
