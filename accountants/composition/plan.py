@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
@@ -36,10 +35,10 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import (
     AsAlone,
     Bracket,
-    LargestProfile,
     OnePairProfile,
     PostProcessedProfile,
     SummedLosses,
+    below,
 )
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.pld.searched import Quadratic
@@ -72,7 +71,7 @@ class Part:
     @cached
     def lowers(self) -> tuple[Groups, ...]:
         """Pairs of inputs that occur, each as losses whose sum is that of one run."""
-        return tuple(pair for each in _below(self.profile) for pair in _pairs(each))
+        return tuple(pair for each in below(self.profile) for pair in _pairs(each))
 
     @property
     def is_exact(self) -> bool:
@@ -82,7 +81,7 @@ class Part:
     @property
     def shifts(self) -> tuple[LaplaceShifts, ...]:
         """Pairs of inputs of one run that nothing but Laplace noise hides."""
-        return tuple(own for own in _below(self.profile) if isinstance(own, LaplaceShifts))
+        return tuple(own for own in below(self.profile) if isinstance(own, LaplaceShifts))
 
     @property
     def is_shift(self) -> bool:
@@ -274,17 +273,6 @@ def _above(profile: PrivacyProfile) -> PrivacyProfile:
     return profile
 
 
-def _below(profile: PrivacyProfile) -> Iterator[PrivacyProfile]:
-    """The profiles of inputs that occur of which one is made."""
-    match profile:
-        case AsAlone(inner) | Bracket(inner, _):
-            yield from _below(inner)
-        case LargestProfile(profiles):
-            yield from chain.from_iterable(map(_below, profiles))
-        case _:
-            yield profile
-
-
 def _upper(profile: PrivacyProfile) -> Groups:
     """Losses whose sum is that of a dominating pair of a plan with this profile, which `_above` leaves as it is."""
     match profile:
@@ -300,7 +288,7 @@ def _upper(profile: PrivacyProfile) -> Groups:
 
 
 def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
-    """Pairs of inputs that occur in a plan with this profile, which `_below` leaves as it is."""
+    """Pairs of inputs that occur in a plan with this profile, which `below` leaves as it is."""
     match profile:
         case ComposedProfile(parts):
             return tuple(dict.fromkeys(filter(None, _choices(parts))))

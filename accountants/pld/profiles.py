@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -246,3 +247,14 @@ class ConstantDelta(PrivacyProfile):
     def witness(self, epsilon: Number) -> Witness | None:
         """The same at every epsilon."""
         return self.found
+
+
+def below(profile: PrivacyProfile) -> Iterator[PrivacyProfile]:
+    """The profiles of inputs that occur of which one is made."""
+    match profile:
+        case AsAlone(inner) | Bracket(inner, _):
+            yield from below(inner)
+        case LargestProfile(profiles):
+            yield from chain.from_iterable(map(below, profiles))
+        case _:
+            yield profile

@@ -157,6 +157,34 @@ class AnyReportBound(Bound):
         return math.log(self.users / _ENOUGH) > self.clones.epsilon0
 
 
+@dataclass(frozen=True)
+class OnePairBound(AnyReportBound):
+    """The same of a report of which two inputs are known that attain its profile at every epsilon, in either order."""
+
+    alike: Blanket  # the laws of a report that tells no more of these two, with the first one's in place of the blanket; symmetric
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        """See `Bound`."""
+        return super().sources[0], "all others hold one of two values that differ most"
+
+    def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
+        """See `Bound`."""
+        return Attained(self._value(epsilon, tolerance))
+
+    def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
+        """See `Bound`."""
+        return (None if self.users <= _FEW else float_estimate(self.alike, self.users)), super().estimates()[1]
+
+    def both_ways(self, epsilon: float) -> tuple[Value, ...]:
+        """See `Bound`."""
+        return (self._value,)
+
+    def _value(self, epsilon: Fraction, tolerance: float) -> flint.arb:
+        with working_precision(precision(self.users)):
+            return self.alike.delta(ball(epsilon).exp(), self.users, max(tolerance, ROUGHLY))
+
+
 @dataclass(frozen=True, slots=True)
 class OthersAlike:
     """An explicit data set: user 1 holds `pair[0]` or `pair[1]`, and every other user holds `other`."""

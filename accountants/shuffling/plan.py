@@ -33,14 +33,22 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
-from ldpaudit.accountants.pld.curve import dominated_pair, dominating_curve
+from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import revealed
-from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd
+from ldpaudit.accountants.pld.profiles import (
+    AsAlone,
+    OnePairProfile,
+    PostProcessedProfile,
+    SummedLosses,
+    UpperEnd,
+    below,
+)
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.shuffling import products
-from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BinaryBound, Bound, Value
+from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BinaryBound, Bound, OnePairBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import serialized
@@ -60,6 +68,8 @@ _COARSE = 1e-3
 _COMPOSED, _POINTS = 1e-5, 96
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take some five times as long, and are known to 1.5e-4 instead of 1e-3."""
+_FEW_POINTS = 16
+"""Points of the curve of a report's worst pair of inputs, where a data set is made of it: some percent of its epsilon are lost."""
 _DATA_SET = 2e-4
 """The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
 _USUAL = 1e-6
@@ -112,7 +122,18 @@ def profile(
     if top.high > _LARGEST:
         return PostProcessedProfile(local)
     clones = AnyReportBound(Clones(Fraction(top.high)), plan.users)
-    return ShuffleProfile(plan, local, (None if known is None else _known(plan, known, clones)) or clones)
+    return ShuffleProfile(plan, local, (None if known is None else _known(plan, known, clones)) or _attained(clones, local))
+
+
+def _attained(clones: AnyReportBound, local: PrivacyProfile) -> AnyReportBound:
+    """From below, too, where one pair of inputs attains the profile of a report: it tells no less than a pair of fewer losses."""
+    own = next((each for each in below(local) if isinstance(each, OnePairProfile)), None)
+    if own is None or math.isinf(own.epsilon(0).high):
+        return clones
+    pair = dominated_curve(own, _FEW_POINTS).complete()
+    if pair.infinite:
+        return clones
+    return OnePairBound(clones.clones, clones.users, Blanket.of((p, p / ratio, p) for ratio, p in pair.atoms))
 
 
 def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: AnyReportBound) -> Bound | None:
