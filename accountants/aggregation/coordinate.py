@@ -152,6 +152,13 @@ class Pair:
         """A lower bound of two independent coordinates together: all pairs of their groups, grouped again."""
         return self.coarse(_FACTORS).product(other.coarse(_FACTORS)).coarse()
 
+    def power(self, rounds: int) -> Pair:
+        """A lower bound of this many independent ones together, at least one: by squaring, since each product loses something."""
+        if rounds == 1:
+            return self
+        half = self.power(rounds // 2)
+        return half.times(half).times(self) if rounds % 2 else half.times(half)
+
 
 def sorted_pair(p: Floats, q: Floats, error: float, outside: float) -> Pair:
     """The pair of laws whose masses these are, in any order; an integer that neither has is left out."""

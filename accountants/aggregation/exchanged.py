@@ -110,7 +110,7 @@ class AtDataSets(PrivacyProfile):
     def _repeated(self, pairs: Iterable[Pair]) -> tuple[TwoCoordinates, ...]:
         """Both orders of some pairs of laws, over all rounds."""
         both = (each for pair in pairs for each in (pair, pair.reversed))
-        return tuple(TwoCoordinates(reduce(Pair.times, [each] * self.rounds).coarse()) for each in both)
+        return tuple(TwoCoordinates(each.power(self.rounds).coarse()) for each in both)
 
 
 @dataclass(frozen=True)

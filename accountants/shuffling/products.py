@@ -42,7 +42,7 @@ _EQUAL = 1e-9
 """Relative difference up to which ratios in floats are one."""
 
 _FLOATS = 300
-"""Epsilon0 of a bundle up to which its ratios are floats."""
+"""Epsilon0 of a bundle up to which its ratios are floats; beyond, nobody hides it, and its kinds are long fractions."""
 
 Part: TypeAlias = tuple[Blanket, ...]
 """The types of one run."""
@@ -76,11 +76,13 @@ class ProductType:
 
 def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:
     """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones, which are `otherwise`."""
+    if otherwise.clones.epsilon0 >= _FLOATS:
+        return None
     each = [(*known(part), times) for part, times in parts if part is not None]
     if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):
         return None
     found = [(types, times) for types, _, times in each if types is not None]
-    replaced = _replacement(found) if len(found) == len(parts) and otherwise.clones.epsilon0 < _FLOATS else None
+    replaced = _replacement(found) if len(found) == len(parts) else None
     finest = FINE if replaced is None or replaced.types else ROUGHLY
     return BlanketBound((), tuple(_sets(each)), otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
 

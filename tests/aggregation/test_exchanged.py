@@ -215,6 +215,16 @@ def test_others_who_hold_one_of_two_values_set_one_of_two_bits_each(p: Fraction,
         assert truth * (1 - 1e-9) <= found.high <= 1.08 * truth
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3, 6, 7])
+def test_rounds_are_multiplied_by_squaring_and_stay_below_all_of_them_together(rounds: int) -> None:
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    power = TwoCoordinates(Pair(p, q, 0.0, 0.0).power(rounds))
+    first, second = (reduce(np.multiply.outer, [law] * rounds).ravel() for law in (p, q))
+    for x in (1.0, 1.5, 4.0):
+        truth = float(np.maximum(first - x * second, 0).sum())
+        assert 0.98 * truth <= largest_low([power], math.log(x)) <= truth * (1 + 1e-12)
+
+
 def test_reports_that_tell_nothing_cost_nothing_with_noise() -> None:
     profile = account(Aggregate(KaryRandomizedResponse(3, F(1, 3)), 5, [BinomialNoise(4, F(1, 2))]))
     assert profile.delta(0.5).high == profile.epsilon(1e-6).high == 0

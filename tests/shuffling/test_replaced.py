@@ -17,6 +17,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.products import _has_more_kinds
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
@@ -465,6 +466,14 @@ def test_too_far_out_in_a_tail_for_replacement_the_clones_still_bound_delta() ->
 def test_kinds_of_bundles_are_counted_without_listing_them() -> None:
     two, four = (Blanket.of([(r, 1 - r, 1 - r), (1 - r, r, r)]) for r in (Fraction(2, 3), Fraction(4, 5)))
     assert [_has_more_kinds((two, two, four), most) for most in (4, 5)] == [True, False]
+
+
+def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
+    """Three hundred reports of which each user sends all, whose probabilities are fractions of thousands of digits."""
+    found = account(Shuffle(Repeat(SubsetSelection(6, 5, Fraction(15, 16)), 300), 10**4))
+    assert not isinstance(found.bound, BlanketBound)  # type: ignore[attr-defined]
+    alone = account(Repeat(SubsetSelection(6, 5, Fraction(15, 16)), 300)).epsilon(1e-6).high
+    assert found.epsilon(1e-6).high == pytest.approx(alone, rel=1e-9)
 
 
 def test_a_bundle_of_too_many_kinds_is_bounded_by_its_epsilon_alone() -> None:
