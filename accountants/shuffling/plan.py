@@ -65,15 +65,16 @@ _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3
 """Relative width at which the arithmetic aims where a curve is only looked at."""
-_COMPOSED, _POINTS = 1e-5, 96
+_COMPOSED, _POINTS = 1e-5, 112
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take some five times as long, and are known to 1.5e-4 instead of 1e-3."""
 _FEW_POINTS = 16
 """Points of the curve of a report's worst pair of inputs, where a data set is made of it: some percent of its epsilon are lost."""
 _DATA_SET = 2e-4
 """The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
-_USUAL = 1e-6
-"""Delta at half of whose epsilon data sets are compared that are composed."""
+_USUAL, _LARGE, _QUICK = 1e-6, 1e-2, 100
+"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, of whom curves are
+quick."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"
 """Why a plan costs shuffled what it costs alone."""
 _EXACT = 1e-9
@@ -202,8 +203,10 @@ class ShuffleProfile(SummedLosses):
     @cached
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
-        orders = [OneDataSet(value, self.local) for value in self.bound.quick.both_ways(self.epsilon(_USUAL).high / 2)]
-        return tuple(((pair, 1),) for pair in dominated_pair(orders[0], orders[-1], _POINTS)) if orders else ()
+        deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
+        found = dict.fromkeys(self.bound.quick.both_ways(self.epsilon(delta).high / 2) for delta in deltas)
+        orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
+        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], _POINTS))
 
     def gdp(self) -> Enclosure:
         """From the curve of which compositions are made."""
