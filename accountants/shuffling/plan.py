@@ -65,7 +65,7 @@ _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3
 """Relative width at which the arithmetic aims where a curve is only looked at."""
-_COMPOSED, _POINTS = 1e-5, 112
+_COMPOSED, _POINTS = 1e-5, 96
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take some five times as long, and are known to 1.5e-4 instead of 1e-3."""
 _FEW_POINTS = 16
