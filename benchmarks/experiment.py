@@ -101,7 +101,7 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
 
 
 def apart(call: Callable[[], T], seconds: int, memory: int = resource.RLIM_INFINITY) -> T | None:
-    """What a call returns in a process of its own; None where that was stopped, after so many seconds of a processor or otherwise.
+    """What a call returns in a process of its own; None where that was stopped, after these seconds of a processor or otherwise.
 
     ``memory``: bytes of addresses that it may have.
     """

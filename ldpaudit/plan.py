@@ -417,7 +417,7 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
         return plan, _usual(plan)
     if neighbours.kind != "group":
         return plan, neighbours
-    for node in _nodes(plan):
+    for node in nodes(plan):
         if (reason := _not_alone(node)) is not None:
             raise Unsupported(node, f"group privacy is computed only for independent reports; {reason}")
     return _of_group(plan, neighbours.users), REPLACE_ONE
@@ -501,10 +501,11 @@ def names_users(plan: Shuffle | Subsample) -> bool:
     return bool(named)
 
 
-def _nodes(plan: Plan) -> Iterator[Plan]:
+def nodes(plan: Plan) -> Iterator[Plan]:
+    """A plan, and all that it is made of."""
     yield plan
     for part in plan.parts:
-        yield from _nodes(part)
+        yield from nodes(part)
 
 
 def _not_alone(node: Plan) -> str | None:

@@ -80,6 +80,8 @@ _FAR = -800.0  # below -745, the logarithm of the smallest positive float
 class LaplaceShifts(OnePairProfile):
     """Profile of coordinates with independent Laplace noise, each of which is shifted."""
 
+    level: Rigour = Rigour.EXACT  # EXACT where the shifts are attained
+
     @property
     @abstractmethod
     def groups(self) -> Groups:
@@ -88,7 +90,7 @@ class LaplaceShifts(OnePairProfile):
     @property
     def is_attained(self) -> bool:
         """Whether two inputs are apart by all these shifts, and no two by more."""
-        return True
+        return self.level == Rigour.EXACT
 
 
 @dataclass(frozen=True)
@@ -109,11 +111,6 @@ class LaplaceCoordinates(LaplaceShifts):
     def pure(self) -> Fraction:
         """The largest loss."""
         return (self.count + 2 * self.doubled) * self.step
-
-    @property
-    def is_attained(self) -> bool:
-        """See `LaplaceShifts`."""
-        return self.level == Rigour.EXACT
 
     def delta(self, epsilon: Number) -> Enclosure:
         """Two or three neighbouring floats wide where the sum is taken, else 1e-9 or less of delta; see `laplace_contour`."""
@@ -162,11 +159,6 @@ class LaplaceGroups(LaplaceShifts):
     def groups(self) -> Groups:
         """See `LaplaceShifts`."""
         return self.listed
-
-    @property
-    def is_attained(self) -> bool:
-        """See `LaplaceShifts`."""
-        return self.level == Rigour.EXACT
 
     @property
     def pure(self) -> Fraction:

@@ -325,7 +325,7 @@ def _squares(runs: tuple[LaplaceShifts, int]) -> Fraction:
 
 
 def _summed(parts: Iterable[tuple[Groups, int]]) -> Groups:
-    """All losses of so many runs of each, each law once."""
+    """All losses of each of these, run this many times, each law once."""
     counts: Counter[PrivacyLossDistribution] = Counter()
     for groups, times in parts:
         for law, n in groups:

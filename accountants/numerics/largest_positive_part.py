@@ -135,7 +135,7 @@ class _Integrand:
         self.grid = _Grid.of(self.transforms, self.theta, m)
 
     def bound(self, m: int) -> flint.arb:
-        """Of so many values."""
+        """Of this many values, one of m or a little below."""
         powers = [moment**m for moment in self.moments]
         top = reduce(flint.arb.max, powers).upper()
         tilted = [_Tilted(each, m, round_up(power / top)) for each, power in zip(self.transforms, powers, strict=True)]

@@ -231,15 +231,17 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=2)
 
     end = np.sqrt((12 * variance / fourth).min(axis=1)) * (1 - _ROOM)
-    heights = np.exp(levels - top[:, None])
-    apart = (_far(w, a, tilted, m, end) * heights).sum(axis=1)
+    below = levels - top[:, None]
+    heights = np.exp(below)
+    apart = np.minimum((_far(w, a, tilted, m, end) * heights).sum(axis=1), 1 / end)
     # The whole integral is about that of a normal law.
     large = np.flatnonzero(~(apart * theta**2 * np.sqrt(float(m) * _picked(variance, levels.argmax(axis=1))) < _SEEN))
     if len(large):
-        w, a, tilted, heights = (each[large] for each in (w, a, tilted, heights))
-        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=2), (levels - top[:, None])[large], m, end[large])
-        left = np.minimum((_far(w, a, tilted, m, reached) * heights).sum(axis=1), 1 / reached)
-        apart[large] = np.minimum(apart[large], passed + left)
+        w, a, tilted = (each[large] for each in (w, a, tilted))
+        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=2), below[large], m, end[large])
+        if (reached > end[large]).any():
+            left = np.minimum((_far(w, a, tilted, m, reached) * heights[large]).sum(axis=1), 1 / reached)
+            apart[large] = np.minimum(apart[large], passed + left)
     return _integral(levels, variance, fourth, theta, m, count, end, apart)
 
 

@@ -15,11 +15,12 @@ from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.claim import Claim
 from ldpaudit.display.digits import show_up
+from ldpaudit.enclosure import round_up
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
 from ldpaudit.files.tables import DAY, AdversaryTable, DeploymentTable, RegistryTable, spoken
 from ldpaudit.files.toml import line_of
-from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle
+from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle, nodes
 from ldpaudit.report.text import relation
 
 BASIC = (
@@ -160,12 +161,7 @@ def _parameters(claim: ClaimRecord) -> dict[str, float]:
     """The upper end of what is certified, rounded up; no epsilon where that is infinite."""
     high = claim.enclosure.high if claim.enclosure else math.inf
     epsilon = {"epsilon": float(show_up(high))} if high < math.inf else {}
-    return epsilon if claim.delta == "0" else {**epsilon, "delta": float(show_up(_above(Fraction(claim.delta))))}
-
-
-def _above(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+    return epsilon if claim.delta == "0" else {**epsilon, "delta": float(show_up(round_up(Fraction(claim.delta))))}
 
 
 def _details(certificate: Certificate, claim: ClaimRecord) -> str:
@@ -187,13 +183,9 @@ def _details(certificate: Certificate, claim: ClaimRecord) -> str:
 
 def _model(plan: Plan) -> dict[str, str]:
     """Who applies the mechanism; of a bare guarantee that is not known."""
-    nodes, below = [plan], [plan]
-    while below:
-        below = [part for each in below for part in each.parts]
-        nodes += below
-    if any(isinstance(each, Shuffle) for each in nodes):
+    if any(isinstance(each, Shuffle) for each in nodes(plan)):
         return {"model_name": "Shuffle", "model_name_details": "Users randomize their reports, and a shuffler mixes them."}
-    if any(isinstance(each, Aggregate) for each in nodes):
+    if any(isinstance(each, Aggregate) for each in nodes(plan)):
         told = "The epsilon is of the sum that secure aggregation releases; deployment and certificate say who adds noise."
         return {"model_name": "Varies", "model_name_details": told}
     if all(isinstance(each, Guarantee) for each in plan.leaves()):

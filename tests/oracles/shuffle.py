@@ -11,9 +11,27 @@ from itertools import combinations_with_replacement, permutations
 from math import comb
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
 from ldpaudit.mechanism import Mechanism
 
 Law = Mapping[Any, Fraction]
+
+
+def short_of_mixtures(truth: NDArray[np.float64], above: NDArray[np.float64]) -> float:
+    """By how much a function exceeds the nearest mixture of the columns at most, by linear programming."""
+    rows, columns = above.shape
+    best = linprog(
+        [*np.zeros(columns), 1],
+        A_ub=np.hstack([-above, -np.ones((rows, 1))]),
+        b_ub=-truth,
+        A_eq=[[*np.ones(columns), 0]],
+        b_eq=[1],
+        bounds=[*[(0, None)] * columns, (None, None)],
+    )
+    return float(best.x[-1])
 
 
 def laws(m: Mechanism) -> list[Law]:
