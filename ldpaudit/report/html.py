@@ -18,7 +18,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.files.deployment import cited, table_of
 from ldpaudit.report.sheet import COLUMNS, layers
 from ldpaudit.report.style import STYLE
-from ldpaudit.report.text import OVERALL, SIGNS, VERDICTS, overall, plain, relation, sentence, sight, summary
+from ldpaudit.report.text import SIGNS, VERDICTS, overall, plain, relation, sentence, sight, summary
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _head(certificate: Certificate) -> str:
     note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
     return f"""<header><h1>{escape(certificate.title)}</h1><p class="id">{about}</p>
 <div class="overall {verdict}"><p class="word {verdict}">{SIGNS[verdict]} {verdict}</p>
-<p>{OVERALL[verdict]} {overall(certificate.claims)}</p></div>{state}{sources}{note}</header><main>
+<p>{overall(verdict, certificate.claims)}</p></div>{state}{sources}{note}</header><main>
 """
 
 
@@ -324,7 +324,7 @@ def index(certificates: Sequence[Certificate], before: Mapping[str, Certificate]
         title,
         f"""<header><h1>{title}</h1>
 <p class="id">{" &middot; ".join(dict.fromkeys(filter(None, map(issued, certificates))))}</p>
-<div class="overall {worst}"><p class="word {worst}">{SIGNS[worst]} {worst}</p><p>{OVERALL[worst]} {overall(claims)}</p></div>{said}
+<div class="overall {worst}"><p class="word {worst}">{SIGNS[worst]} {worst}</p><p>{overall(worst, claims)}</p></div>{said}
 {_reports(certificates)}</header><main>{"".join(_deployment(each, before) for each in ordered)}
 <section><h2>What the words mean</h2><dl>{words}</dl></section></main>
 """,

@@ -80,14 +80,15 @@ def relation(neighbours: str) -> str:
     return NEIGHBOURS["group" if kind.startswith("group-of-") else kind]
 
 
-def overall(claims: Sequence[ClaimRecord]) -> str:
-    """How many claims hold, of how many."""
+def overall(worst: Outcome, claims: Sequence[ClaimRecord]) -> str:
+    """The worst verdict in a sentence, and how many claims hold, of how many."""
     made = [claim for claim in claims if not claim.asked]
+    fares = OVERALL[worst] if made else OVERALL[worst].replace("Every claim holds", "Every question is answered")
     counts = [(words, sum(claim.verdict.record == record for claim in made)) for record, words in _COUNTED.items()]
     told = ", ".join(f"{count} {words[count != 1]}" for words, count in counts if count)
     claimed = f"{_counted(len(made), 'claim')}: {told}." if made else ""
     asked = f"{_counted(len(claims) - len(made), 'question')}." if len(made) < len(claims) else ""
-    return " ".join(filter(None, (claimed, asked)))
+    return " ".join(filter(None, (fares, claimed, asked)))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -21,15 +21,15 @@ QUICK = ("--trials", "2000", "--jobs", "1")
 
 
 def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> None:
-    done = run("certify", ENPA, "deployments/attribution-event.toml", *QUICK, "--output", str(tmp_path))
+    done = run("certify", "attribution-navigation", "deployments/attribution-event.toml", *QUICK, "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stdout.rstrip().endswith("All verdicts are as expected.")
     assert "1 of 2 claims hold, 1 do not" in done.stdout
     assert {p.name for p in tmp_path.iterdir()} == {
-        f"{name}.{kind}" for name in ("enpa-notification", "attribution-event") for kind in ("json", "html")
+        f"{name}.{kind}" for name in ("attribution-navigation", "attribution-event") for kind in ("json", "html")
     } | {"index.html", "verify_certificate.py"}
-    verified = run("verify", str(tmp_path / "enpa-notification.json"))
+    verified = run("verify", str(tmp_path / "attribution-event.json"))
     assert verified.returncode == 0
     assert "stands" in verified.stdout
 
@@ -66,7 +66,7 @@ def test_a_title_beyond_the_letters_of_the_locale_is_escaped_and_the_verdict_is_
 
 
 def test_a_claim_refuted_without_record_or_against_it_ends_with_1(tmp_path: Path) -> None:
-    text = (ROOT / ENPA).read_text()
+    text = (ROOT / "deployments/attribution-navigation.toml").read_text()
     for name, changed in (
         ("none", text.replace('expect = "refuted"', "")),
         ("holds", text.replace('"refuted"', '"holds"')),
@@ -88,7 +88,7 @@ def test_a_claim_that_is_met_exactly_is_certified_with_the_digits_that_are_claim
     (tmp_path / "d.toml").write_text(f'schema = "ldpaudit.deployment/1"\nid = "d"\n{claim}')
     done = run("certify", str(tmp_path / "d.toml"), *QUICK)
     assert "1.672    = 1.672 " in done.stdout
-    assert run("certify", ENPA, *QUICK).stdout.count("= 8.91609") == 1, "8.91608..., rounded up"
+    assert run("certify", "attribution-navigation", *QUICK).stdout.count("= 14.011 ") == 1, "14.0109..., rounded up"
 
 
 GOOD = """\

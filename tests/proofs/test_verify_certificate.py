@@ -466,8 +466,9 @@ def test_the_page_names_the_program_and_its_digest(tmp_path: Path) -> None:
 
 ADMISSIONS = dict.fromkeys((
     "apple-safari-autoplay", "chrome-topics-v1", "chrome-topics-v2", "dap-hedge", "dap-histogram-5", "dap-histogram-6-5",
-    "dap-histogram-7", "enpa-prio", "enpa-prio-notification", "firefox-newtab-interests", "libprio-discrete-laplace",
-    "private-aggregation", "shuffled-dictionary", "shuffled-randomized-response", "shuffled-rappor", "w3c-attribution",
+    "dap-histogram-7", "enpa-prio", "enpa-prio-notification", "enpa-vaccine-status", "firefox-newtab-interests",
+    "libprio-discrete-laplace", "private-aggregation", "shuffled-dictionary", "shuffled-randomized-response", "shuffled-rappor",
+    "w3c-attribution",
 ), 1)  # fmt: skip
 """How many theorems from the literature that no machine checked the proofs of a deployment may rest on: it only falls."""
 

@@ -61,7 +61,7 @@ def test_where_no_epsilon_holds_it_says_below_which_delta_and_what_holds_above_i
     assert "at this delta" not in " ".join(found.sentences)
 
 
-@pytest.mark.parametrize("name", ["enpa-notification", "attribution-navigation", "apple-lookup-hints"])
+@pytest.mark.parametrize("name", ["attribution-navigation", "apple-lookup-hints"])
 def test_the_command_of_a_claim_that_fails_finds_what_keeps_it(name: str) -> None:
     whole = load(ROOT / f"deployments/{name}.toml")
     (claim,) = (c for c in whole.claims if c.expect in ("refuted", "undecided"))

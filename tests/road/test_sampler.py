@@ -93,6 +93,7 @@ def test_a_certificate_has_the_drawn_epsilon_beside_the_described_one() -> None:
     assert verify(made) == []
     forged = claim.model_copy(update={"drawn": claim.enclosure})
     assert "drawn is" in "".join(verify(made.model_copy(update={"claims": (forged,)})))
+    assert "<p>Every question is answered, and has a proof that a program without ours checks. 1 question.</p>" in html.page(made)
     assert "<dt>as drawn</dt><dd>[8.91608932501, 8.91608932502], with" in html.page(made)
     shown = " ".join(run("certify", "enpa-notification", "--trials", "100").stdout.split())
     assert "As described, epsilon lies in [8.91608943403, 8.91608943404]; as the code draws, in [8.91608932501," in shown
