@@ -11,6 +11,7 @@ import csv
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def lines(file: Path) -> Iterator[str]:
 
     Raises DeploymentError where a line has none, or is no text; with its number; OSError where the file cannot be read.
     """
-    for number, line in enumerate(_decoded(file), 1):
+    for number, line in enumerate(decoded(file), 1):
         value = line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
         if not value or "\r" in value:
             found = "a carriage return within one" if value else "an empty one"
@@ -67,7 +68,7 @@ def table(file: Path) -> Iterator[tuple[int, list[str]]]:
     the number of the line; OSError where the file cannot be read.
     """
     # Lines end where RFC 4180 says; csv itself refuses carriage returns that are neither quoted nor at a line's end.
-    rows = csv.reader(_decoded(file), strict=True)
+    rows = csv.reader(decoded(file), strict=True)
     names: list[str] | None = None
     try:
         for row in rows:
@@ -112,8 +113,8 @@ def no_column(wanted: str, names: Sequence[str]) -> str:
     return f"needs a column {wanted!r}, got {shown(', '.join(names)) or 'none'}{parted}"
 
 
-def _decoded(file: Path) -> Iterator[str]:
-    """Lines with their ends. Only a line feed ends one: `str.splitlines` knows ten other ends, which values may hold."""
+def decoded(file: Path) -> Iterator[str]:
+    """Lines of text with their ends. Only a line feed ends one: `str.splitlines` knows ten other ends, which values may hold."""
     with file.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
@@ -173,6 +174,27 @@ def parquet_counted(file: Path, choose: Callable[[list[str], str], str], column:
     return _read_parquet(file, read)  # type: ignore[no-any-return]
 
 
+def frames(file: Path, column: str, optional: str, size: int) -> Iterator[tuple[int, Any, Any]]:
+    """The rows of a Parquet or Arrow file, counted from 1: the values of a column, and of another one, None where there is none.
+
+    ``size``: rows that are held at a time. Raises DeploymentError as for `parquet_rows`, and where there is no such column.
+    """
+
+    def scan(polars: Any) -> Any:
+        return polars.scan_parquet(file) if file.suffix.lower() == PARQUET else polars.scan_ipc(file)
+
+    def part(polars: Any) -> Any:
+        return scan(polars).select(wanted).slice(start, size).collect().to_dict(as_series=False)
+
+    names = _read_parquet(file, lambda polars: scan(polars).collect_schema().names())
+    if column not in names:
+        raise DeploymentError(no_column(column, names), str(file))
+    wanted, start = [column] + [optional] * (optional in names), 0
+    while rows := (table := _read_parquet(file, part))[column]:
+        yield from zip(count(start + 1), rows, table.get(optional, repeat(None)), strict=False)
+        start += len(rows)
+
+
 def _require_all(missing: int) -> None:
     if missing:
         raise ValueError(f"a value in every row, got {missing} without")
@@ -182,7 +204,7 @@ def _read_parquet(file: Path, read: Callable[[Any], Any]) -> Any:
     try:
         import polars
     except ImportError:
-        raise DeploymentError("a Parquet file needs polars: install ldpaudit[logs]", str(file)) from None
+        raise DeploymentError(f"{_kind(file)} files need polars: install ldpaudit[logs]", str(file)) from None
     try:
         with _silent():
             return read(polars)
@@ -191,7 +213,11 @@ def _read_parquet(file: Path, read: Callable[[Any], Any]) -> Any:
         of_polars = any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
         if not (of_polars or isinstance(error, UNREADABLE)):
             raise
-        raise DeploymentError(f"needs a readable Parquet file: {without_file(error)}", str(file)) from None
+        raise DeploymentError(f"needs a readable {_kind(file)} file: {without_file(error)}", str(file)) from None
+
+
+def _kind(file: Path) -> str:
+    return "Parquet" if file.suffix.lower() == PARQUET else "Arrow"
 
 
 @contextmanager

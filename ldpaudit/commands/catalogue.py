@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, parameters_of
+from ldpaudit.commands.options import (
+    DeploymentOption,
+    Format,
+    FormatOption,
+    ParametersArgument,
+    parameters_of,
+    reporting,
+)
 from ldpaudit.commands.output import note, say, say_json
 
 if TYPE_CHECKING:
@@ -171,8 +178,20 @@ def init(
     note(f"wrote {output}; to have it judged: ldpaudit certify {output}")
 
 
-def schema(name: Annotated[str, typer.Argument(help="deployment, gate, baseline or certificate.")] = "deployment") -> None:
-    """Print the JSON Schema of a kind of file, for editors and other programs."""
-    from ldpaudit.report.schema import schema as made
+def schema(
+    name: Annotated[str, typer.Argument(help="deployment, gate, baseline, certificate or report.")] = "deployment",
+    mechanism: Annotated[
+        str | None, typer.Argument(help="STEM or STEM:VARIANT whose reports are meant.", show_default=False)
+    ] = None,
+    parameters: ParametersArgument = None,
+    deployment: DeploymentOption = None,
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors and other programs; of a report, that of a mechanism's."""
+    from ldpaudit.report import schema as schemas
 
-    say_json(made(name))
+    if name == "report":
+        say_json(schemas.of_report(reporting(deployment, mechanism, parameters)))
+        return
+    if mechanism is not None or deployment is not None:
+        raise ValueError(f"schema {name} is that of all files: only schema report is about a mechanism")
+    say_json(schemas.schema(name))

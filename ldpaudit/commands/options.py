@@ -67,6 +67,9 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How results are 
 NoImportOption = Annotated[
     bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
 ]
+DeploymentOption = Annotated[
+    Path | None, typer.Option(help="Deployment file, or id of a bundled one, in place of a mechanism.", show_default=False)
+]
 SeedOption = Annotated[int, whole_number("Seed of all samples.", least=0)]
 NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
 StemArgument = Annotated[str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)]
@@ -134,6 +137,19 @@ def mechanism(name: str, parameters: list[str] | None) -> Any:
     given = pairs(parameters)
     with parameters_of(name, keys=True):
         return registry.construct(Guarantee, given) if kind == "guarantee" else registry.build(kind, variant, given)
+
+
+def reporting(deployment: Path | None, name: str | None, parameters: list[str] | None) -> Any:
+    """The mechanism whose reports are meant: that of a deployment file, or of a name and key=value texts."""
+    from ldpaudit.files.deployment import load
+    from ldpaudit.plan import Run
+
+    if (deployment is None) == (name is None):
+        raise ValueError(f"needs --deployment FILE or a mechanism, got {'both' if name else 'neither'}")
+    if deployment is None:
+        return mechanism(name or "", parameters)
+    plan = load(deployment).plan
+    return plan.mechanism if isinstance(plan, Run) else plan
 
 
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:

@@ -15,7 +15,9 @@ from ldpaudit.certificates import certificate
 from ldpaudit.core import parameters
 from ldpaudit.core.nearest import one_of
 from ldpaudit.files import tables
+from ldpaudit.files.reports import ReportForm
 from ldpaudit.gate import checking, findings
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Guarantee
 from ldpaudit.registry import CONSTRUCTOR, constructors
 from ldpaudit.verdict import Outcome
@@ -54,7 +56,12 @@ def schema(name: str, stems: Iterable[str] | None = None) -> dict[str, Any]:
             inner = found["properties"]
             properties = {"schema": inner.pop("schema_"), **inner, "verdict": _VERDICT, "digest": _DIGEST}
             return {**found, "properties": properties, "required": ["schema", *found["required"], "verdict", "digest"]}
-    raise ValueError(f"schema {one_of(NAMES, name, 'ldpaudit schema -h')}")
+    raise ValueError(f"schema {one_of((*NAMES, 'report'), name, 'ldpaudit schema -h')}")
+
+
+def of_report(m: Mechanism) -> dict[str, Any]:
+    """The JSON Schema of one record of a file of a mechanism's reports. Raises Unsupported as `ReportForm.of`."""
+    return {"$schema": DIALECT, "title": f"Report of {m}", **ReportForm.of(m).schema()}
 
 
 def _of(model: type[BaseModel], title: str) -> dict[str, Any]:

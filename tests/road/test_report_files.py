@@ -1,0 +1,171 @@
+"""Files of reports: every mechanism's own come back as they were, in every format; what is none is left out and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars
+import pytest
+
+from ldpaudit.commands import run
+from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
+from ldpaudit.mechanism import Mechanism, plain
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.report.schema import of_report
+from tests.zoo import ONE_EACH
+
+RESPONSE = KaryRandomizedResponse(4, Fraction(1, 2))
+BITS = UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5))
+HASHES = LocalHashing(3, Fraction(3, 4), 5, 7)
+
+
+def read(m: Mechanism, *files: Path) -> tuple[list[Any], Tally]:
+    tally = Tally()
+    return [y for block in blocks(files, m, ReportForm.of(m), tally) for y in block.tolist()], tally
+
+
+@pytest.mark.parametrize("m", ONE_EACH, ids=lambda m: type(m).__name__)
+def test_every_mechanism_of_single_users_has_a_form_that_its_reports_have_and_others_lack(m: Mechanism) -> None:
+    if m.model != "local":
+        with pytest.raises(Unsupported, match=f"its model is {m.model}"):
+            ReportForm.of(m)
+        return
+    form, allowed = ReportForm.of(m), jsonschema.Draft202012Validator(of_report(m))
+    views = np.asarray(m.sample(m.inputs[-1], 20, np.random.default_rng(0)))
+    found, refused = form.views(reports := json.loads(json.dumps([*map(plain, views * 1)])))
+    assert not refused
+    assert found.dtype == views.dtype
+    assert np.array_equal(found, views)
+    assert all(map(allowed.is_valid, reports))
+    assert allowed.is_valid({"report": reports[0], "id": "a"})
+    one = reports[0]
+    strange = ["x", None, {"y": 1}, [one], True, float("nan"), [*one, 0] if form.shape else [0, 1], 1 << 70]
+    found, refused = form.views([one, *strange[:-1], *strange[-1:] * (not form.is_real)])
+    assert found.tolist() == [one]
+    assert [*refused] == [*range(1, len(refused) + 1)]
+    assert len(refused) >= len(strange) - 1
+    if form.columns is not None:
+        beyond = [max(each[0], each[-1]) + 1 for each in form.columns]
+        assert form.views([beyond if form.shape else beyond[0]])[1] == {0: "numbers that no report has"}
+        assert not allowed.is_valid(beyond if form.shape else beyond[0])
+
+
+def lines(reports: list[Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in reports)
+
+
+def frame(write: Callable[[polars.DataFrame, Path], Any]) -> Callable[[list[Any], Path], Any]:
+    return lambda reports, file: write(polars.DataFrame({"other": ["x"] * len(reports), "report": reports}), file)
+
+
+def numbered(reports: list[Any], file: Path) -> None:
+    if not isinstance(reports[0], list):  # a number stands in the column `report`
+        return polars.DataFrame({"report": reports}).write_csv(file)
+    table = polars.DataFrame(np.array(reports))
+    table.rename({name: f"report_{i}" for i, name in enumerate(table.columns)}).write_csv(file)
+    return None
+
+
+WRITERS: dict[str, Callable[[list[Any], Path], Any]] = {
+    "a.jsonl": lambda reports, file: file.write_text(lines(reports)),
+    "b.ndjson": lambda reports, file: file.write_text(lines([{"report": each, "more": 1} for each in reports])),
+    "c.json": lambda reports, file: file.write_text(lines([{"format": FORMAT}, *reports])),
+    "d.csv": lambda reports, file: polars.DataFrame({"report": [*map(json.dumps, reports)]}).write_csv(file),
+    "e.csv": numbered,
+    "f.parquet": frame(polars.DataFrame.write_parquet),
+    "g.arrow": frame(polars.DataFrame.write_ipc),
+}
+
+
+@pytest.mark.parametrize("m", [RESPONSE, BITS, HASHES], ids=lambda m: type(m).__name__)
+def test_reports_come_back_from_every_format(m: Mechanism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldpaudit.files.reports.BLOCK", 7)
+    reports = [plain(y) for y in np.asarray(m.sample(1, 20, np.random.default_rng(0)))]
+    asked = [list(y) if isinstance(y, tuple) else y for y in reports]
+    for name, write in WRITERS.items():
+        write(asked, tmp_path / name)
+        found, tally = read(m, tmp_path / name)
+        assert (found, tally.accepted, tally.refused) == (asked, 20, 0), name
+    assert read(m, *listed([tmp_path]))[1].accepted == 20 * len(WRITERS)
+
+
+def test_what_is_no_report_and_what_came_before_is_left_out_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    good, again, late = {"report": 1, "id": "u"}, {"report": 2, "id": "u"}, {"report": 3, "id": "v"}
+    file.write_text(lines([good, 9, {"report": 5, "id": "v"}, again, late, {"id": "w"}, {"report": 1, "id": 1.5}]) + "no\n\n0")
+    found, tally = read(RESPONSE, file)
+    assert (found, tally.malformed, tally.duplicate) == ([1, 3, 0], 6, 1)
+    assert len(tally.named) == 5
+    assert all(each.startswith(f"{file}:") for each in tally.named)
+    assert {each.split(":")[1] for each in tally.named} <= {"2", "3", "4", "6", "7", "8", "9"}
+    # Bits are numbers: true and false are refused, also where Python takes them for some.
+    file.write_text("[1, 0, true]\n[1, 0, 1]\n[1, 0, 2]\n[1, 0]\n[1.0, 0, 1]\n")
+    assert read(BITS, file)[0] == [[1, 0, 1]]
+
+
+def test_ids_are_compared_over_all_files(tmp_path: Path) -> None:
+    polars.DataFrame({"report": [0, 1], "id": ["a", None]}).write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_text("id,report\na,2\n,3\n,x\n")
+    found, tally = read(RESPONSE, tmp_path / "a.parquet", tmp_path / "b.csv")
+    assert (found, tally.malformed, tally.duplicate) == ([0, 1, 3], 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.jsonl", lines([{"format": "other/1"}]), "needs format 'ldpaudit.reports/1', got .other/1."),
+        ("a.jsonl", lines([{"format": FORMAT, "mechanism": "skellam", "parameters": {"mu": "1/2"}}]), "the header says Skellam"),
+        ("a.jsonl", lines([{"format": FORMAT, "mechanism": "rr"}]), "needs a header that names a mechanism"),
+        ("a.jsonl", "1\n\0\n", "a.jsonl:2: needs text, got a NUL character"),
+        ("a.csv", "value\n1\n", "needs a column 'report', got value"),
+        ("a.csv", "report\n1,2\n", "a.csv:2: needs exactly one value in each column"),
+        ("a.csv", "report_0,report_2\n1,2\n", "needs a column 'report_1'"),
+        ("a.parquet", "no", "needs a readable Parquet file"),
+        ("a.arrow", "no", "needs a readable Arrow file"),
+        ("b.jsonl", None, "needs a readable file of reports: No such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error_with_its_place(name: str, text: str | None, says: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DeploymentError, match=says):
+        read(RESPONSE, tmp_path / name)
+
+
+def test_a_header_of_the_same_mechanism_is_no_report(tmp_path: Path) -> None:
+    header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
+    (tmp_path / "a.jsonl").write_text(lines([header, 3]))
+    assert read(RESPONSE, tmp_path / "a.jsonl")[0] == [3]
+
+
+def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps({"sum": [3, -1.5], "users": 7}, indent=1))
+    found = released(listed([tmp_path]), 2)
+    assert isinstance(found, Released)
+    assert (found.total.tolist(), found.users) == ([6, -3], 14)
+    (tmp_path / "c.json").write_text("1\n2\n")
+    assert released([tmp_path / "c.json"], 2) is None
+    wrong = {'{"sum": [1], "users": 3}': "2 numbers, got 1", '{"sum": [1, 2], "users": 0}': "needs users >= 1", "1": "'sum'"}
+    for text, says in wrong.items():
+        (tmp_path / "c.json").write_text(text)
+        with pytest.raises(DeploymentError, match=says):
+            released([tmp_path / "a.json", tmp_path / "c.json"], 2)
+
+
+def test_the_schema_of_a_report_is_printed_for_a_mechanism_or_a_deployment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "report", "randomized_response", "k=4", "p=1/2"]) == 0
+    assert json.loads(capsys.readouterr().out) == of_report(RESPONSE)
+    assert run(["schema", "report", "--deployment", "apple-emoji"]) == 0
+    assert json.loads(capsys.readouterr().out)["$defs"]["report"]["maxItems"] == 1025
+    for wrong in (["schema", "report"], ["schema", "gate", "rappor"], ["schema", "report", "skellam", "mu=1"]):
+        assert run(wrong) == 2
