@@ -69,6 +69,8 @@ class Claim:
         What is assumed of the code's sampler, in a clause; empty where nothing is.
     drawn : Plan or None
         The plan with the probabilities that the code draws, where these are known.
+    assumed : tuple of str
+        What the deployer assumes besides, in clauses.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Claim:
     taken: str = ""
     sampled: str = ""
     drawn: Plan | None = None
+    assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.epsilon >= 0:
@@ -100,7 +103,7 @@ class Claim:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What nobody shows here and the claim's verdict rests on, in clauses."""
-        return (*self.axioms, *filter(None, [self.taken, self.sampled]))
+        return (*self.axioms, *filter(None, [self.taken, self.sampled, *self.assumed]))
 
     @property
     def axioms(self) -> tuple[str, ...]:

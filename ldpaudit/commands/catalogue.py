@@ -96,7 +96,7 @@ def deployments(
     from ldpaudit.core.nearest import one_of
     from ldpaudit.files import bundled
     from ldpaudit.files.deployment import load
-    from ldpaudit.files.tables import STATES
+    from ldpaudit.files.stated import STATES
 
     if state is not None and state not in STATES:
         raise ValueError(f"deployments --state {one_of([*STATES], state, 'ldpaudit deployments --sources')}")
@@ -120,7 +120,7 @@ def deployments(
 def _sources(d: Deployment) -> list[str]:
     """The status, each claim with what supports it, and what the mechanism is taken from."""
     from ldpaudit.core.number import show
-    from ldpaudit.files.tables import ABOUT
+    from ldpaudit.files.stated import ABOUT
 
     def saying(about: str) -> list[str]:
         """The sources that say something, each with its words."""

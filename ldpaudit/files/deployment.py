@@ -17,22 +17,12 @@ from ldpaudit import registry
 from ldpaudit.claim import SLACK, Claim
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.number import show
-from ldpaudit.core.refusal import refusal, repeated
+from ldpaudit.core.refusal import refusal
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
-from ldpaudit.files.tables import (
-    ABOUT,
-    DAY,
-    FIRST,
-    AggregateTable,
-    ClaimTable,
-    DeploymentTable,
-    EpochsTable,
-    MechanismTable,
-    NoiseTable,
-    SourceTable,
-    StatusTable,
-)
+from ldpaudit.files.contradictions import contradiction
+from ldpaudit.files.stated import FIRST, DeploymentTable, SourceTable, StatusTable
+from ldpaudit.files.tables import DAY, AggregateTable, ClaimTable, EpochsTable, MechanismTable, NoiseTable
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
@@ -137,7 +127,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         file = DeploymentTable.model_validate(tree)
     except ValidationError as error:
         raise fail(*refusal(error, DeploymentTable)) from None
-    if (fault := _unsupported(file)) is not None:
+    if (fault := contradiction(file)) is not None:
         raise fail(*fault)
     try:
         if (table := file.mechanism).kind == "guarantee":
@@ -223,50 +213,13 @@ def _units(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, 
         with suppress(ValueError):
             whole = _claimed_plan(file, plan, noise, table)
             relation = usual(whole if _stream(file, unit) else plan)
-            found.append(Claim(unit, whole, None, delta, relation, unit, sampled=_sampled(file, whole)))
+            found.append(Claim(unit, whole, None, delta, relation, unit, sampled=_sampled(file, whole), assumed=_assumed(file)))
     return tuple(found)
 
 
 def _stream(file: DeploymentTable, unit: str) -> bool:
     """Whether a unit is a stream of kept answers, of which the inputs are not those of one report."""
     return file.epochs is not None and file.contribution.memoized and unit in ("window", "lifetime")
-
-
-def _unsupported(file: DeploymentTable) -> tuple[str, list[str | int]] | None:
-    """What is said without a source, or with one that does not say it, and where; an example speaks for itself."""
-    texts = [index for index, each in enumerate(file.sources) if not each.id]
-    if file.schema_ == FIRST:
-        if len(texts) < len(file.sources):
-            return 'a table of a source needs schema = "ldpaudit.deployment/2"', ["sources"]
-        later = [key for key in ("status", "registry", "adversary", "sampler") if getattr(file, key) is not None]
-        return ('needs schema = "ldpaudit.deployment/2"', [later[0]]) if later else None
-    if texts:
-        return f"needs a table [[sources]], got {file.sources[texts[0]].title!r:.60}", ["sources"]
-    if twice := repeated(each.id for each in file.sources):
-        return f"needs sources of unique ids, got {twice!r} twice", ["sources"]
-    known = (*(claim.id for claim in file.claims), *ABOUT)
-    for index, source in enumerate(file.sources):
-        for each in source.supports:
-            if each not in known:
-                needs = f"needs the id of a claim, {' or '.join(ABOUT)}, got {each!r:.60}{or_rather(each, known)}"
-                return needs, ["sources", index, "supports"]
-    state, named = (file.status.state, file.status.source) if file.status else ("unknown", None)
-    of_it = [each.id for each in file.sources if "status" in each.supports]
-    if named not in of_it and (named is not None or state not in ("example", "unknown")):
-        return f"{state!r} needs the id of a source that supports 'status', got {named!r:.60}", ["status", "source"]
-    if state == "example":
-        return None
-    if file.sampler and file.sampler.law != "unknown" and not any("sampler" in each.supports for each in file.sources):
-        return 'needs a source with supports = ["sampler"]; without one, law = "unknown"', ["sampler"]
-    for index, claim in enumerate(file.claims):
-        found = [each for each in file.sources if claim.id in each.supports and claim.id not in ABOUT]
-        if claim.epsilon is not None and not found:
-            needs = f"needs a table in [[sources]] with supports = [\"{claim.id}\"]; without a source, set epsilon = \"?\""
-            return f"{claim.id!r} {needs}", ["claims", index]
-        if claim.expect == "refuted" and not any(each.quote.strip() for each in found):
-            needs = f"{claim.id!r} needs a source with a quotation that supports it: nobody is refuted for what they did not say"
-            return needs, ["claims", index, "expect"]
-    return None
 
 
 def _named(error: ValueError, keys: Iterable[str]) -> list[str]:
@@ -324,6 +277,7 @@ def _claims(
                 taken=_taken(file.mechanism, plan, claimed, relation, table.epsilon),
                 sampled=_sampled(file, claimed),
                 drawn=None if drawn is None else _claimed_plan(file, drawn, noise, table),
+                assumed=_assumed(file),
             )
         except ValueError as error:
             key = _named(error, ("epsilon", "delta"))
@@ -339,6 +293,12 @@ def _sampled(file: DeploymentTable, plan: Plan) -> str:
     mechanisms = [leaf.mechanism for leaf in plan.leaves() if isinstance(leaf, Run)]
     noise = plan.noise if isinstance(plan, Aggregate) else ()
     return _AS_REALS if any(each.continuous for each in (*mechanisms, *noise)) else ""
+
+
+def _assumed(file: DeploymentTable) -> tuple[str, ...]:
+    """What the file assumes besides, in clauses with the title of the source."""
+    titles = {each.id: f" ({each.title})" for each in file.sources}
+    return tuple(f"{each.what}{titles[each.source] if each.source else ''}" for each in file.assumes)
 
 
 def _taken(table: MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:

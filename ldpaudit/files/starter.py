@@ -15,7 +15,7 @@ from ldpaudit.core.expression import parse
 from ldpaudit.core.parameters import NONE, of, plain
 from ldpaudit.core.refusal import table_at
 from ldpaudit.errors import Unsupported
-from ldpaudit.files.tables import SCHEMA, DeploymentTable
+from ldpaudit.files.stated import SCHEMA, DeploymentTable
 from ldpaudit.mechanism import Mechanism
 
 CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometric", "hashtogram", "trie_heavy_hitter")

@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wi
 from ldpaudit.certificates.certify import CONFIDENCE, TRIALS
 from ldpaudit.core.refusal import CALLABLE, Id, refusal, repeated
 from ldpaudit.errors import DeploymentError
-from ldpaudit.files.tables import FIRST, NUMBER, SCHEMA, Table, exact_number
+from ldpaudit.files.stated import FIRST, SCHEMA
+from ldpaudit.files.tables import NUMBER, Table, exact_number
 from ldpaudit.files.toml import line_of, parse, read_text
 from ldpaudit.workers.worker_processes import PATIENCE
 

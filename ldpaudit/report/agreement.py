@@ -20,7 +20,8 @@ from ldpaudit.display.digits import show_down, show_up
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.deployment import UNITS, Deployment, table_of
-from ldpaudit.files.tables import DeploymentTable, spoken
+from ldpaudit.files.stated import DeploymentTable
+from ldpaudit.files.tables import spoken
 from ldpaudit.files.toml import DEEPEST, read_text, too_deep
 from ldpaudit.plan import Aggregate, Guarantee, Shuffle
 from ldpaudit.report.record import yaml

@@ -18,7 +18,8 @@ from ldpaudit.display.digits import show_up
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
-from ldpaudit.files.tables import DAY, AdversaryTable, DeploymentTable, RegistryTable, spoken
+from ldpaudit.files.stated import AdversaryTable, DeploymentTable, RegistryTable
+from ldpaudit.files.tables import DAY, spoken
 from ldpaudit.files.toml import line_of
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle, nodes
 from ldpaudit.report.text import relation

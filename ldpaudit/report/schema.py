@@ -14,7 +14,7 @@ from ldpaudit import mechanisms
 from ldpaudit.certificates import certificate
 from ldpaudit.core import parameters
 from ldpaudit.core.nearest import one_of
-from ldpaudit.files import tables
+from ldpaudit.files import stated, tables
 from ldpaudit.files.reports import ReportForm
 from ldpaudit.gate import checking, findings
 from ldpaudit.mechanism import Mechanism
@@ -84,14 +84,14 @@ def _plain(tree: Any) -> Any:
 
 
 def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
-    found = _of(tables.DeploymentTable, "Deployment file")
+    found = _of(stated.DeploymentTable, "Deployment file")
     integer = {"anyOf": [{"type": "integer"}, tables.EXPRESSION]}
     integers = {"anyOf": [{"type": "array", "items": integer}, {"type": "string"}]}
     found["$defs"] |= {"number": tables.NUMBER, "integer": integer, "integers": integers}
     # The first edition: sources are texts, and nothing is said of the status.
     sources, text = found["properties"]["sources"], {"type": "string"}
-    first = {"properties": {"schema": {"const": tables.FIRST}}}
-    later = dict.fromkeys(("status", "registry", "adversary", "sampler"), False)
+    first = {"properties": {"schema": {"const": stated.FIRST}}}
+    later = dict.fromkeys(("status", "registry", "adversary", "aggregator", "assumes", "sampler"), False)
     of_texts = {"properties": {"sources": {"items": text}, **later}}
     found["allOf"] = [{"if": first, "then": of_texts, "else": {"properties": {"sources": {"items": sources["items"]}}}}]
     found["properties"]["sources"] = {**sources, "items": {"anyOf": [sources["items"], text]}}

@@ -12,7 +12,8 @@ from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitReco
 from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.display.digits import show_up
 from ldpaudit.files.deployment import table_of
-from ldpaudit.files.tables import DAY, DeploymentTable, RegistryTable, spoken
+from ldpaudit.files.stated import DeploymentTable, RegistryTable
+from ldpaudit.files.tables import DAY, spoken
 from ldpaudit.studies.frequencies import largest_deviation
 from ldpaudit.verdict import Outcome
 
@@ -177,9 +178,10 @@ def _trust(certificate: Certificate, file: DeploymentTable, exhibits: Mapping[st
     stated += [f"Noise by {each.by}: {each.parties} part{'ies' if each.parties > 1 else 'y'}." for each in file.noise]
     if file.shuffle is not None:
         stated.append(_said("Who runs the shuffler"))
-    if file.aggregate is not None:
-        stated.append(_said("Who runs the aggregators"))
-    collude = "Whether those collude who are trusted apart." if file.shuffle or file.aggregate else "What else the recipient knows."
+    if file.aggregate is not None or file.aggregator is not None:
+        stated += [_said("Who runs the aggregators"), *(file.aggregator.sentences if file.aggregator else ())]
+    apart = file.shuffle or file.aggregate or file.aggregator
+    collude = "Whether those collude who are trusted apart." if apart else "What else the recipient knows."
     return Layer("Trust model", tuple(shown) or (NOTHING,), tuple(stated), (collude,))
 
 

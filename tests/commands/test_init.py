@@ -17,7 +17,7 @@ from ldpaudit.core import parameters
 from ldpaudit.core.refusal import table_at
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import CHOICE, example, starter
-from ldpaudit.files.tables import DeploymentTable
+from ldpaudit.files.stated import DeploymentTable
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.schema import schema

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
+from ldpaudit.certificates.certify import certify
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
+from ldpaudit.verdict import Outcome
 
 GOOD = """\
 schema = "ldpaudit.deployment/1"
@@ -530,3 +532,30 @@ def test_texts_are_sources_in_the_first_edition_only_and_an_example_claims_in_it
     assert loads(f'{second}[status]\nstate = "example"\n').claims == loads(GOOD).claims
     with pytest.raises(DeploymentError, match=r"'one' needs a table in \[\[sources\]\]"):
         loads(f'{second}[status]\nstate = "unknown"\n')
+
+
+@pytest.mark.parametrize(("told", "key", "said"), [
+    ("parties = 2\ncolluding = 3", "aggregator.colluding", "needs colluding <= parties, 2, got 3"),
+    ("minimum_batch = 999", "aggregator.minimum_batch", "needs minimum_batch >= the users of [aggregate], 1000, got 999"),
+    ('noise = "none"', "aggregator.noise", 'needs no [[noise]] by aggregators for noise = "none"'),
+    ('noise = "once"', "aggregator.noise", "'once' does not fit a table [[noise]] of 2 parties"),
+    ('parties = 3\nnoise = "each"', "aggregator.noise", "'each' does not fit a table [[noise]] of 2 parties"),
+])  # fmt: skip
+def test_what_is_said_of_aggregators_fits_the_sum_and_its_noise(told: str, key: str, said: str) -> None:
+    text = SUMMED.replace("deployment/1", "deployment/2").replace("[[claims]]", f"{NOISE}\n[[claims]]", 1)
+    text += '[status]\nstate = "example"\n[aggregator]\n'
+    assert loads(f'{text}parties = 2\ncolluding = 1\nnoise = "each"\nminimum_batch = 1000').units
+    refused(text, "[aggregator]", f"[aggregator]\n{told}", key, said)
+    with pytest.raises(DeploymentError, match=r'needs \[\[noise\]\] by aggregators for noise = "each"'):
+        loads(f'{text}noise = "each"'.replace(NOISE, ""))
+
+
+def test_what_a_deployer_assumes_is_told_with_its_source_and_no_claim_is_more_than_assumed() -> None:
+    row = '[[assumes]]\nwhat = "each report has coins of its own"\nsource = "readme"\n'
+    text = CITED.replace("epsilon = 1\nexpect = \"refuted\"", "epsilon = 2") + row
+    whole = certify(loads(text), trials=100)
+    assert [claim.verdict for claim in whole.claims] == [Outcome.ASSUMED] * 2
+    assert whole.claims[0].assumptions == whole.units[0].assumptions == ("each report has coins of its own (README)",)
+    assert whole.claims[0].reason.endswith(", assuming that each report has coins of its own (README)")
+    refused(text, row, row.replace("readme", "other"), "assumes.0.source", "needs the id of a source, got 'other'")
+    refused(GOOD, "[mechanism]", f"{row}[mechanism]", "assumes", 'needs schema = "ldpaudit.deployment/2"')

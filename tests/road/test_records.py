@@ -19,7 +19,7 @@ from ldpaudit.claim import Claim
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, load, loads
-from ldpaudit.files.tables import RegistryTable
+from ldpaudit.files.stated import RegistryTable
 from ldpaudit.report import agreement
 from ldpaudit.report.agreement import Standing, compared, read_record
 from ldpaudit.report.record import TYPED, record, require_typed, to_yaml

@@ -167,6 +167,20 @@ def test_what_the_deployer_states_is_printed_in_its_layer() -> None:
     assert found["Data collection"].certified == ("One report of randomized_response: k = 4.",)
 
 
+def test_aggregators_are_told_of_as_far_as_they_are_stated() -> None:
+    stated = sheet(load("dap-hedge"))["Trust model"].stated
+    assert stated[-3:] == (
+        "Aggregators: 2; of these may collude: 1.", "Noise by aggregators: all of it by each of them.",
+        "Least batch that is summed: not stated."
+    )
+    stated = sheet(load("firefox-ppa-128"))["Trust model"].stated
+    assert stated[-3:] == (
+        "Aggregators: not stated; of these may collude: not stated.", "Noise by aggregators: not stated.",
+        "Least batch that is summed: 50."
+    )
+    assert not any("Aggregators:" in line for line in sheet(load("rappor-client"))["Trust model"].stated)
+
+
 def test_the_sheet_is_on_the_page_with_its_three_kinds_named_and_strangers_words_are_text() -> None:
     text = CITED.replace("[mechanism]", "[adversary]\nretention = '<b>long</b>'\n[mechanism]")
     whole = certify(loads(text), trials=100)
