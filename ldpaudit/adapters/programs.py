@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,7 +38,8 @@ class Program:
     """``program(x, size, rng)`` asks the running program `size` times and returns its reports.
 
     ``command``: the program and its arguments; it is started at the first report and ended by `close`; ``patience``: seconds that
-    an answer may take, the first one `START` times as long; ``longest``: bytes that an answer may take.
+    an answer may take, the first one `START` times as long; ``longest``: bytes that an answer may take; ``header``: a JSON value
+    that it reads before all questions, and does not answer; None for none.
 
     The program draws from a source of its own, so `rng` is not used and no seed reproduces its reports. A line more than
     was asked for would shift all answers after it: it is an error wherever it is found, and `finish`, which the end of a
@@ -48,13 +49,15 @@ class Program:
     seeded = False
     """Its reports are no function of the generator."""
 
-    def __init__(self, command: str | Sequence[str], patience: float = PATIENCE, longest: int = LONGEST) -> None:
+    def __init__(
+        self, command: str | Sequence[str], patience: float = PATIENCE, longest: int = LONGEST, header: Any = None
+    ) -> None:
         self.command = _words(command) if isinstance(command, str) else tuple(command)
         if not self.command:
             raise ValueError("Program needs a command, got none")
         if not (patience > 0 and longest > 0):
             raise ValueError(f"Program needs patience > 0 and longest > 0, got {patience} and {longest}")
-        self.patience, self.longest = patience, longest
+        self.patience, self.longest, self.header = patience, longest, header
         self._talk: Talk | None = None
         self._end: weakref.finalize[Any, Any] | None = None
         self._one = threading.Lock()
@@ -100,6 +103,8 @@ class Program:
                 raise ImplementationError(f"cannot start {self.command[0]}: {error.strerror}") from None
             talk = self._talk = Talk(process, self.longest)
             self._end = weakref.finalize(self, _end, process, talk)  # at the end of the interpreter too
+            if self.header is not None:
+                talk.ask(json.dumps(self.header).encode() + b"\n")
             _require_none(talk.surplus, QUIET)
         return self._talk
 
@@ -139,7 +144,7 @@ class Program:
         if end is not None:
             end()
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -13,7 +13,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ldpaudit.commands import account, audit, catalogue, certify, check, claims, design, registry, running, verify
+from ldpaudit.commands import (
+    account,
+    audit,
+    catalogue,
+    certify,
+    check,
+    claims,
+    clients,
+    design,
+    registry,
+    running,
+    verify,
+)
 from ldpaudit.commands.ending import (
     CLOSED,
     FAULT,
@@ -36,6 +48,8 @@ VERBS = (
     account.risk,
     design.design,
     audit.audit,
+    clients.vectors,
+    clients.conform,
     check.check,
     design.calibrate,
     claims.table,

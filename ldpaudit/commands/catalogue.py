@@ -148,21 +148,31 @@ def init(
     output: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, named in the first line for editors.")] = "",
+    client: Annotated[
+        str | None, typer.Option(help="Write a reference client, in python, javascript or c.", show_default=False)
+    ] = None,
 ) -> None:
-    """Write a commented deployment file for a mechanism; it certifies as it stands."""
+    """Write a commented deployment file for a mechanism, which certifies as it stands; or a client that sends its reports."""
     from ldpaudit import mechanisms, registry
     from ldpaudit.files.starter import CHOICE, starter
     from ldpaudit.files.whole import write_whole
 
-    if name is None:
+    if client is not None:
+        from ldpaudit.clients.vectors import reference
+
+        if name is not None:
+            raise ValueError(f"init needs a STEM or --client, got both: {name} and {client}")
+        text, told = reference(client), 'to compare it with what is certified: ldpaudit conform "exec:COMMAND" --deployment FILE'
+    elif name is None:
         if output is not None:
             raise ValueError("init needs a STEM with --output")
         widest = max(map(len, CHOICE))
         say(*(f"{stem:{widest}}  {registry.find(stem).title}" for stem in CHOICE))
         note("init needs one of these, or of the others that `ldpaudit mechanisms` lists")
         return
-    with parameters_of(name):
-        text = starter(*mechanisms.named(name), schema)
+    else:
+        with parameters_of(name):
+            text, told = starter(*mechanisms.named(name), schema), f"to have it judged: ldpaudit certify {output}"
     if output is None:
         say(text.rstrip("\n"))
         return
@@ -175,7 +185,7 @@ def init(
                 file.write(text)
         except FileExistsError:
             raise ValueError(f"{output}: already exists: needs another name, or --overwrite") from None
-    note(f"wrote {output}; to have it judged: ldpaudit certify {output}")
+    note(f"wrote {output}; {told}")
 
 
 def schema(

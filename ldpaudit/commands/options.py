@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from ldpaudit.mechanism import Mechanism
     from ldpaudit.plan import Plan
 
 
@@ -139,17 +140,25 @@ def mechanism(name: str, parameters: list[str] | None) -> Any:
         return registry.construct(Guarantee, given) if kind == "guarantee" else registry.build(kind, variant, given)
 
 
-def reporting(deployment: Path | None, name: str | None, parameters: list[str] | None) -> Any:
-    """The mechanism whose reports are meant: that of a deployment file, or of a name and key=value texts."""
+def reporting(deployment: Path | None, name: str | None, parameters: list[str] | None) -> Mechanism:
+    """The mechanism whose reports are meant: that of a deployment file, also by its name, or of a name and key=value texts."""
+    from ldpaudit.errors import Unsupported
     from ldpaudit.files.deployment import load
+    from ldpaudit.mechanism import Mechanism
     from ldpaudit.plan import Run
 
     if (deployment is None) == (name is None):
         raise ValueError(f"needs --deployment FILE or a mechanism, got {'both' if name else 'neither'}")
-    if deployment is None:
-        return mechanism(name or "", parameters)
-    plan = load(deployment).plan
-    return plan.mechanism if isinstance(plan, Run) else plan
+    file = deployment or (Path(name) if name and of_a_deployment(name) else None)
+    if file and parameters:
+        raise ValueError(f"needs a mechanism for {parameters[0]}, got the deployment {file}")
+    if file:
+        found = plan.mechanism if isinstance(plan := load(file).plan, Run) else plan
+    else:
+        found = mechanism(name or "", parameters)
+    if not isinstance(found, Mechanism):
+        raise Unsupported(found, "it is a promise about any randomizer, of which no report is known")
+    return found
 
 
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:

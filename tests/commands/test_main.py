@@ -59,7 +59,7 @@ def test_mechanisms_lists_every_stem() -> None:
         (("account", "rapor", "k=2"), "needs one of those that `ldpaudit mechanisms` lists, got 'rapor'; did you mean 'rappor'?"),
         (("mechanisms", "rapor"), "did you mean 'rappor'?"),
         (("mechanisms", "rappor:permanant"), "did you mean 'permanent'?"),
-        (("schema", "deploymnet"), "needs one of deployment, gate, baseline, certificate, got 'deploymnet'; did you mean"),
+        (("schema", "deploymnet"), "needs one of deployment, gate, baseline, certificate, report, got 'deploymnet'; did you mean"),
         (
             ("account", "randomized_response", "k=2"),
             "needs (k, p) or (epsilon, k) or (epsilon, delta, users, k) or (rho, k), got (k); add p or epsilon or rho\n",

@@ -23,7 +23,7 @@ NOUNS = {"mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "ev
 DISPLAY = "display"
 """What nouns look like: it knows no noun, so that all of them may use it."""
 FLOORS = {
-    DISPLAY: 0, "core": 1, "mechanisms": 2, "adapters": 3, "files": 4, "accountants": 5, "attacks": 5, "proofs": 5,
+    DISPLAY: 0, "core": 1, "mechanisms": 2, "adapters": 3, "files": 4, "clients": 4, "accountants": 5, "attacks": 5, "proofs": 5,
     "workers": 6, "studies": 7, "certificates": 8, "gate": 9, "report": 10, "commands": 11,
 }  # fmt: skip
 """How high each room stands; the nouns, files that users import, stand beside `core`."""

@@ -20,6 +20,8 @@ from tests.helpers import ROOT
 OUTER = ("accountants", "attacks", "proofs")
 DATA = ("deployments", "schemas")
 """Folders of data that stand at the top of the repository, and in the package."""
+CLIENTS = "clients/reference"
+"""Programs of the package that stand in examples/clients."""
 PROBE = (
     "import ldpaudit as ldp, sys\n"
     "m = ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1.0, k=4)\n"
@@ -55,14 +57,17 @@ def packages_on_disk() -> set[str]:
 
 def test_every_package_on_disk_is_declared() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    assert set(declared) == packages_on_disk() | {f"ldpaudit.{name}" for name in DATA}
+    assert set(declared) == packages_on_disk() | {f"ldpaudit.{name.replace('/', '.')}" for name in (*DATA, CLIENTS)}
 
 
-@pytest.mark.parametrize("name", [*OUTER, *DATA])
-def test_the_links_are_relative(name: str) -> None:
+LINKS = {name: f"../{name}" for name in (*OUTER, *DATA)} | {CLIENTS: "../../examples/clients"}
+
+
+@pytest.mark.parametrize(("name", "where"), LINKS.items())
+def test_the_links_are_relative(name: str, where: str) -> None:
     link = ROOT / "ldpaudit" / name
     assert link.is_symlink()
-    assert str(link.readlink()) == f"../{name}"
+    assert str(link.readlink()) == where
 
 
 def test_the_checkout_runs_without_install() -> None:
@@ -109,6 +114,7 @@ def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> No
         assert {n for n in code if n.startswith(f"ldpaudit/{name}/")} == {
             f"ldpaudit/{name}/{file.name}" for file in (ROOT / name).glob(f"*.{ending}")
         }
+    assert {Path(n).name for n in code if n.startswith(f"ldpaudit/{CLIENTS}/")} == {"client.py", "client.mjs", "client.c"}
 
 
 def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
@@ -135,7 +141,7 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
     place = tmp_path / "site"
     copy = tmp_path / "checkout"
     copy.mkdir()
-    for name in ("ldpaudit", *OUTER, *DATA, "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("ldpaudit", *OUTER, *DATA, "examples", "pyproject.toml", "README.md", "LICENSE"):
         (copy / name).symlink_to(ROOT / name)
     command = (
         "-m",
