@@ -53,6 +53,7 @@ class Deployment:
     cited: tuple[SourceTable, ...] = ()  # the sources, whole; none of a file of the first edition
     status: StatusTable | None = None  # whether the system is in use
     units: tuple[Claim, ...] = ()  # a question of each unit whose reports the file bounds, at the largest delta of a claim
+    added: Fraction = Fraction(0)  # variance of the noise that all who add up put on each count, or clients together
 
     @property
     def runs_code(self) -> bool:
@@ -179,6 +180,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         cited=() if file.schema_ == FIRST else tuple(file.sources),
         status=file.status,
         units=_units(file, plan, noise),
+        added=sum((m.variance * (each.parties if each.by == "aggregator" else 1) for m, each in noise), Fraction(0)),
     )
 
 

@@ -14,7 +14,9 @@ from ldpaudit.display.digits import show_up
 from ldpaudit.files.deployment import table_of
 from ldpaudit.files.stated import DeploymentTable, RegistryTable
 from ldpaudit.files.tables import DAY, spoken
-from ldpaudit.studies.frequencies import largest_deviation
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.plan import Run
+from ldpaudit.studies.deviations import largest_deviation
 from ldpaudit.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -71,11 +73,16 @@ def layers(certificate: Certificate, exhibits: Mapping[str, Exhibit]) -> list[La
 
 
 def _error(certificate: Certificate, file: DeploymentTable) -> str:
-    """How far a count is off, where a formula says so."""
+    """How far a count is off, where a formula says so; also with the noise of all who add up, whoever of them is honest."""
     whole, n = deployment_of(certificate), _users(file)
-    found = largest_deviation(whole.units[0].plan, n or 1) if whole.units and whole.implementation is None else None
-    if found is None:
+    found = None
+    if whole.units and whole.implementation is None:
+        found = largest_deviation(whole.units[0].plan, n or 1, whole.added)
+    if found is None or (whole.added and not n):
         return "Nothing on this page: ldpaudit accuracy simulates errors."
+    (leaf,) = whole.units[0].plan.leaves()
+    if isinstance(leaf, Run) and isinstance(leaf.mechanism, CountNoise):
+        return f"Standard deviation of an estimated count: at most {show_up(found.high, 4)}, however many users take part."
     size = f"{show_up(found.high, 4)} users, of {n:,}" if n else f"{show_up(found.high, 4)} sqrt(n) users, of n"
     return f"Standard deviation of an estimated count: at most {size} who send one report each."
 

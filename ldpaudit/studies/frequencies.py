@@ -27,7 +27,6 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Aggregate, Plan, Run, Shuffle
@@ -108,24 +107,6 @@ class Noisy:
     parties: int  # aggregators who add it; 0 where the clients do
     users: int
     error: Enclosure  # from 0 to the largest standard deviation of an estimated count, whatever the data; in users
-
-
-def largest_deviation(plan: Plan, users: int) -> Enclosure | None:
-    """Largest standard deviation of an estimated count, whatever the data, of one report of each user without further noise.
-
-    In users; None where no formula of the mechanism's is known.
-    """
-    if isinstance(plan, Aggregate) and (plan.noise or plan.most_ones is not None):
-        return None
-    match plan.plan if isinstance(plan, Aggregate | Shuffle) else plan:
-        case Run(KaryRandomizedResponse() as m):
-            found = randomized_response.errors(m, users)
-        case Run(UnaryEncoding() as m):
-            found = unary_encoding.errors(m, users)
-        case _:
-            return None
-    # The variance is linear in the number of holders.
-    return max((found.deviation(holders) for holders in (0, users)), key=lambda each: each.high)
 
 
 WayOfNoise = Callable[[Goal, int, int, int], Noisy]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ldpaudit import account, certify
@@ -15,11 +18,16 @@ from ldpaudit.display.digits import show_up
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, load, loads
 from ldpaudit.files.starter import starter
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.report import html
 from ldpaudit.report.sheet import COLUMNS, Layer, layers
-from ldpaudit.studies.frequencies import largest_deviation
+from ldpaudit.studies.deviations import largest_deviation
 from tests.road.test_deployment import CITED
 from tests.road.test_records import certificate
 
@@ -115,15 +123,19 @@ def test_where_the_number_of_users_is_not_stated_delta_is_compared_with_nothing(
 
 
 @pytest.mark.parametrize(("name", "size"), [
-    ("dap-histogram-5", "26.14 users, of 100,000"), ("enpa-notification", "0.02318 sqrt(n) users, of n"),
+    ("dap-histogram-5", "26.14 users, of 100,000 who send one report each"),
+    ("dap-hedge", "28.86 users, of 100,000 who send one report each"),
+    ("enpa-notification", "0.02318 sqrt(n) users, of n who send one report each"),
+    ("rappor-client", "3.969 sqrt(n) users, of n who send one report each"),
+    ("libprio-discrete-laplace", "1.357, however many users take part"), ("ipa-binomial", "19.26, however many users take part"),
 ])  # fmt: skip
 def test_the_error_of_a_count_is_certified_where_a_formula_is_known(name: str, size: str) -> None:
     (said,) = sheet(load(name))["Utility and bias"].certified
-    assert said == f"Standard deviation of an estimated count: at most {size} who send one report each."
+    assert said == f"Standard deviation of an estimated count: at most {size}."
 
 
-def test_errors_without_a_formula_or_with_noise_on_the_sum_are_not_stated() -> None:
-    for name in ("apple-emoji", "dap-hedge", "apple-lookup-hints", "android-network-watchlist"):
+def test_errors_without_a_formula_are_not_stated() -> None:
+    for name in ("apple-emoji", "apple-lookup-hints", "android-network-watchlist"):
         assert sheet(load(name))["Utility and bias"].certified == ("Nothing on this page: ldpaudit accuracy simulates errors.",)
 
 
@@ -139,8 +151,29 @@ def test_the_largest_deviation_is_that_of_enumerated_data() -> None:
         assert found is not None
         assert found.high == pytest.approx(worst)
         assert found.high >= worst * (1 - 1e-12)
+    noise = DiscreteLaplace(Fraction(1, 2))
+    for added in (None, 2 * noise.variance):  # that of two aggregators, of whom one is honest
+        found = largest_deviation(Aggregate(m, users, [noise, noise][: 1 if added else 2]), users, added)
+        assert found is not None
+        assert found.high == pytest.approx(math.sqrt(worst**2 + 2 * noise.variance / Fraction(1, 2) ** 2))
     assert largest_deviation(Aggregate(m, users, most_ones=1), users) is None
     assert largest_deviation(Repeat(m, 2), users) is None
+
+
+@pytest.mark.parametrize("m", [
+    SubsetSelection(4, 2, Fraction(2, 3)), HadamardResponse(3, Fraction(3, 4)), LocalHashing(2, Fraction(3, 4), 4, 5),
+    Rappor(3, 1, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4), 1, 8), PermanentRappor(3, 1, Fraction(1, 2), 8),
+], ids=lambda m: type(m).__name__)  # fmt: skip
+def test_the_deviation_of_one_report_is_that_of_all_views_of_its_law(m: Any) -> None:
+    variances = []
+    for x in m.inputs:
+        views, chances = zip(*m.law(x).items(), strict=True)
+        found = np.array([m.estimate(np.array([view])) for view in views])
+        p = np.array(chances, dtype=float)[:, None]
+        variances.append((p * found**2).sum(axis=0) - (p * found).sum(axis=0) ** 2)
+    deviation = largest_deviation(Run(m), 1)
+    assert deviation is not None
+    assert deviation.high == pytest.approx(np.sqrt(np.max(variances)))
 
 
 def test_what_is_assumed_is_stated_and_not_certified_and_what_is_undecided_is_open() -> None:
