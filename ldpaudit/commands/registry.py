@@ -13,6 +13,7 @@ from ldpaudit.commands.output import progress, say, say_json
 
 if TYPE_CHECKING:
     from ldpaudit.certificates.certificate import Certificate
+    from ldpaudit.report.record import Edition
 
 
 def export(
@@ -23,18 +24,24 @@ def export(
         str | None, typer.Option(help="Id of the claim; by default that of the widest unit that has a bound.", show_default=False)
     ] = None,
     tier: Annotated[int, options.whole_number("2, or 3 for a record whose every field has text.", least=2)] = 2,
+    edition: Annotated[
+        str, typer.Option(help="Edition of the registry's schema, by commit: 3e9c812 (2026-07-15), or 057e5d8, which is later.")
+    ] = "3e9c812",
     no_import: NoImportOption = False,
 ) -> None:
     """Print a record for the registry: numbers from the certificate, words from the file's table `registry`."""
-    from ldpaudit.report.record import TYPED, record, to_yaml, yaml
+    from ldpaudit.report.record import TYPED, Edition, record, to_yaml, yaml
 
+    if edition not in [*Edition]:
+        raise ValueError(f"registry export --edition: needs {' or '.join(Edition)}, got {edition!r:.60}")
     if tier not in TYPED:
         raise ValueError(f"registry export --tier: needs 2 or 3, got {tier}")
     yaml()  # known before any work is done
-    say(to_yaml(record(_certificate(file, no_import, tier), claim, tier)).rstrip("\n"))
+    chosen = Edition(edition)
+    say(to_yaml(record(_certificate(file, no_import, tier, chosen), claim, tier, chosen)).rstrip("\n"))
 
 
-def _certificate(file: Path, no_import: bool, tier: int) -> Certificate:
+def _certificate(file: Path, no_import: bool, tier: int, edition: Edition) -> Certificate:
     """As it was made, or made now as `ldpaudit certify` makes it by default."""
     from ldpaudit.certificates import parallel
     from ldpaudit.certificates.certificate import Certificate
@@ -48,7 +55,7 @@ def _certificate(file: Path, no_import: bool, tier: int) -> Certificate:
         raise asked
     if no_import:
         parallel.require_no_code([asked])
-    require_typed(asked.deployment.text, asked.name, tier)
+    require_typed(asked.deployment.text, asked.name, tier, edition)
     with progress(f"certifying {asked.deployment.id}"):
         (made,) = parallel.certify_all([asked], 0, TRIALS, CONFIDENCE)
     if not isinstance(made, Certificate):

@@ -158,6 +158,9 @@ class RegistryTable(Table):
     data_curators: list[Annotated[str, Field(min_length=1)]] | None = Field(
         None, min_length=1, description="Who publishes the data product."
     )
+    data_curator_types: list[Literal["Government", "Industry", "Nonprofit"]] | None = Field(
+        None, min_length=1, description="Kind of each of them, in their order, which the later edition of records needs."
+    )
     description: str | None = Field(None, min_length=1, description="Brief description of the data product.")
     intended_use: str | None = Field(None, min_length=1, description="What it is for.")
     data_product_type: _PRODUCT | None = Field(None, description="Type of the data product.")

@@ -1,6 +1,6 @@
 """A record of the public registry of deployments, made from a certificate: numbers that are certified, and words that are typed.
 
-The edition of its schema is that of opendp/deployments-registry-data at 3e9c812 (2026-07-15).
+The editions of its schema are those of opendp/deployments-registry-data at 3e9c812 (2026-07-15) and, later, at 057e5d8.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,7 @@ from ldpaudit.display.digits import show_up
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
-from ldpaudit.files.stated import AdversaryTable, DeploymentTable, RegistryTable
+from ldpaudit.files.stated import AdversaryTable, DeploymentTable, RegistryTable, SourceTable
 from ldpaudit.files.tables import DAY, spoken
 from ldpaudit.files.toml import line_of
 from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle, nodes
@@ -32,23 +33,34 @@ TYPED = {
     3: ("data_domain", "actors", "preprocessing_and_hyperparameter_tuning", "post_processing", "justification"),
 }
 """Keys of the table [registry] that a record of a tier needs, besides those of the tier below."""
+
+
+class Edition(StrEnum):
+    """Of the registry's schema, by a commit that has it."""
+
+    FIRST = "3e9c812"
+    LATER = "057e5d8"
+
+
 _REGISTRY_KNOWS = ("replace-one", "add-remove", "user-level", "group")
 """Relations of neighbours under which the registry's pure and approximate variants are read."""
 
 
-def record(certificate: Certificate, claim: str | None = None, tier: int = 2) -> dict[str, Any]:
+def record(
+    certificate: Certificate, claim: str | None = None, tier: int = 2, edition: Edition = Edition.FIRST
+) -> dict[str, Any]:
     """The record: what is computed is the certificate's, everything else is typed in the file's table [registry].
 
     ``claim``: the id of the claim that it is about; by default that of the widest unit which has a bound; ``tier``: 2
     or 3. Raises DeploymentError where a typed key is missing, all of which it names, or where there is no such claim.
     """
-    file = require_typed(certificate.deployment, certificate.id, tier)
+    file = require_typed(certificate.deployment, certificate.id, tier, edition)
     written = _chosen(certificate, claim)
     planned = next(each for each in deployment_of(certificate).claims if each.id == written.id)
     said = {key: value for key, value in file.registry or () if value}
     curators: list[str] = said["data_curators"]
     slug = "-".join(_slug(part) for part in (said["name"], "-".join(curators), said["publication_date"][:4]))
-    return {
+    first = {
         "url_slug": slug,
         "status": "Draft",
         "tier": tier,
@@ -82,10 +94,51 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2) ->
             },
         },
     }
+    return first if edition is Edition.FIRST else _rearranged(first, file)
 
 
-def require_typed(text: str, name: str, tier: int) -> DeploymentTable:
-    """A deployment's text, which has all that is typed in a record of this tier.
+def _rearranged(first: Mapping[str, Any], file: DeploymentTable) -> dict[str, Any]:
+    """A record in the later edition, in which the order of keys is that of the schema.
+
+    Curators have kinds, sources are told one by one, accounting is part of the implementation, and status and tier stand last.
+    """
+    parts: dict[str, dict[str, Any]] = first["deployment"]
+    basic, code, accounting = parts["basic"], parts["implementation"], parts["accounting"]
+    kinds = file.registry.data_curator_types if file.registry else None
+    named = zip(basic["data_curators"], kinds or (), strict=True)
+    curators = [{"data_curator_name": name, "data_curator_type": kind} for name, kind in named]
+    told = {each.id.replace("-", "_"): {"misc": _cited(each)} for each in file.sources}
+    notes = {"additional_information": parts["administrative"]["notes"]} if "notes" in parts["administrative"] else {}
+    last = "data_product_type", "data_product_region", "data_product_sector", "publication_date"
+    return {
+        "url_slug": first["url_slug"],
+        "deployment": {
+            "basic": {"name": basic["name"], "data_curators": curators, **_of(basic, "description", "intended_use", *last)},
+            **_of(parts, "dp_variant", "privacy_loss", "deployment_model"),
+            "implementation": {
+                **_of(code, "preprocessing_and_hyperparameter_tuning", "mechanisms"),
+                **_of(accounting, "composition", "post_processing"),
+                **_of(code, "justification"),
+                **notes,
+            },
+            "administrative": {
+                **({"evidence_sources": told} if told else {}),
+                "status": first["status"],
+                "registry_authors": parts["administrative"]["registry_authors"],
+                "tier": first["tier"],
+            },
+        },
+    }
+
+
+def _cited(source: SourceTable) -> dict[str, str]:
+    """A source in the fields of a bibliography."""
+    note = [f"at {source.commit}"] * bool(source.commit) + [f'"{source.quote}"'] * bool(source.quote)
+    return {"title": source.title, "url": source.url, **({"note": ": ".join(note)} if note else {})}
+
+
+def require_typed(text: str, name: str, tier: int, edition: Edition = Edition.FIRST) -> DeploymentTable:
+    """A deployment's text, which has all that is typed in a record of this tier and edition.
 
     ``name``: stands for the file in errors. Raises DeploymentError, which names every key that is missing.
     """
@@ -95,6 +148,9 @@ def require_typed(text: str, name: str, tier: int) -> DeploymentTable:
     missing = [key for least, keys in TYPED.items() if least <= tier for key in keys if not getattr(typed, key)]
     if missing:
         needs = f"a record of tier {tier} needs {', '.join(missing)}, which nothing else says"
+        raise DeploymentError(needs, name, line_of(text, ["registry"]), "registry")
+    if edition is Edition.LATER and len(typed.data_curator_types or ()) != len(typed.data_curators or ()):
+        needs = "a record of this edition needs data_curator_types, one for each of data_curators"
         raise DeploymentError(needs, name, line_of(text, ["registry"]), "registry")
     return file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from ldpaudit.files.deployment import Deployment, load, loads
 from ldpaudit.files.stated import RegistryTable
 from ldpaudit.report import agreement
 from ldpaudit.report.agreement import Standing, compared, read_record
-from ldpaudit.report.record import TYPED, record, require_typed, to_yaml
+from ldpaudit.report.record import TYPED, Edition, record, require_typed, to_yaml
 from ldpaudit.verdict import Outcome
 from tests.helpers import ROOT, fails_in_one_line, run, within
 
@@ -89,6 +89,53 @@ RULES = table(
     deployment=DEPLOYMENT,
 )
 """The registry's schema at 3e9c812 (2026-07-15), in our words; the text of a field that is there is never empty."""
+
+
+def parts(of: dict[str, Any], names: str) -> dict[str, Any]:
+    return {key: of["properties"][key] for key in names.split()}
+
+
+BASIC, OTHERS = DEPLOYMENT["properties"]["basic"], DEPLOYMENT["properties"]
+CURATOR = table(
+    "data_curator_name data_curator_type",
+    data_curator_name=TEXT,
+    data_curator_type=one_of("Government", "Industry", "Nonprofit"),
+)
+LATER = table(
+    "url_slug deployment",
+    url_slug=TEXT,
+    deployment=table(
+        "basic administrative",
+        basic=table(
+            " ".join(BASIC["required"]),
+            name=TEXT,
+            data_curators={"type": "array", "items": CURATOR, "minItems": 1},
+            **parts(BASIC, "description intended_use data_product_type data_product_region data_product_sector publication_date"),
+        ),
+        dp_variant=OTHERS["dp_variant"],
+        privacy_loss=table(**parts(LOSS, "privacy_unit privacy_unit_details privacy_parameters privacy_parameters_details")),
+        deployment_model=table(
+            **parts(OTHERS["deployment_model"], "model_name model_name_details actors release_type release_type_details"),
+            **parts(OTHERS["deployment_model"], "data_source_type data_source_type_details access_type access_type_details"),
+        ),
+        implementation=table(
+            **texts("preprocessing_and_hyperparameter_tuning mechanisms composition post_processing justification utility"),
+            additional_information=TEXT,
+        ),
+        administrative=table(
+            "status registry_authors tier",
+            evidence_sources={
+                "type": "object",
+                "patternProperties": {r"^\w+$": table(misc=table(**texts("author title url note year month howpublished")))},
+                "additionalProperties": False,
+            },
+            status=RULES["properties"]["status"],
+            registry_authors=OTHERS["administrative"]["properties"]["registry_authors"],
+            tier=one_of(1, 2, 3),
+        ),
+    ),
+)
+"""The schema at 057e5d8, as far as records of ours use it; a test of the registry's wants keys in the order of their schema."""
 TYPES = """
 [registry]
 name = "Votes: a poll"
@@ -98,6 +145,7 @@ intended_use = "Planning."
 data_product_type = "Summary statistics"
 data_product_region = "Nowhere"
 publication_date = "2026-01-31"
+data_curator_types = ["Government"]
 registry_authors = ["A. Author"]
 release_type = "Many releases"
 data_source_type = "Dynamic"
@@ -148,14 +196,15 @@ def typed(whole: Deployment, more: str = "") -> Deployment:
     return loads(text + TYPES + more, whole.id)
 
 
-def broken_rules(text: str) -> list[str]:
+def broken_rules(text: str, rules: Mapping[str, Any] = RULES) -> list[str]:
     """What the registry's script would say of a record, but for addresses that do not answer."""
     data = yaml.safe_load(text)
-    found = [error.message for error in jsonschema.Draft7Validator(RULES).iter_errors(data)]
+    found = [error.message for error in jsonschema.Draft7Validator(rules).iter_errors(data)]
     styles = {token.style for token in yaml.scan(text) if hasattr(token, "style")}
     found += [f"style {style}" for style in styles - {None, "|", '"', "'"}]
     basic = data["deployment"]["basic"]
-    parts = (basic["name"], "-".join(basic["data_curators"]), basic["publication_date"][:4])
+    curators = [each if isinstance(each, str) else each["data_curator_name"] for each in basic["data_curators"]]
+    parts = (basic["name"], "-".join(curators), basic["publication_date"][:4])
     if data["url_slug"] != "-".join(re.sub(r"\W+", "-", part.lower()) for part in parts):
         found.append(f"slug {data['url_slug']}")
     return found + ["LaTeX"] * ("$" in text)
@@ -170,6 +219,12 @@ def test_the_record_of_every_bundled_file_passes_the_registry_s_rules(name: str)
         text = to_yaml(data)
         assert broken_rules(text) == [], text
         assert yaml.safe_load(text) == data
+        later = record(made, tier=tier, edition=Edition.LATER)
+        assert broken_rules(to_yaml(later), LATER) == []
+        assert [*keys(later)] == sorted(keys(later), key=[*keys(LATER)].index), "in the order of the schema"
+        assert field(later, "deployment.implementation.composition") == field(data, "deployment.accounting.composition")
+        assert field(later, "deployment.administrative.status") == "Draft"
+        assert len(field(later, "deployment.administrative").get("evidence_sources", {})) == len(whole.cited)
     loss = data["deployment"]["privacy_loss"]
     highs = [claim.enclosure.high for claim in made.claims if claim.enclosure]
     epsilon = loss["privacy_parameters"].get("epsilon")
@@ -197,6 +252,22 @@ def test_a_typed_field_that_is_missing_is_refused_by_its_name(key: str, tmp_path
 
 def test_every_typed_field_that_is_required_is_a_key_of_the_table() -> None:
     assert {*TYPED[2], *TYPED[3]} < {*RegistryTable.model_fields}
+
+
+def keys(node: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """Paths of a record, or of a schema of records, in their order; sources have names of their own."""
+    for key, value in node.get("properties", node).items():
+        yield f"{path}/{key}"
+        if isinstance(value, Mapping) and key != "evidence_sources" and not {"enum", "items", "pattern", "minLength"} & {*value}:
+            yield from keys(value, f"{path}/{key}")
+
+
+def test_the_later_edition_needs_the_kind_of_every_curator(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(typed(load("enpa-notification")).text.replace('data_curator_types = ["Government"]\n', ""))
+    done = within(tmp_path, "registry", "export", "mine.toml", "--edition", "057e5d8")
+    fails_in_one_line(done, "registry: a record of this edition needs data_curator_types, one for each of data_curators")
+    done = within(tmp_path, "registry", "export", "mine.toml", "--edition", "main")
+    fails_in_one_line(done, "registry export --edition: needs 3e9c812 or 057e5d8, got 'main'")
 
 
 def field(data: dict[str, Any], path: str) -> Any:
