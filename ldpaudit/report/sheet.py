@@ -125,6 +125,11 @@ def _beside(delta: Fraction, limit: Fraction, name: str) -> str:
     return f"{word} {name} = {float(limit):.3g}"
 
 
+_KEPT = (
+    "a client keeps one for each value, on the device alone and as secret as the value, and never draws a second one: not where "
+    "the first is lost, in no other process, and for no other server"
+)
+"""Said in full in docs/clients.md."""
 _ONE = {"report": "one report", "user-day": "one user and day", "window": "one user and window of epochs"}
 
 
@@ -141,6 +146,7 @@ def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
         reports = f"at most {given.reports} in {spoken(given.period)}, {given.daily} a day"
     epochs = file.epochs and f"{file.epochs.count}, at most {file.epochs.lifetime_answers} answers in all of them"
     stated = (*assumed, _said("Reports of a user and day", reports), _said("Epochs", epochs), _said("Devices of one person"))
+    stated += (_said("Kept answers", _KEPT),) if given.memoized else ()
     return Layer("Unit of privacy", tuple(shown), stated, ("Whether clients keep to these bounds.",))
 
 

@@ -75,6 +75,14 @@ def test_a_lifetime_without_a_bound_is_said_to_have_none() -> None:
     assert LIFETIME not in sheet(load("rappor-chrome-uma"))["Unit of privacy"].certified
 
 
+def test_what_a_client_that_keeps_answers_must_never_do_is_said_of_those_that_keep_some() -> None:
+    said = "Kept answers: a client keeps one for each value, on the device alone and as secret as the value, and never draws"
+    for name in bundled.ids():
+        whole = load(name)
+        found = any(each.startswith(said) for each in sheet(whole)["Unit of privacy"].stated)
+        assert found == ("memoized = true" in whole.text), name
+
+
 def test_a_day_of_which_no_number_of_reports_is_stated_is_not_certified() -> None:
     found = sheet(load("enpa-notification"))["Unit of privacy"]
     assert found.stated[0] == "Reports of a user and day: not stated, so that no day is certified."
