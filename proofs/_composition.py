@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check both theorems: basic composition, then post-processing."""
     return _composition(), _post_processing()
 
 
-def _composition() -> Lemma:
-    t = Lemma(sentence="the epsilons of independent views add up")
+def _composition() -> Steps:
+    t = Steps("the epsilons of independent views add up")
     q1, q2 = t.positive("q1", "q2")
     gap1, gap2, e1, e2 = t.nonnegative("gap1", "gap2", "e1", "e2")
     r1, r2 = 1 + e1, 1 + e2
@@ -23,8 +23,8 @@ def _composition() -> Lemma:
     return t
 
 
-def _post_processing() -> Lemma:
-    t = Lemma(sentence="post-processing never increases epsilon")
+def _post_processing() -> Steps:
+    t = Steps("post-processing never increases epsilon")
     q1, q2 = t.positive("q1", "q2")
     gap1, gap2, e = t.nonnegative("gap1", "gap2", "e")
     p1, p2 = (1 + e) * q1 / (1 + gap1), (1 + e) * q2 / (1 + gap2)

@@ -1,257 +1,195 @@
-"""The trusted part, last of three: what a theorem about privacy must check before it may state a bound.
+"""The trusted part, last of two: what a theorem about privacy says, and the check without which there is none.
 
-A `Theorem` states no number that was not checked: its statement's bound is rendered from its costs. What a part of a view
-costs follows from its laws on two inputs, each given by cells whose probabilities are checked to sum to 1 on either input, or
-from its loss on the real line, cut at the inputs; so no case can be left out. A `Lemma` states no bound and covers nothing.
+A `Theorem` is data, checked where it is made. It is about the whole view on an ordered pair of neighbours: independent parts,
+each with Laplace noise or with the laws that it may have, whose cells sum to 1 on either input. A law has a ratio for the pair, and
+one for the exchanged pair; the two bounds, products of powers, are compared by the exponents of their irreducible factors.
+"And no less" needs one assignment of all open symbols at which every part attains its ratio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 from sympy import Expr
 
 from ldpaudit.errors import ProofError
-from ldpaudit.proofs._algebra import Algebra
-from ldpaudit.proofs._laws import Factor, Law, exhaustive, in_words, require_both_ways
+from ldpaudit.proofs._algebra import Share, at_most, below, defined, difference, equal
+from ldpaudit.proofs._hypotheses import HYPOTHESES
 
-NOWHERE: Mapping[Expr, Any] = MappingProxyType({})
-"""No symbol is given a number."""
-
-
-@dataclass(slots=True)
-class Lemma(Algebra):
-    """Steps, and the sentence that they are for. Certificates and verdicts rest on a `Theorem`; a lemma covers nothing."""
-
-    sentence: str = field(default="", kw_only=True)
-    relation: str = field(default="replace-one", kw_only=True)
-    assumes: list[str] = field(default_factory=list)
-    admissions: list[str] = field(default_factory=list)
-
-    @property
-    def statement(self) -> str:
-        """What was checked; a `ProofError` where nothing was."""
-        if not self.steps:
-            raise ProofError(self.sentence, "a statement without a single step")
-        return self.sentence
-
-    def assume(self, sentence: str) -> None:
-        """What the definition of the mechanism or of its inputs says: not a step, but printed with the theorem."""
-        self.assumes.append(sentence)
-
-    def admit(self, sentence: str, source: str) -> None:
-        """A step that no machine checked; every certificate that rests on it prints it."""
-        self.admissions.append(f"{sentence} ({source})")
-
-    def at(self, mechanism: object) -> list[tuple[Fraction, Fraction, bool]] | None:
-        """None: it is about no mechanism."""
+Law: TypeAlias = Mapping[str, tuple[Any, ...]]
+"""Cells by name: the probability on the first input and on the second; before them how many views there are, if not one."""
 
 
-def _require_count(times: Any, step: str) -> None:
-    """It may be a number of times: a whole one above 0, or an expression, which `Theorem.bound` looks at again."""
-    number = sympy.sympify(times)
-    if number.is_number and not (number.is_Integer and number > 0):
-        raise ProofError(step, f"{times} times, where a whole number above 0 is needed,")
+def named(name: str) -> Expr:
+    """A field of the mechanism, as a symbol."""
+    return sympy.Symbol(name)
 
 
-@dataclass(slots=True)
-class Theorem(Lemma):
-    """A bound on the privacy loss of a mechanism's class, for a kind of neighbours; `sentence` names what is bounded."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`times` independent parts of a view, each with one of these laws: P(y) <= ratio Q(y), and Q(y) <= back P(y).
 
-    mechanism: str = field(default="", kw_only=True)
-    factors: list[Factor] = field(default_factory=list)
-    tight: str | None = None
-    """Under which condition no epsilon is smaller: "" for none; None where that was not shown."""
-    _closed: int = 0
-    """Factors that were found to bound both directions together."""
-    _fields: dict[str, Expr] = field(default_factory=dict)
-    _recovered: dict[Expr, Expr] = field(default_factory=dict)
+    ``times``, ``ratio`` and ``back``, which is the ratio unless it is stated, are in the mechanism's fields.
+    """
 
-    @staticmethod
-    def parameter(name: str) -> Expr:
-        """A field of the mechanism, as a symbol."""
-        return sympy.Symbol(name)
+    ratio: Any
+    laws: Sequence[Law]
+    times: Any = 1
+    back: Any = None
 
-    def parametrize(self, fields: Mapping[str, Any], recover: Mapping[Expr, Any]) -> None:
-        """State the mechanism's fields in symbols, and every symbol in fields; check that the two are inverse. Once, and first."""
-        if self._fields or self.factors:
-            raise ProofError("parameters", "fields that are stated twice, or after a cost")
-        self._fields = {name: self.defined(value, name) for name, value in fields.items()}
-        self._recovered = {symbol: sympy.sympify(value) for symbol, value in recover.items()}
-        for symbol, value in self._recovered.items():
-            self.equal(self._in_symbols(value), symbol, f"{symbol} is recovered")
+    def cost(self, forward: bool = True) -> tuple[Expr, Expr, bool]:
+        """(times, ratio, False) of a pair, or of the exchanged one."""
+        return sympy.sympify(self.times), sympy.sympify(self.ratio if forward or self.back is None else self.back), False
 
-    def coin(self, fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE) -> tuple[Expr, Expr]:
-        """`parametrize` by the odds of the field p, at least 1/2, beside other fields: p in symbols, and its odds in fields."""
-        (excess,), p = self.nonnegative("excess"), self.parameter("p")
-        truth = (1 + excess) / (2 + excess)
-        self.parametrize({"p": truth, **fields}, {excess: p / (1 - p) - 1, **recover})
-        return truth, p / (1 - p)
+    def steps(self, t: Theorem) -> Iterator[str]:
+        """Check it: all cells there are, and their ratios."""
+        costs = [defined(t.in_symbols(self.cost(forward)[1]), "a ratio") for forward in (True, False)]
+        yield from (at_most(1, cost, "a bound that also holds where nothing differs") for cost in costs)
+        if not self.laws:
+            raise ProofError(f"the cost log({self.ratio})", "a bound without a law")
+        for law in self.laws:
+            cells = [(name, (1, *cell) if len(cell) == 2 else cell) for name, cell in law.items()]
+            for name, (views, p, q) in cells:
+                for value in (views, p, q):
+                    at_most(0, value, name)
+                yield at_most(p, costs[0] * q, name)
+                yield at_most(q, costs[1] * p, f"{name}, the inputs exchanged")
+            for place, which in ((1, "first"), (2, "second")):
+                total = sum((cell[0] * cell[place] for _, cell in cells), sympy.Integer(0))
+                yield equal(total, 1, f"the cells ({', '.join(law)}) are all that there is on the {which} input")
 
-    def response(
-        self, size: str = "k", fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE
-    ) -> tuple[Expr, Expr, Expr, Expr]:
-        """`parametrize` by p(k-1)/(1-p), at least 1; k may have another name. The number of answers, p, a lie's share, ratio."""
-        excess, more = self.nonnegative("excess", "more")
-        count, k, p = 2 + more, self.parameter(size), self.parameter("p")
-        truth, ratio = (1 + excess) / (excess + count), p * (k - 1) / (1 - p)
-        self.parametrize({size: count, "p": truth, **fields}, {excess: ratio - 1, more: k - 2, **recover})
-        return count, truth, 1 / (excess + count), ratio
+    def attained(self, t: Theorem) -> bool:
+        """Whether a view of positive probability costs as much, at the theorem's assignment."""
+        for name, cell in (each for law in self.laws for each in law.items()):
+            *views, p, q = (sympy.sympify(value).subs(t.worst) for value in cell)
+            if difference(p, t.in_symbols(self.ratio) * q, name) == 0 and all(below(0, value, name) for value in (*views, p)):
+                return True
+        return False
 
-    def ends(
-        self, low: str, high: str, by_ones: bool, fields: Mapping[str, Any] = NOWHERE, recover: Mapping[Expr, Any] = NOWHERE
-    ) -> tuple[Expr, Expr]:
-        """`parametrize` fields low < high of sum at most 1 if `by_ones`, else at least 1, beside others; the two in symbols."""
-        (gap,), (more,) = self.positive("gap"), self.nonnegative("more")
-        ones, zeros = (1, 1 + more) if by_ones else (1 + more, 1)
-        least, most = ones / (ones + gap + zeros), (ones + gap) / (ones + gap + zeros)
-        a, b = self.parameter(low), self.parameter(high)
-        back = {gap: b / a - 1, more: (1 - b) / a - 1} if by_ones else {gap: (1 - a) / (1 - b) - 1, more: a / (1 - b) - 1}
-        self.parametrize({low: least, high: most, **fields}, {**recover, **back})
-        lesser, larger = (least + most, 1) if by_ones else (1, least + most)
-        self.at_most(lesser, larger, "the regime")
-        return least, most
 
-    def _in_symbols(self, value: Any) -> Expr:
-        fields = {self.parameter(name): symbols for name, symbols in self._fields.items()}
-        return sympy.sympify(value).subs(fields, simultaneous=True)
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """`times` numbers with Laplace noise, each changed by `change` scales at most: |y - x'| - |y - x| is at most |x - x'|."""
 
-    def costs(self, ratio: Any, *laws: Law, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE) -> None:
-        """Conclude that `times` parts of a view cost log(ratio) each, whichever of the laws a part has.
+    nats: Any  # in the mechanism's fields
+    change: Any  # in symbols
+    times: Any = 1
 
-        ``ratio``, ``times``: in the mechanism's fields; they are what the statement prints; ``laws``: cells on the
-        first input and on the second. Where they cost more with the inputs exchanged, the exchanged laws have to be
-        another factor's; ``at``: numbers for symbols that are no fields, at which the bound is attained; see
-        `attained`.
-        """
-        at = self._free(at)
-        if not laws:
-            raise ProofError(f"the cost log({ratio})", "a bound without a law")
-        _require_count(times, f"the cost log({ratio})")
-        r, whole = self._cost(ratio, at_least=1), tuple(exhaustive(self, law) for law in laws)
-        attained, both_ways = False, True
-        for law, cells in zip(laws, whole, strict=True):
-            for name, (views, p, q) in zip(law, cells, strict=True):
-                self.at_most(p, r * q, name)
-                whole_p, least_p = sympy.sympify(views * p).subs(at), sympy.sympify(p - r * q).subs(at)
-                attained |= self.difference(least_p, 0, name) == 0 and self.below(0, whole_p, name)
-                both_ways &= self.holds(q, r * p, name)
-        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(ratio), whole, attained, both_ways, at=at))
+    def cost(self, forward: bool = True) -> tuple[Expr, Expr, bool]:
+        """(times, nats, True), in either direction."""
+        return sympy.sympify(self.times), sympy.sympify(self.nats), True
 
-    def loses(
-        self, nats: Any, scale: Any, low: Any, high: Any, times: Any = 1, at: Mapping[Expr, Any] = NOWHERE
-    ) -> None:
-        """Conclude that `times` real numbers with Laplace noise cost `nats` each, wherever the view lies beside two numbers.
+    def steps(self, t: Theorem) -> Iterator[str]:
+        """Check it: the change lies between 0 and the bound."""
+        yield at_most(0, self.change, "a distance")
+        yield at_most(self.change, t.in_symbols(self.nats), "what a number changes by, in scales")
 
-        The view y of a number x has the density exp(-|y - x|/scale)/(2 scale).
+    def attained(self, t: Theorem) -> bool:
+        """Whether the change is the bound, at the theorem's assignment: all views beyond both numbers cost as much."""
+        return bool(difference(sympy.sympify(self.change).subs(t.worst), t.in_symbols(self.nats), "a change") == 0)
 
-        ``nats``, ``times``: in the mechanism's fields; ``scale``: of the noise, in symbols; ``low``, ``high``: the
-        two numbers, in symbols; ``at``: see `costs`.
-        """
-        at = self._free(at)
-        _require_count(times, f"the cost {nats}")
-        bound = self._cost(nats, at_least=0)
-        if not self.below(0, scale, "the scale"):
-            raise ProofError("the scale", f"{scale}, which is not visibly above 0,")
-        self.at_most(low, high, "the lesser number and the greater")
-        number = len(self.signs)  # of symbols so far
-        (beyond,), (part,) = self.nonnegative(f"beyond_{number}"), self.share(f"part_{number}")
-        places = {"y <= x": low - beyond, "x <= y <= x'": low + part * (high - low), "y >= x'": high + beyond}
-        losses = {where: (self.distance(y, high) - self.distance(y, low)) / scale for where, y in places.items()}
-        for where, lost in losses.items():
-            self.at_most(lost, bound, where)
-            self.at_most(-lost, bound, f"{where}, the inputs exchanged")
-        attained = any(self.difference((lost - bound).subs(at), 0, where) == 0 for where, lost in losses.items())
-        self.factors.append(Factor(sympy.sympify(times), sympy.sympify(nats), (), attained, both_ways=True, nats=True, at=at))
 
-    def distance(self, y: Any, x: Any) -> Expr:
-        """The distance of two numbers, where it is visible which one is the greater."""
-        for greater, lesser in ((y, x), (x, y)):
-            if self.holds(lesser, greater, "a distance"):
-                return sympy.sympify(greater - lesser)
-        raise ProofError("a distance", f"{y} - {x}, of which no sign is visible,")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theorem:
+    """A bound on the privacy loss of a mechanism's class. Raises ProofError naming the step, where one is false."""
 
-    def sums(self, nats: Any, theorem: Theorem, parts: Sequence[tuple[Any, Any]]) -> None:
-        """Conclude that all that another theorem counts costs `nats`: by at most (times, nats each) for each of its factors.
+    mechanism: str
+    sentence: str  # what is bounded
+    parts: Sequence[Part | Noise]  # of a whole view
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the mechanism, in symbols
+    recover: Mapping[Expr, Any] = field(default_factory=dict)  # these symbols in fields
+    relation: str = "replace-one"
+    worst: Mapping[Expr, Any] = field(default_factory=dict)  # numbers of open symbols, at which all parts attain their bounds
+    tight: str | None = None  # under which condition no epsilon is smaller: "" for none; None where that is not shown
+    identities: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # equal expressions, by reason
+    assumes: Sequence[str] = ()  # names of hypotheses, and once it is checked their sentences
+    admissions: Sequence[str] = ()  # what no machine checked, with its source
+    steps: tuple[str, ...] = field(init=False)
 
-        That these are no fewer and no less than its own is assumed, in words of the proof's; what that theorem assumes and
-        admits is assumed and admitted here, too.
-        """
-        theorem.require()
-        about = (theorem.mechanism, theorem.relation) == (self.mechanism, self.relation)
-        if len(parts) != len(theorem.factors) or not about or not self.assumes:
-            raise ProofError("a sum of costs", f"{len(parts)} parts for the {len(theorem.factors)} of {theorem.sentence}")
-        for times, each in parts:
-            _require_count(times, f"the cost {each}")
-            self.at_most(0, each, "a cost")
-        self.assumes += [each for each in theorem.assumes if each not in self.assumes]
-        self.admissions += [each for each in theorem.admissions if each not in self.admissions]
-        total = sum((times * each for times, each in parts), sympy.Integer(0))
-        self.at_most(total, self._cost(nats, at_least=0), f"all that counts in: {theorem.statement}")
-        self.factors.append(Factor(sympy.Integer(1), sympy.sympify(nats), (), attained=False, both_ways=True, nats=True))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self._check()))
+        object.__setattr__(self, "assumes", tuple(HYPOTHESES[name][0] for name in self.assumes))
 
-    def _free(self, at: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
-        """Checked: numbers in the range of symbols that the theorem leaves open."""
-        for symbol, value in at.items():
-            least = value > 0 if self.signs.get(symbol, True) else value >= 0
-            if symbol not in set(self.signs) - set(self._recovered) or not least or (symbol in self.shares and value > 1):
-                raise ProofError("attained", f"{symbol} = {value}, which is a field or out of its range,")
-        return at
-
-    def _cost(self, value: Any, at_least: int) -> Expr:
-        cost = sympy.factor(self._in_symbols(value))
-        self.at_most(at_least, cost, "a bound that also holds where nothing differs")
-        return cost
-
-    def attained(self, reason: str, where: str = "") -> None:
-        """Conclude that no epsilon is smaller: every factor has a view that costs as much; `where` is under which condition."""
-        if not self.factors or not all(factor.attained for factor in self.factors):
-            raise ProofError(reason, "no view that attains the bound")
-        together: dict[Expr, Any] = {}
-        for symbol, value in (each for factor in self.factors for each in factor.at.items()):
-            if together.setdefault(symbol, value) != value:
-                raise ProofError(reason, f"costs that are attained at {symbol} = {together[symbol]} and at {value}, never together")
-        self.steps.append(f"attained: {reason}")
-        self.tight = where
-
-    def require(self) -> None:
-        """A `ProofError` where it concludes nothing, or only one of the two directions of a pair of inputs."""
-        if not self.factors:
+    def _check(self) -> Iterator[str]:
+        if unknown := set(self.assumes) - set(HYPOTHESES):
+            raise ProofError(self.sentence, f"{sorted(unknown)}, which no test compares with the code,")
+        for name, value in self.fields.items():
+            defined(value, name)
+        for symbol, value in self.recover.items():
+            yield equal(self.in_symbols(value), symbol, f"{symbol} is recovered")
+        yield from (equal(left, right, why) for why, (left, right) in self.identities.items())
+        if not self.parts:
             raise ProofError(self.sentence, "a theorem without a cost")
-        if self._closed < len(self.factors):
-            require_both_ways(self, self.factors)
-            self._closed = len(self.factors)
+        for part in self.parts:
+            if (times := part.cost()[0]).is_number and not (times.is_Integer and times > 0):
+                raise ProofError(self.sentence, f"{times} times, where a whole number above 0 is needed,")
+            yield from part.steps(self)
+        there, back = (_exponents(part.cost(forward) for part in self.parts) for forward in (True, False))
+        if any(sympy.cancel(there[each] - back[each]) != 0 for each in {*there, *back}):
+            raise ProofError(self.sentence, "a view that costs more with the inputs exchanged")
+        if self.tight is None:
+            return
+        if any(symbol in self.recover or not _is_within(symbol, sympy.sympify(value)) for symbol, value in self.worst.items()):
+            raise ProofError("attained", f"{self.worst}, of which one is a field or out of its range,")
+        if not all(part.attained(self) for part in self.parts):
+            raise ProofError("attained", "a part without a view that attains its bound")
+        yield f"attained, all parts at once{self.tight and ', '}{self.tight}"
+
+    def in_symbols(self, value: Any) -> Expr:
+        """What is stated in fields, in symbols."""
+        return sympy.sympify(value).subs({named(name): symbols for name, symbols in self.fields.items()}, simultaneous=True)
 
     @property
     def statement(self) -> str:
         """The sentence, and the bound that was checked."""
-        self.require()
+        together: dict[tuple[Expr, bool], Expr] = {}
+        for times, value, nats in (part.cost() for part in self.parts):
+            before = together.get((times, nats))
+            together[times, nats] = value if before is None else before + value if nats else before * value
+        each = [n * (v if nats else sympy.log(v, evaluate=False) if v != 1 else 0) for (n, nats), v in together.items()]
         least = "" if self.tight is None else f", and no less{self.tight and ' '}{self.tight}"
-        return f"{self.sentence} is private with epsilon = {in_words(self.factors)}{least}"
+        return f"{self.sentence} is private with epsilon = {' + '.join(map(str, each))}{least}"
 
     def at(self, mechanism: object) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon of a mechanism, from its fields; None where the theorem is not about it."""
-        named = self.mechanism in {c.__name__ for c in type(mechanism).__mro__}
-        return self.bound({name: getattr(mechanism, name) for name in self._fields}) if named else None
+        owned = self.mechanism in {c.__name__ for c in type(mechanism).__mro__}
+        return self.bound({name: getattr(mechanism, name) for name in self.fields}) if owned else None
 
     def bound(self, parameters: Mapping[str, Fraction | int]) -> list[tuple[Fraction, Fraction, bool]] | None:
         """The proved epsilon as terms (times, ratio, nats), exact; None where the theorem does not cover these."""
-        self.require()
-        if missing := set(self._fields) - set(parameters):
+        if missing := set(self.fields) - set(parameters):
             raise ProofError("parameters", f"no value for {sorted(missing)}")
-        values = {self.parameter(n): sympy.Rational(*Fraction(v).as_integer_ratio()) for n, v in parameters.items()}
-        at = {symbol: expression.subs(values) for symbol, expression in self._recovered.items()}
-        inside = all(
-            v.is_Rational and (v > 0 if self.signs[s] else v >= 0) and (v <= 1 or s not in self.shares) for s, v in at.items()
-        )
-        if not inside or any(e.subs(at) != values[self.parameter(n)] for n, e in self._fields.items()):
+        values = {named(n): sympy.Rational(*Fraction(v).as_integer_ratio()) for n, v in parameters.items()}
+        at = {symbol: sympy.sympify(expression).subs(values) for symbol, expression in self.recover.items()}
+        inside = all(_is_within(symbol, value) for symbol, value in at.items())
+        if not inside or any(sympy.sympify(e).subs(at) != values[named(n)] for n, e in self.fields.items()):
             return None
-        terms = [(f.times.subs(values), f.ratio.subs(values), f.nats) for f in self.factors]
-        if not all(times.is_Integer and times >= 0 and ratio.is_Rational for times, ratio, _ in terms):
+        terms = [(times.subs(values), value.subs(values), nats) for times, value, nats in (p.cost() for p in self.parts)]
+        if not all(times.is_Integer and times >= 0 and value.is_Rational for times, value, _ in terms):
             raise ProofError("the bound", f"{terms}, where whole numbers of times at least 0 are needed,")
-        return [(Fraction(t.p, t.q), Fraction(r.p, r.q), nats) for t, r, nats in terms]
+        return [(Fraction(t.p, t.q), Fraction(v.p, v.q), nats) for t, v, nats in terms]
+
+
+def _is_within(symbol: Expr, value: Expr) -> bool:
+    """Whether a symbol may stand for this number."""
+    least = value.is_Rational and (value > 0 if symbol.is_positive else value >= 0)
+    return bool(least and (value <= 1 or not isinstance(symbol, Share)))
+
+
+def _exponents(costs: Iterable[tuple[Expr, Expr, bool]]) -> dict[Expr | None, Expr]:
+    """Of the irreducible factors of a product of powers, and of e; not of -1, as every ratio is checked to be at least 1."""
+    found: dict[Expr | None, Expr] = defaultdict(lambda: sympy.Integer(0))
+    for times, value, nats in costs:
+        if nats:
+            found[None] += times * value
+            continue
+        for end, sign in zip(sympy.fraction(sympy.together(value)), (1, -1), strict=True):
+            number, factors = sympy.factor_list(end)
+            for base, power in (*factors, *sympy.factorrat(abs(number)).items()):
+                found[base] += sign * times * power
+    return found

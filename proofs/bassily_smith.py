@@ -9,51 +9,53 @@ word's direction is c^2 - 1.
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
+from sympy import Rational
+
+from ldpaudit.proofs._algebra import share
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._parameters import bit, coin
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Theorem | Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return *(_privacy(name) for name in ("BassilySmith", "ProjectedBassilySmith")), _absence(), _apart()
+    return _privacy("BassilySmith"), _privacy("ProjectedBassilySmith"), _absence(), _apart()
 
 
 def _privacy(mechanism: str) -> Theorem:
-    t = Theorem(mechanism=mechanism, sentence=f"the Bassily-Smith randomizer ({mechanism})")
-    t.assume("the row is uniform and independent of the input, so a report costs what its sign costs, given the row")
-    t.assume("the entries of an input's column are from -1 to 1: 2 m - 1 and 2 m' - 1 for two inputs")
-    p, odds = t.coin()
-    mean, other = t.share("mean", "other")
+    known, p, odds = coin()
+    mean, other = share("mean", "other")
     plus, plus_other = (p * m + (1 - p) * (1 - m) for m in (mean, other))
-    t.equal(plus, (1 + (2 * mean - 1) * (2 * p - 1)) / 2, "a sign of mean u, told with probability p")
-    t.costs(
-        odds,
-        {"s = 1 in a row of u, and of u' for x'": (plus, plus_other), "s = -1 there": (1 - plus, 1 - plus_other)},
-        at={mean: 1, other: 0},
+    return Theorem(
+        mechanism=mechanism,
+        sentence=f"the Bassily-Smith randomizer ({mechanism})",
+        **known,
+        identities={"a sign of mean u, told with probability p": (plus, (1 + (2 * mean - 1) * (2 * p - 1)) / 2)},
+        parts=[Part(odds, [bit(plus, plus_other, "s = 1 in a row of u, and of u' for x'", "s = -1 there")])],
+        worst={mean: 1, other: 0},
+        tight="where there is such a row",  # words may all have the same column
+        assumes=("public", "entries"),
     )
-    # Words may all have the same column.
-    t.attained("in a row in which one input's entry is 1 and the other's is -1", "where there is such a row")
-    return t
 
 
 def _absence() -> Theorem:
-    t = Theorem(mechanism="RowSign", sentence="the Bassily-Smith randomizer of a user who may be absent", relation="add-remove")
-    t.assume("the row is uniform and independent of the input; where the user is absent the sign is fair")
-    p, _ = t.coin()
-    (mean,) = t.share("mean")
+    known, p, _ = coin()
+    (mean,) = share("mean")
     plus = p * mean + (1 - p) * (1 - mean)
-    t.at_most(2 * p, 1 / (2 * (1 - p)), "to be there and told the truth is less telling than to be there and not")
-    t.costs(
-        1 / (2 * (1 - t.parameter("p"))),
-        {"s = 1, the user is there": (plus, (1 - plus) / 2 + plus / 2), "s = -1": (1 - plus, (1 - plus) / 2 + plus / 2)},
-        {"s = 1, the user is not": ((1 - plus) / 2 + plus / 2, plus), "s = -1": ((1 - plus) / 2 + plus / 2, 1 - plus)},
-        at={mean: 1},
+    return Theorem(
+        mechanism="RowSign",
+        sentence="the Bassily-Smith randomizer of a user who may be absent",
+        relation="add-remove",
+        **known,
+        parts=[Part(1 / (2 * (1 - named("p"))), [bit(Rational(1, 2), plus, "s = 1, and the user is not there", "s = -1")])],
+        worst={mean: 1},
+        tight="",
+        assumes=("public", "entries"),
     )
-    t.attained("by an absent user against one whose entry is 1 or -1, at the other sign")
-    return t
 
 
-def _apart() -> Lemma:
-    t = Lemma(sentence="in no row are the terms of the blanket divergence further apart than where two inputs have opposite signs")
+def _apart() -> Steps:
+    t = Steps("in no row are the terms of the blanket divergence further apart than where two inputs have opposite signs")
     t.assume("a report's term is R(x)/U - e^epsilon R(x')/U under the uniform law U of a row and a sign")
     t.assume("of two laws on two equally likely values with one mean, the nearer has the smaller mean of every convex function")
     theta, nats = t.nonnegative("theta", "nats")

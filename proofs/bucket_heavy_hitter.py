@@ -9,7 +9,9 @@ most 1/2.
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import nonnegative, positive, share
+from ldpaudit.proofs._kernel import Noise, Theorem, named
+from ldpaudit.proofs._parameters import plain
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -18,13 +20,12 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _privacy(relation: str) -> Theorem:
-    t = Theorem(mechanism="BucketHeavyHitter", sentence="the Bucket mechanism", relation=relation)
-    t.assume("the densities at y have the log-ratio (|y - s'| - |y - s|)/b; the noises are independent")
-    t.assume("every coordinate is a bit s plus noise, 0 for an absent user: s and s' differ by 1 or not at all")
-    (b,), (rows, tries), (apart,) = t.positive("b"), t.nonnegative("rows", "tries"), t.share("apart")
-    rows_field, tries_field, b_field = t.parameter("rows"), t.parameter("trials"), t.parameter("scale")
-    t.parametrize(
-        {"rows": 1 + rows, "trials": 1 + tries, "scale": b}, {rows: rows_field - 1, tries: tries_field - 1, b: b_field}
+    (b,), (rows, tries), (apart,) = positive("b"), nonnegative("rows", "tries"), share("apart")
+    return Theorem(
+        mechanism="BucketHeavyHitter",
+        sentence="the Bucket mechanism",
+        relation=relation,
+        **plain({"rows": 1 + rows, "trials": 1 + tries, "scale": b}),
+        parts=[Noise(1 / named("scale"), apart / b, named("rows") * named("trials"))],
+        assumes=("Laplace noise", "columns of bits"),
     )
-    t.loses(1 / b_field, b, 0, apart, times=rows_field * tries_field, at={apart: 1})
-    return t

@@ -9,42 +9,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import Expr
-
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._kernel import Part, Theorem
+from ldpaudit.proofs._parameters import coin, flipped
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    return _coordinates(), _coefficient()
+    coordinates = _told("CountMeanSketch", "CMS", "coordinate h(x) (or h(x'))", 2)
+    return coordinates, _told("HadamardCountMeanSketch", "HCMS", "the coefficient", 1)
 
 
-def _coordinates() -> Theorem:
-    t = Theorem(mechanism="CountMeanSketch", sentence="CMS")
-    ratio, p = _kept(t)
-    t.assume("coordinates are flipped independently, and all but h(x) and h(x') have the same law on both inputs")
-    apart = {"coordinate h(x) (or h(x')) is as on x": (p, 1 - p), "it is as on x'": (1 - p, p)}
-    alike = {"h(x) = h(x'), and the coordinate is kept": (p, p), "it is flipped": (1 - p, 1 - p)}
-    t.costs(ratio, apart, alike, times=2)
-    t.attained("at coordinate h(x) = 1 and coordinate h(x') = -1", "where some hash function tells two values apart")
-    return t
-
-
-def _coefficient() -> Theorem:
-    t = Theorem(mechanism="HadamardCountMeanSketch", sentence="HCMS")
-    ratio, p = _kept(t)
-    t.assume("which coefficient is reported does not depend on the value, and two columns differ somewhere")
-    apart = {"the two coefficients differ, and it is that of h(x)": (p, 1 - p), "it is that of h(x')": (1 - p, p)}
-    alike = {"the two coefficients are the same, and it is theirs": (p, p), "it is not theirs": (1 - p, 1 - p)}
-    t.costs(ratio, apart, alike)
-    t.attained("where the two coefficients differ", "where some hash function tells two values apart")
-    return t
-
-
-def _kept(t: Theorem) -> tuple[Expr, Expr]:
-    t.assume("the hash function is drawn independently of the value, so that the laws are those given the function")
-    p, odds = t.coin()
-    return odds, p
+def _told(mechanism: str, sentence: str, what: str, times: int) -> Theorem:
+    known, p, odds = coin()
+    return Theorem(
+        mechanism=mechanism,
+        sentence=sentence,
+        **known,
+        parts=[Part(odds, flipped(p, what), times)],
+        tight="where some hash function tells two values apart",
+        assumes=("public", "independent"),
+    )
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """Theorem: discrete Laplace noise on counts is epsilon-DP exactly for epsilon >= K log(1/alpha), K the sum of all changes' sizes.
 
 One step of 1 in one count moves every view by one step nearer or farther in it, which costs log(1/alpha); two inputs are
-K such steps apart, and what the steps cost adds up. Other noise on counts has no epsilon at delta = 0: of it there are lemmas.
+K such steps apart, and what the steps cost adds up. Polya noise of shape 1 or more is no worse, and that of a smaller shape costs
+log(1/(alpha shape)) a step at most. Other noise on counts has no epsilon at delta = 0: of it there are steps on paper.
 """
 
 from __future__ import annotations
@@ -9,42 +10,45 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import Expr
-
-from ldpaudit.proofs._kernel import Lemma, Theorem
-
-STEPS = "the inputs are `distance` steps of 1 in one count apart; the loss of the two is the sum of the losses of the steps"
+from ldpaudit.proofs._algebra import nonnegative, positive, share
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._parameters import plain, step
+from ldpaudit.proofs._steps import Steps
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
-    t = Theorem(mechanism="DiscreteLaplace", sentence="discrete Laplace noise on counts that one user changes")
-    _discrete_laplace(t)
-    t.attained("by all steps at once where every count is at its end or beyond, on the far side from the change")
-    return (t,)
+    sentence = "discrete Laplace noise on counts that one user changes"
+    return (step("DiscreteLaplace", sentence, "distance", assumes=("steps", "geometric noise")),)
 
 
-def _discrete_laplace(t: Theorem, **more: tuple[Expr, Expr]) -> None:
-    """Each step costs log(1/alpha). `more`: fields in symbols, and these symbols in fields."""
-    t.assume(STEPS)
-    t.assume("a noise has probability (1-alpha)/(1+alpha) alpha**|z|; the counts' noises are independent")
-    steps, excess, near = t.positive("steps", "excess", "near")
-    alpha = 1 / (1 + excess)
-    t.parametrize(
-        {"distance": steps, "alpha": alpha} | {name: value for name, (value, _) in more.items()},
-        {steps: t.parameter("distance"), excess: 1 / t.parameter("alpha") - 1}
-        | {symbol: t.parameter(name) - value.subs(symbol, 0) for name, (value, symbol) in more.items()},
+def polya_noise() -> tuple[Theorem | Steps, ...]:
+    """Of Polya noise: an upper bound of what a step costs, for a large shape and for a small one."""
+    (more,) = nonnegative("more")
+    sentence = "Polya noise of shape 1 or more on counts that one user changes"
+    large = step("PolyaNoise", sentence, "distance", plain({"shape": 1 + more}), tight=None,
+                 assumes=("steps", "Polya noise of large shape"))  # fmt: skip
+    return large, _small_shape(), _ratios()
+
+
+def _small_shape() -> Theorem:
+    (steps, excess), (less,), (part,) = positive("steps", "excess"), nonnegative("less"), share("part")
+    alpha, shape = 1 / (1 + excess), 1 / (1 + less)
+    mean = alpha * shape + part * (1 - alpha * shape)  # of ratios alpha (m - 1 + shape) / m, which lie between these ends
+    near, far = 1 / (1 + mean), mean / (1 + mean)
+    return Theorem(
+        mechanism="PolyaNoise",
+        sentence="Polya noise of shape 1 or less on counts that one user changes",
+        fields={"distance": steps, "alpha": alpha, "shape": shape},
+        recover={steps: named("distance"), excess: 1 / named("alpha") - 1, less: 1 / named("shape") - 1},
+        parts=[Part(1 / (named("alpha") * named("shape")), [{"x - k": (near, far), "x + 1 + k": (far, near)}], named("distance"))],
+        assumes=("steps", "Polya noise of small shape"),
     )
-    share, below, above = (1 - alpha) / (1 + alpha), 1 / (1 + alpha), alpha / (1 + alpha)
-    t.equal(share * near / (share * near * alpha), 1 / alpha, "the ratio of every single y <= x, as of all together")
-    t.equal(share / (1 - alpha), below, "what is at x or below: a geometric series")
-    t.equal(share * alpha / (1 - alpha), above, "what is above: another")
-    t.costs(1 / t.parameter("alpha"), {"y <= x": (below, above), "y > x": (above, below)}, times=t.parameter("distance"))
 
 
-def gaussian() -> tuple[Lemma, ...]:
+def gaussian() -> tuple[Steps, ...]:
     """Of Gaussian noise: the product of the change and the view is all that matters."""
-    t = Lemma(sentence="under Gaussian noise on counts, discrete or not, the loss is linear in the product of change and view")
+    t = Steps("under Gaussian noise on counts, discrete or not, the loss is linear in the product of change and view")
     t.assume("the log-likelihood of a noise z is -z**2/(2 s) and a constant; the counts' noises are independent")
     (s,), (v, w, y, z) = t.positive("s"), t.nonnegative("v", "w", "y", "z")
     one, other = (((view - change) ** 2 - view**2) / (2 * s) for view, change in ((y, v), (z, w)))
@@ -55,9 +59,9 @@ def gaussian() -> tuple[Lemma, ...]:
 discrete_gaussian = rounded_gaussian = gaussian
 
 
-def binomial_noise() -> tuple[Lemma, ...]:
+def binomial_noise() -> tuple[Steps, ...]:
     """Of binomial noise: more in a count speaks for more."""
-    t = Lemma(sentence="binomial noise on a count: the ratio of the probabilities with one more and without rises with the view")
+    t = Steps("binomial noise on a count: the ratio of the probabilities with one more and without rises with the view")
     t.assume("P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ Bin(n, gamma)")
     (odds,), (y, rest) = t.positive("odds"), t.nonnegative("y", "rest")
     n = y + 1 + rest
@@ -65,9 +69,9 @@ def binomial_noise() -> tuple[Lemma, ...]:
     return (t,)
 
 
-def skellam() -> tuple[Lemma, ...]:
+def skellam() -> tuple[Steps, ...]:
     """Of Skellam noise: how each ratio follows from the next."""
-    t = Lemma(sentence="Skellam noise: r_z = P[X = z + 1] / P[X = z] is 1/(2(z + 1)/mu + r_(z + 1)), and lies in (0, 1)")
+    t = Steps("Skellam noise: r_z = P[X = z + 1] / P[X = z] is 1/(2(z + 1)/mu + r_(z + 1)), and lies in (0, 1)")
     t.assume("P[X = z] is proportional to I_z(mu), and I_z - I_(z + 2) = 2 (z + 1)/mu I_(z + 1), all of them above 0")
     mu, middle, far = t.positive("mu", "middle", "far")  # I_(z + 1) and I_(z + 2)
     (z,) = t.nonnegative("z")
@@ -76,47 +80,9 @@ def skellam() -> tuple[Lemma, ...]:
     return (t,)
 
 
-def polya_noise() -> tuple[Lemma, ...]:
-    """Of Polya noise: an upper bound of what a step costs, and how each ratio follows from the next."""
-    return _all_of_it(), _part_of_it(), _ratios()
-
-
-def _all_of_it() -> Theorem:
-    t = Theorem(mechanism="PolyaNoise", sentence="Polya noise of shape 1 or more on counts that one user changes")
-    t.assume("it is discrete Laplace noise and independent Polya noise of shape - 1, if that is not 0: what is added later hides")
-    (more,) = t.nonnegative("more")
-    _discrete_laplace(t, shape=(1 + more, more))
-    return t
-
-
-def _part_of_it() -> Theorem:
-    t = Theorem(mechanism="PolyaNoise", sentence="Polya noise of shape 1 or less on counts that one user changes")
-    t.assume(STEPS)
-    t.assume("P[X = k] is the sum over i of p_i p_(i + k), for k >= 0, with p_m / p_(m - 1) = alpha (m - 1 + shape) / m; X is even")
-    t.assume("the counts' noises are independent")
-    t.assume("so P[X = k + 1] / P[X = k] is a mean of the ratios p_m / p_(m - 1) with m >= k + 1")
-    t.assume("of the views x - k and x + 1 + k, one step exchanges the probabilities, and which k it is tells nothing")
-    steps, excess = t.positive("steps", "excess")
-    (less, beyond), (part,) = t.nonnegative("less", "beyond"), t.share("part")
-    alpha, shape = 1 / (1 + excess), 1 / (1 + less)
-    fields = {name: t.parameter(name) for name in ("distance", "alpha", "shape")}
-    t.parametrize(
-        {"distance": steps, "alpha": alpha, "shape": shape},
-        {steps: fields["distance"], excess: 1 / fields["alpha"] - 1, less: 1 / fields["shape"] - 1},
-    )
-    m = 1 + beyond
-    ratio = alpha * (m - 1 + shape) / m
-    t.at_most(alpha * shape, ratio, "the least of these ratios")
-    t.at_most(ratio, 1, "and the largest is below 1")
-    mean = alpha * shape + part * (1 - alpha * shape)
-    near, far = 1 / (1 + mean), mean / (1 + mean)
-    t.costs(1 / (fields["alpha"] * fields["shape"]), {"x - k": (near, far), "x + 1 + k": (far, near)}, times=fields["distance"])
-    return t
-
-
-def _ratios() -> Lemma:
-    t = Lemma(
-        sentence="Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha"
+def _ratios() -> Steps:
+    t = Steps(
+        "Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha"
     )
     t.assume("P[X = k] is the coefficient of z**k in f(z) = ((1 - alpha)**2 / ((1 - alpha z) (1 - alpha/z)))**r")
     t.assume("so k (1 + alpha**2) P[k] = alpha (k - 1 + r) P[k - 1] + alpha (k + 1 - r) P[k + 1], from f'/f, all of them above 0")

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import positive
+from ldpaudit.proofs._kernel import Part, Theorem
+from ldpaudit.proofs._parameters import coin
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
-    t = Theorem(mechanism="HadamardResponse", sentence="Hadamard response")
-    t.assume("rows 1 to k of the K x K Hadamard matrix, K > k, are orthogonal to each other and to row 0, all +1")
-    (p, odds), (half,) = t.coin(), t.positive("half")
-    plus, minus, both = p / half, (1 - p) / half, half / 2
-    t.equal(half * plus + half * minus, 1, "the law sums to 1: a row orthogonal to row 0 is +1 in half of the columns")
-    t.equal(2 * both, 2 * (half - both), "rows x and x' are orthogonal: they differ as often as they agree")
-    t.costs(odds, {
-        "row x is +1 at y, row x' is -1": (half - both, plus, minus),
-        "row x is -1 at y, row x' is +1": (half - both, minus, plus),
-        "both rows are +1 at y": (both, plus, plus),
-        "both rows are -1 at y": (both, minus, minus),
-    })
-    t.attained("in the columns where only row x is +1")
-    return (t,)
+    (known, p, odds), (half,) = coin(), positive("half")
+    plus, minus = p / half, (1 - p) / half
+    law = {
+        "row x is +1 at y, row x' is -1": (half / 2, plus, minus),
+        "row x is -1 at y, row x' is +1": (half / 2, minus, plus),
+        "both rows are +1 at y": (half / 2, plus, plus),
+        "both rows are -1 at y": (half / 2, minus, minus),
+    }
+    sentence, assumes = "Hadamard response", ("orthogonal rows",)
+    parts = [Part(odds, [law])]
+    return (Theorem(mechanism="HadamardResponse", sentence=sentence, **known, parts=parts, tight="", assumes=assumes),)
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:

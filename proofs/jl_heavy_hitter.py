@@ -6,9 +6,9 @@ products only, that is an upper bound. Its (epsilon, delta) guarantees are the a
 
 from __future__ import annotations
 
-from sympy import Integer
-
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import nonnegative, positive, share
+from ldpaudit.proofs._kernel import Noise, Theorem, named
+from ldpaudit.proofs._parameters import plain
 
 _READINGS = {
     "JLHeavyHitter": "one noisy projection",
@@ -24,20 +24,14 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _reading(mechanism: str, relation: str, entries: int) -> Theorem:
-    t = Theorem(mechanism=mechanism, sentence=f"JL-HH, {_READINGS[mechanism]},", relation=relation)
-    t.assume("the densities at y have the log-ratio (|y - s'| - |y - s|)/b; the noises are independent")
-    t.assume("every coordinate is entry or -entry plus noise, 0 for an absent user: s and s' differ by at most "
-             f"{'twice ' if entries == 2 else ''}entry")  # fmt: skip
-    if mechanism == "FreshProducts":
-        t.assume("a product is a function of its projection: post-processing")
-    (b, entry), (rows, values), (apart,) = t.positive("b", "size"), t.nonnegative("more_rows", "more"), t.share("apart")
-    fields = {"rows": 1 + rows, "entry": entry, "scale": b}
-    recovered = {rows: t.parameter("rows") - 1, entry: t.parameter("entry"), b: t.parameter("scale")}
-    copies = Integer(1)
-    if mechanism != "JLHeavyHitter":
-        fields["domain"], recovered[values] = 2 + values, t.parameter("domain") - 2
-        copies = t.parameter("domain")
-    t.parametrize(fields, recovered)
-    each = entries * t.parameter("entry") / t.parameter("scale")
-    t.loses(each, b, 0, entries * entry * apart, times=copies * t.parameter("rows"), at={apart: 1})
-    return t
+    (b, entry), (rows, values), (apart,) = positive("b", "size"), nonnegative("more_rows", "more"), share("apart")
+    copies = {} if mechanism == "JLHeavyHitter" else {"domain": 2 + values}
+    times = named("rows") * (named("domain") if copies else 1)
+    return Theorem(
+        mechanism=mechanism,
+        sentence=f"JL-HH, {_READINGS[mechanism]},",
+        relation=relation,
+        **plain({"rows": 1 + rows, "entry": entry, "scale": b, **copies}),
+        parts=[Noise(entries * named("entry") / named("scale"), entries * entry * apart / b, times)],
+        assumes=("Laplace noise", "projections"),
+    )

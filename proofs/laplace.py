@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
+from ldpaudit.proofs._algebra import positive, share
+from ldpaudit.proofs._kernel import Noise, Theorem, named
+from ldpaudit.proofs._parameters import plain
+from ldpaudit.proofs._steps import Steps
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -17,34 +20,36 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def number() -> Theorem:
-    """One number."""
-    t = Theorem(mechanism="Laplace", sentence="Laplace noise of scale b on a number in [low, high]")
-    t.assume("the densities at y have the log-ratio (|y - x'| - |y - x|)/b; the release is a real number")
-    (b, width), (part,) = t.positive("b", "width"), t.share("apart")
-    b_field, width_field = t.parameter("scale"), t.parameter("sensitivity")
-    t.parametrize({"scale": b, "sensitivity": width}, {b: b_field, width: width_field})
-    distance = part * width
-    t.at_most(distance, width, "two inputs in [low, high]")
-    t.loses(width_field / b_field, b, 0, distance, at={part: 1})
-    t.attained("at y <= low, by the inputs low and high")
-    return t
+    """One number: two inputs in [low, high] are apart by a part of its width."""
+    (b, width), (part,) = positive("b", "width"), share("apart")
+    return Theorem(
+        mechanism="Laplace",
+        sentence="Laplace noise of scale b on a number in [low, high]",
+        **plain({"scale": b, "sensitivity": width}),
+        parts=[Noise(named("sensitivity") / named("scale"), part * width / b)],
+        worst={part: 1},
+        tight="",
+        assumes=("Laplace noise",),
+    )
 
 
 def histogram(relation: str, coordinates: int) -> Theorem:
     """An indicator, of which `coordinates` differ by 1."""
-    t = Theorem(mechanism="LaplaceHistogram", sentence="Laplace noise of scale b on a histogram", relation=relation)
-    t.assume("the densities at y have the log-ratio (|y - x'| - |y - x|)/b; the release is a row of real numbers")
-    t.assume(f"neighbouring indicators differ in {coordinates} of their coordinates, by 1; the noises are independent")
-    (b,), b_field = t.positive("b"), t.parameter("scale")
-    t.parametrize({"scale": b}, {b: b_field})
-    t.loses(1 / b_field, b, 0, 1, times=coordinates)
-    t.attained("by all coordinates at once")
-    return t
+    (b,) = positive("b")
+    return Theorem(
+        mechanism="LaplaceHistogram",
+        sentence="Laplace noise of scale b on a histogram",
+        relation=relation,
+        **plain({"scale": b}),
+        parts=[Noise(1 / named("scale"), 1 / b, coordinates)],
+        tight="",
+        assumes=("Laplace noise",),
+    )
 
 
-def gaussian_report() -> tuple[Lemma, ...]:
+def gaussian_report() -> tuple[Steps, ...]:
     """Of Gaussian noise on one number, which has no epsilon at delta = 0."""
-    t = Lemma(sentence="under Gaussian noise on a number, the loss of two inputs is linear in the distance from their middle")
+    t = Steps("under Gaussian noise on a number, the loss of two inputs is linear in the distance from their middle")
     t.assume("the log-likelihood of a noise z is -z**2/(2 s) and a constant; the release is a real number")
     (s, width), (y, low) = t.positive("s", "width"), t.nonnegative("y", "low")
     high = low + width

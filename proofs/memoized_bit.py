@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import nonnegative, share
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._parameters import bit, both, ends, larger, plain
 
 RELATION = "user-level"
 _REGIMES = {True: "p + q <= 1", False: "p + q >= 1"}
@@ -24,38 +26,36 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _one_epoch(by_ones: bool) -> Theorem:
-    t = Theorem(mechanism="MemoizedBit", sentence=f"one epoch of a memoized bit, where {_REGIMES[by_ones]},", relation=RELATION)
-    t.assume("the copy of a value's bit is kept wrong with probability f/2")
-    (noise,) = t.nonnegative("noise")
-    f, f_field = noise / (1 + noise), t.parameter("f")
-    p, q = t.ends("p", "q", by_ones, {"f": f, "epochs": 1}, {noise: f_field / (1 - f_field)})
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    zero, one = _shown(f, p, q)
-    t.costs(_odds(by_ones, *_shown(f_field, p_field, q_field)), _cells(one, zero), _cells(zero, one))
-    t.attained("by two values of different bits")
-    return t
+    (noise,), f_field = nonnegative("noise"), named("f")
+    known, p, q, _ = ends("p", "q", by_ones)
+    zero, one = _shown(noise / (1 + noise), p, q)
+    laws = [bit(one, zero, "the report is 1", "it is 0"), bit(zero, one, "the report is 1, the other way round", "it is 0")]
+    return Theorem(
+        mechanism="MemoizedBit",
+        sentence=f"one epoch of a memoized bit, where {_REGIMES[by_ones]},",
+        relation=RELATION,
+        fields=known["fields"] | {"f": noise / (1 + noise), "epochs": 1},
+        recover=known["recover"] | {noise: f_field / (1 - f_field)},
+        parts=[Part(larger(by_ones, *_shown(f_field, named("p"), named("q"))), laws)],
+        tight="",
+        assumes=("copies",),
+    )
 
 
 def _many_epochs(by_ones: bool) -> Theorem:
-    t = Theorem(mechanism="MemoizedBit", sentence=f"a stream's memoized bits, where {_REGIMES[by_ones]},", relation=RELATION)
-    t.assume("given all earlier reports, a report depends on the kept copy of the value held alone")
-    (more,) = t.nonnegative("epochs_beyond_the_first")
-    epochs = t.parameter("epochs")
-    p, q = t.ends("p", "q", by_ones, {"epochs": 1 + more}, {more: epochs - 1})
-    first, second = (t.share(f"kept_{each}")[0] for each in ("here", "there"))
-    here, there = (p + kept * (q - p) for kept in (first, second))
-    t.costs(_odds(by_ones, t.parameter("p"), t.parameter("q")), _cells(here, there), _cells(there, here), times=epochs)
-    return t
+    (more,), kept = nonnegative("epochs_beyond_the_first"), share("kept_here", "kept_there")
+    known, p, q, ratio = ends("p", "q", by_ones)
+    here, there = (p + each * (q - p) for each in kept)
+    return Theorem(
+        mechanism="MemoizedBit",
+        sentence=f"a stream's memoized bits, where {_REGIMES[by_ones]},",
+        relation=RELATION,
+        **both(known, plain({"epochs": 1 + more})),
+        parts=[Part(ratio, [bit(here, there, "the report is 1", "it is 0")], named("epochs"))],
+        assumes=("copies",),
+    )
 
 
 def _shown(f: Expr, p: Expr, q: Expr) -> tuple[Expr, Expr]:
     """Probabilities that a first report is 1 where the bit is 0, and where it is 1."""
     return f / 2 * q + (1 - f / 2) * p, (1 - f / 2) * q + f / 2 * p
-
-
-def _odds(by_ones: bool, low: Expr, high: Expr) -> Expr:
-    return high / low if by_ones else (1 - low) / (1 - high)
-
-
-def _cells(here: Expr, there: Expr) -> dict[str, tuple[Expr, Expr]]:
-    return {"the report is 1": (here, there), "the report is 0": (1 - here, 1 - there)}

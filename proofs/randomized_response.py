@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._kernel import Part, Theorem
+from ldpaudit.proofs._parameters import response
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
-    t = Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response")
-    k, p, q, ratio = t.response()
-    t.costs(ratio, {"y = x": (p, q), "y = x', the other input": (q, p), "y is neither": (k - 2, q, q)})
-    t.attained("at y = x")
-    return (t,)
+    known, apart, _, ratio = response()
+    sentence, parts = "k-ary randomized response", [Part(ratio, [apart])]
+    return (Theorem(mechanism="KaryRandomizedResponse", sentence=sentence, **known, parts=parts, tight=""),)
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:

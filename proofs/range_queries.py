@@ -13,16 +13,16 @@ No epsilon is enough at delta = 0, so none of these is a bound there: the accoun
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _nodes(), _counters(), _hidden()
 
 
-def _nodes() -> Lemma:
-    t = Lemma(sentence="a value lies in at most one node of each width, and the nodes of a prefix are disjoint and fill it")
+def _nodes() -> Steps:
+    t = Steps("a value lies in at most one node of each width, and the nodes of a prefix are disjoint and fill it")
     t.assume("node i holds the values above i - low(i) up to i, and low(i) is its width w: i = w (2j + 1)")
     (w,), (j,) = t.positive("w"), t.nonnegative("j")
     node = w * (2 * j + 1)
@@ -33,8 +33,8 @@ def _nodes() -> Lemma:
     return t
 
 
-def _counters() -> Lemma:
-    t = Lemma(sentence="one replaced message is told by two independent counters, one the other's reverse")
+def _counters() -> Steps:
+    t = Steps("one replaced message is told by two independent counters, one the other's reverse")
     t.assume(
         "under u the density of (N, N') to two independent Bin(M+1, p) is N/((M+1)p), under v N'/((M+1)p), as is checked in "
         "proofs/shuffled_hadamard.py"
@@ -54,8 +54,8 @@ def _counters() -> Lemma:
     return t
 
 
-def _hidden() -> Lemma:
-    t = Lemma(sentence="others who hold the second element hide at most a share 1 - (1-p)^L of the first's probability")
+def _hidden() -> Steps:
+    t = Steps("others who hold the second element hide at most a share 1 - (1-p)^L of the first's probability")
     t.assume("the adversary sees how many messages are in the kernel of v, and of u alone, and tosses coins of p for the former")
     t.assume("an event that rises with every N and falls with every N' is likelier where user 1's message is in u's kernel alone")
     longer, alone, less = t.nonnegative("longer", "alone", "less")

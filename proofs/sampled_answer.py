@@ -1,35 +1,39 @@
 """Theorem: one sampled answer is epsilon-LDP exactly for epsilon >= log((2 - gamma)/gamma).
 
 With r = (2 - gamma)/gamma, the ratio of the truth's probability to that of the lie, a view's likelihood ratio is r or 1/r
-where two users answer the question differently, and 1 where they answer it alike. Then what the shuffled messages of many
-users need: that no pair of answers has a larger blanket divergence, and how likely a wrong question is named.
+where two users answer the question differently, and 1 where they answer it alike.
 """
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
+from ldpaudit.proofs._algebra import nonnegative
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Theorem | Lemma, ...]:
-    """Check the theorems. Raises ProofError naming the step, were one false."""
+def prove() -> tuple[Theorem | Steps, ...]:
+    """Check the theorem, and what the shuffled messages of many users need. Raises ProofError naming the step, were one false."""
     return _local(), _alike(), _failure()
 
 
 def _local() -> Theorem:
-    t = Theorem(mechanism="SampledAnswer", sentence="one sampled answer")
-    excess, more = t.nonnegative("excess", "more")
+    (excess, more), gamma = nonnegative("excess", "more"), named("gamma")
     questions, r = 2 + more, 1 + excess
     truth, lie = r / (r + 1) / questions, 1 / (r + 1) / questions
-    gamma = t.parameter("gamma")
     ratio = (2 - gamma) / gamma
-    t.parametrize({"questions": questions, "gamma": 2 / (r + 1)}, {excess: ratio - 1, more: t.parameter("questions") - 2})
-    t.costs(ratio, {"the bit is 0": (questions, truth, lie), "the bit is 1": (questions, lie, truth)})
-    t.attained("at 0, on no to all and yes to all")
-    return t
+    law = {"the bit is 0": (questions, truth, lie), "the bit is 1": (questions, lie, truth)}  # of no to all, and yes to all
+    return Theorem(
+        mechanism="SampledAnswer",
+        sentence="one sampled answer",
+        fields={"questions": questions, "gamma": 2 / (r + 1)},
+        recover={excess: ratio - 1, more: named("questions") - 2},
+        parts=[Part(ratio, [law])],
+        tight="",
+    )
 
 
-def _alike() -> Lemma:
-    t = Lemma(sentence="where two users answer alike, the terms of the blanket divergence have the same mean, and are nearer")
+def _alike() -> Steps:
+    t = Steps("where two users answer alike, the terms of the blanket divergence have the same mean, and are nearer")
     t.assume("a message's term is R(x)/U - e^epsilon R(x')/U under the uniform law U of a question and a bit")
     t.assume("of two laws on two equally likely values with one mean, the nearer has the smaller mean of every convex function")
     excess, nats = t.nonnegative("excess", "nats")
@@ -43,8 +47,8 @@ def _alike() -> Lemma:
     return t
 
 
-def _failure() -> Lemma:
-    t = Lemma(sentence="a question that a share alpha fewer users want is named with at most the probability of Chernoff's bound")
+def _failure() -> Steps:
+    t = Steps("a question that a share alpha fewer users want is named with at most the probability of Chernoff's bound")
     t.admit("P[sum >= 0] <= the product of the moments E exp(s V), for s >= 0", "Chernoff's bound")
     t.admit("the mean of the logarithms of positive numbers is at most the logarithm of their mean", "Jensen's inequality")
     t.assume("a message for the worse question or against the better one counts +1, one the other way -1, any other 0")

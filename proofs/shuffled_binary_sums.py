@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 _SHIFT = "P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ Bin(n, gamma)"
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _replaced(), _added()
 
@@ -24,8 +24,8 @@ def _shifted(odds: Expr, y: Expr, n: Expr) -> Expr:
     return odds * y / (n - y + 1)
 
 
-def _replaced() -> Lemma:
-    t = Lemma(sentence="another value in place of one: the ratio rises with one count and falls with the other, whatever gamma is")
+def _replaced() -> Steps:
+    t = Steps("another value in place of one: the ratio rises with one count and falls with the other, whatever gamma is")
     t.assume(_SHIFT)
     t.assume("the two labels' blankets are independent; all other labels have the same law on both inputs")
     (odds,), (y, silent, other, dumb) = t.positive("odds"), t.nonnegative("y", "silent", "other", "dumb")
@@ -37,8 +37,8 @@ def _replaced() -> Lemma:
     return t
 
 
-def _added() -> Lemma:
-    t = Lemma(sentence="a user more or less: every count's ratio rises with it", relation="add-remove")
+def _added() -> Steps:
+    t = Steps("a user more or less: every count's ratio rises with it", relation="add-remove")
     t.assume(_SHIFT)
     t.assume("P[Bin(n, gamma) = y] / P[Bin(n - 1, gamma) = y] = (1 - gamma) n / (n - y): the absent user's coin is missing")
     (odds,), (y, silent) = t.positive("odds"), t.nonnegative("y", "silent")

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from sympy import Rational
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _ratio(), _one_cell(), _mended()
 
 
-def _ratio() -> Lemma:
-    t = Lemma(sentence="a shifted count's likelihood ratio rises with the count, and shifts multiply")
+def _ratio() -> Steps:
+    t = Steps("a shifted count's likelihood ratio rises with the count, and shifts multiply")
     t.assume("P[X = y - 1] / P[X = y] = (1 - gamma) y / (gamma (n - y + 1)) for X ~ Bin(n, gamma)")
     (odds,), (y, silent) = t.positive("odds"), t.nonnegative("y", "silent")
     n = y + 2 + silent
@@ -34,9 +34,9 @@ def _ratio() -> Lemma:
     return t
 
 
-def _one_cell() -> Lemma:
+def _one_cell() -> Steps:
     """With f(x) = max(x, 0), a rising u and a falling w: f(u2 - w2) + f(u1 - w1) >= f(u2 - w1) + f(u1 - w2)."""
-    t = Lemma(sentence="a + b messages in one cell cost no less than a in one and b in another")
+    t = Steps("a + b messages in one cell cost no less than a in one and b in another")
     t.admit(
         "delta = E[(z R_a(X) - e^epsilon / R_b(X' + b))_+] + P[only one side shows it], where X = X' for one cell and "
         "X, X' are independent for two; exchanging the two counts gives the sums below",
@@ -55,9 +55,9 @@ def _one_cell() -> Lemma:
     return t
 
 
-def _mended() -> Lemma:
+def _mended() -> Steps:
     """By a Chernoff bound for the step itself, 90 is enough."""
-    t = Lemma(sentence="Lemma 4.10 where a set is replaced, for gamma <= 1/2, epsilon <= 1 and delta <= k tau / 8")
+    t = Steps("Lemma 4.10 where a set is replaced, for gamma <= 1/2, epsilon <= 1 and delta <= k tau / 8")
     t.admit("P[|X - gamma n| > x gamma n] <= 2 e^-(x^2 gamma n / 3) for X ~ Bin(n, gamma), 0 <= x <= 1", "Chernoff")
     t.admit("ln((1 + x)/(1 - x)) <= 2 x / (1 - x^2) for 0 <= x < 1", "term by term")
     t.assume("at most 2 k tau messages differ, in at most 2 k tau cells, at most k of them in one cell")

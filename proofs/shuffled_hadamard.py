@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from sympy import Integer, Rational
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 CHERNOFF = "Chernoff's bounds exp(-eta^2 mu/3) above and exp(-eta^2 mu/2) below, 0 < eta <= 1; Mitzenmacher, Upfal 2005, 4.4-4.5"
 EXPONENTIAL = "e^t >= 1 + t + t^2/2 for t >= 0, e^(-1/3) <= 0.7166, 1/e lies between 0.3678 and 0.3679; power series"
@@ -27,13 +27,13 @@ STIRLING = "sqrt(2 pi m) (m/e)^m <= m! <= e^(1/(12 m)) sqrt(2 pi m) (m/e)^m; Rob
 SUBMODULAR = "of a submodular function two equal variables have a smaller mean than two independent ones; Tchen 1980, Theorem 1"
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _ratio(), _unknown_others(), _chain(), _together(), _constant()
 
 
-def _ratio() -> Lemma:
-    t = Lemma(sentence="one message of an element among M random ones is told by how many messages speak for the element")
+def _ratio() -> Steps:
+    t = Steps("one message of an element among M random ones is told by how many messages speak for the element")
     t.assume("both rows are orthogonal to the row of ones, so that half of their entries are 1, and to each other")
     t.assume(
         "the shuffled multiset is a function of the blanket with user 1's message, and of messages of the same law"
@@ -58,8 +58,8 @@ def _ratio() -> Lemma:
     return t
 
 
-def _unknown_others() -> Lemma:
-    t = Lemma(sentence="what the others hide is which of the messages that speak for both elements are theirs")
+def _unknown_others() -> Steps:
+    t = Steps("what the others hide is which of the messages that speak for both elements are theirs")
     t.assume("rows 1, 2 and 3 sum to 0: a message in the kernel of two is in the third's")
     longer, M, A, R = t.nonnegative("longer", "M", "A", "R")
     p = 1 / (2 + longer)
@@ -84,8 +84,8 @@ def _unknown_others() -> Lemma:
     return t
 
 
-def _chain() -> Lemma:
-    t = Lemma(sentence="k messages replaced one by one cost (e^eps - 1)/(e^(eps/k) - 1) times the delta of one")
+def _chain() -> Steps:
+    t = Steps("k messages replaced one by one cost (e^eps - 1)/(e^(eps/k) - 1) times the delta of one")
     (excess,), (more,) = t.positive("excess"), t.nonnegative("more")
     r, power = 1 + excess, 1 + more  # e**(eps/k) and its i-th power
     total = (power - 1) / (r - 1)
@@ -94,8 +94,8 @@ def _chain() -> Lemma:
     return t
 
 
-def _together() -> Lemma:
-    t = Lemma(sentence="k messages replaced together cost little more than k shuffles of one message each (`counting.one_shuffle`)")
+def _together() -> Steps:
+    t = Steps("k messages replaced together cost little more than k shuffles of one message each (`counting.one_shuffle`)")
     t.assume("the rows are different: a random message speaks for each with probability p, and for any two with p^2")
     t.assume("the density of the multiset counts the ways to choose one message for each row, all different")
     t.admit("numbers of messages by what they speak for are Poisson variables, given their sum", POISSON)
@@ -123,8 +123,8 @@ def _together() -> Lemma:
     return t
 
 
-def _constant() -> Lemma:
-    t = Lemma(sentence="Lemma 4.4: rho = 36 k^2 ln(e k/(eps delta))/eps^2 is enough for tau = log2 n and eps <= 1")
+def _constant() -> Steps:
+    t = Steps("Lemma 4.4: rho = 36 k^2 ln(e k/(eps delta))/eps^2 is enough for tau = log2 n and eps <= 1")
     t.admit("P[Bin(n rho, 1/n) >= (1 + eta) rho] and P[<= (1 - eta) rho] are small", CHERNOFF)
     t.admit("the exponential function is bounded by rational numbers", EXPONENTIAL)
     t.assume("more blanket messages never cost more: they can be added afterwards")

@@ -11,16 +11,16 @@ No epsilon is enough at delta = 0, so none of these is a bound there: the accoun
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _replaced(), _complete(), _few()
 
 
-def _replaced() -> Lemma:
-    t = Lemma(sentence="a replaced user changes one element in the oracle of every length, at most")
+def _replaced() -> Steps:
+    t = Steps("a replaced user changes one element in the oracle of every length, at most")
     t.assume("a user sends the oracle of a length one element, the value's prefix of that length; other messages keep their law")
     more, bit, other, less = t.nonnegative("more", "bit", "other", "less")
     last = 1 / (1 + less)  # a bit of the smaller prefix, at most 1
@@ -29,8 +29,8 @@ def _replaced() -> Lemma:
     return t
 
 
-def _complete() -> Lemma:
-    t = Lemma(sentence="at a threshold of twice the error every value that reaches it is named")
+def _complete() -> Steps:
+    t = Steps("at a threshold of twice the error every value that reaches it is named")
     t.assume("no estimate that is asked for is off by more than the error, and T is at least twice the error")
     error, spare, more, others, less = t.nonnegative("error", "spare", "more", "others", "less")
     threshold = 2 * error + spare
@@ -41,8 +41,8 @@ def _complete() -> Lemma:
     return t
 
 
-def _few() -> Lemma:
-    t = Lemma(sentence="at a threshold of four times the error at most 4 n/T prefixes of a length are kept")
+def _few() -> Steps:
+    t = Steps("at a threshold of four times the error at most 4 n/T prefixes of a length are kept")
     t.assume("no estimate that is asked for is off by more than the error, and T is at least four times the error")
     t.assume("users hold one value each, so that the numbers of holders of the prefixes of a length add up to n")
     (threshold,), (spare, less, over) = t.positive("T"), t.nonnegative("spare", "less", "over")

@@ -7,16 +7,16 @@ delta = 0, so none of these is a bound on one.
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return _rank(), _loss()
 
 
-def _rank() -> Lemma:
-    t = Lemma(sentence="the output cell holds a number whose rank is within alpha of pi n")
+def _rank() -> Steps:
+    t = Steps("the output cell holds a number whose rank is within alpha of pi n")
     t.assume("every estimated prefix count is within alpha of the true one, and the last one is known to be n")
     t.assume("the output cell is the first whose estimated prefix count is at least goal = pi n")
     goal, alpha, reached, less, under = t.nonnegative("goal", "alpha", "reached", "less", "under")
@@ -26,8 +26,8 @@ def _rank() -> Lemma:
     return t
 
 
-def _loss() -> Lemma:
-    t = Lemma(sentence="the loss exceeds the least one by at most alpha + n max(pi, 1 - pi)/(2 B)")
+def _loss() -> Steps:
+    t = Steps("the loss exceeds the least one by at most alpha + n max(pi, 1 - pi)/(2 B)")
     t.assume("at y the slope of the loss is F(y) - pi n, with F(y) the number of users up to y; F rises, so the loss is convex")
     t.assume("the output is the midpoint of a cell; left of the cell F is at most pi n + alpha, right of it at least pi n - alpha")
     (cells, n), (alpha,), (part, pi) = t.positive("cells", "n"), t.nonnegative("alpha"), t.share("part", "pi")

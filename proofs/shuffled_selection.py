@@ -7,16 +7,16 @@ yeses less than the best is named with probability at most P[Bin(2N, 1/2) >= N +
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return (_replaced(),)
 
 
-def _replaced() -> Lemma:
-    t = Lemma(sentence="of a replaced user only the number of questions that are answered differently matters")
+def _replaced() -> Steps:
+    t = Steps("of a replaced user only the number of questions that are answered differently matters")
     t.assume("P[X = y - 1] / P[X = y] = y / (N - y + 1) for X ~ Bin(N, 1/2), and P[X = y] = P[X = N - y]")
     t.assume("the counts are independent; where the two answers are alike a count has one law")
     y, silent = t.nonnegative("y", "silent")

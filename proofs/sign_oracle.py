@@ -2,8 +2,8 @@
 
 What a user is asked, and with which vector, is public and drawn before the value is looked at: given it, a report is randomized
 response on one sign, (-1)^<s, x> with s not 0, or on two. That holds of the sign oracle, and of every system that is built on it:
-what the hashtogram, TreeHist, Bitstogram and PrivateExpanderSketch hash costs accuracy, never privacy. The lemmas are about the
-servers' counts.
+what the hashtogram, TreeHist, Bitstogram and PrivateExpanderSketch hash costs accuracy, never privacy. The steps on paper are
+about the servers' counts.
 """
 
 from __future__ import annotations
@@ -11,90 +11,56 @@ from __future__ import annotations
 import sympy
 from sympy import Expr
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
-
-_COLUMN = "the rows of every question are independent and r is not 0, so the sign is (-1)^<s, x> with s not 0"
-
-
-def prove() -> tuple[Lemma, ...]:
-    """Check the sign oracle's theorems. Raises ProofError naming the step, were one false, as do all below."""
-    return one_sign("SignOracle", "the sign oracle", "Z[x, i] = (-1)^<r_i, x>, r_i public and not 0"), _estimate()
+from ldpaudit.proofs._kernel import Part, Theorem
+from ldpaudit.proofs._parameters import both, coin, flipped, hashed
+from ldpaudit.proofs._steps import Steps
 
 
-def hashtogram() -> tuple[Lemma, ...]:
+def prove() -> tuple[Theorem | Steps, ...]:
+    """Check the sign oracle's theorem. Raises ProofError naming the step, were one false, as do all below."""
+    return _signs("SignOracle", "the sign oracle", "p"), _estimate()
+
+
+def hashtogram() -> tuple[Theorem | Steps, ...]:
     """As the sign oracle's: the sign H[A x, r] is (-1)^<A^T r, x>."""
-    return one_sign("Hashtogram", "the hashtogram", "A has full rank and r is not 0, so A^T r is not 0"), _group()
+    return _signs("Hashtogram", "the hashtogram", "p"), _group()
 
 
-def tree_histogram() -> tuple[Lemma, ...]:
-    """TreeHist's, and what its server's constants rest on."""
-    return *_one_and_two("TreeHistogram", "TreeHist"), _one_hash(), _terms(), _levels()
+def tree_histogram() -> tuple[Theorem | Steps, ...]:
+    """TreeHist's; over local hashing, every prefix of the first value and of the last one differs."""
+    one_hash = hashed("HashedTreeHistogram", "TreeHist over local hashing")
+    return *_one_and_two("TreeHistogram", "TreeHist"), one_hash, _terms(), _levels()
 
 
-def bitstogram() -> tuple[Lemma, ...]:
-    """Bitstogram's, and what its server's constants rest on."""
+def bitstogram() -> tuple[Theorem | Steps, ...]:
+    """Bitstogram's."""
     return *_one_and_two("Bitstogram", "Bitstogram"), _differences(), _rows()
 
 
-def expander_sketch() -> tuple[Lemma, ...]:
-    """PrivateExpanderSketch's, and what its server's list rests on; how names are matched is the server's."""
+def expander_sketch() -> tuple[Theorem | Steps, ...]:
+    """PrivateExpanderSketch's; how names are matched is the server's."""
     return *_one_and_two("ExpanderSketch", "PrivateExpanderSketch"), _terms()
 
 
 def _one_and_two(mechanism: str, name: str) -> tuple[Theorem, Theorem]:
-    one = one_sign(mechanism, f"{name}, one sign a user,", _COLUMN)
-    return one, two_signs(f"Split{mechanism}", f"{name}, two signs a user,", _COLUMN)
+    return _signs(mechanism, f"{name}, one sign a user,", "p"), _signs(f"Split{mechanism}", f"{name}, two signs a user,", "pq")
 
 
-def one_sign(mechanism: str, sentence: str, column: str) -> Theorem:
-    """The sign (-1)^<s, x> with s not 0, told with probability p."""
-    t = Theorem(mechanism=mechanism, sentence=sentence)
-    t.assume(f"{column}; with its bit j set, 0 and 2^j have opposite signs")
-    p, odds = t.coin()
-    t.costs(
-        odds,
-        {"y is the sign of x, and x' has the opposite one": (p, 1 - p), "y is that of x', and x has the opposite one": (1 - p, p)},
-        {"y is the sign of x and of x'": (p, p), "y is the sign of neither": (1 - p, 1 - p)},
+def _signs(mechanism: str, sentence: str, coins: str) -> Theorem:
+    """Signs (-1)^<s, x> with s not 0, each told with the probability that is named so."""
+    told = [(coin(name), f"the sign that is told with {name}") for name in coins]
+    return Theorem(
+        mechanism=mechanism,
+        sentence=sentence,
+        **both(*(known for (known, _, _), _ in told)),
+        parts=[Part(odds, flipped(p, what)) for (_, p, odds), what in told],
+        tight="",
+        assumes=("public", "independent", "signs"),
     )
-    t.attained("by 0 and 2^j")
-    return t
 
 
-def two_signs(mechanism: str, sentence: str, column: str) -> Theorem:
-    """Two signs (-1)^<s, x> and (-1)^<s', x> with s and s' not 0, told with probabilities p and q."""
-    t = Theorem(mechanism=mechanism, sentence=sentence)
-    t.assume(f"{column}; the same holds of the second sign, of all of x, and the two coins are independent")
-    t.assume("two vectors that are not 0 have a common bit j, or a bit each that the other has not: some d is odd in both")
-    more, fields = t.positive("excess", "surplus"), (t.parameter("p"), t.parameter("q"))
-    coins = tuple((1 + each) / (2 + each) for each in more)
-    back = {each: field / (1 - field) - 1 for each, field in zip(more, fields, strict=True)}
-    t.parametrize(dict(zip("pq", coins, strict=True)), back)
-    for name, coin, field in zip(("the first sign", "the second sign"), coins, fields, strict=True):
-        t.costs(
-            field / (1 - field),
-            {f"{name} is that of x, not of x'": (coin, 1 - coin), f"{name} is that of x', not of x": (1 - coin, coin)},
-            {f"{name} is that of x and of x'": (coin, coin), f"{name} is that of neither": (1 - coin, 1 - coin)},
-        )
-    t.attained("by two values that differ by d, where both signs are those of x")
-    return t
-
-
-def _one_hash() -> Theorem:
-    t = Theorem(mechanism="HashedTreeHistogram", sentence="TreeHist over local hashing")
-    t.assume("what the user is asked for and the hash function h are drawn independently of the value: z is that of x, z' of x'")
-    t.assume("some h hashes z and z' apart, where they differ: (a z + b, a z' + b) mod the prime takes every pair of residues")
-    g, p, q, ratio = t.response("g")
-    t.costs(
-        ratio,
-        {"y = h(z) != h(z')": (p, q), "y = h(z') != h(z)": (q, p), "y is neither": (g - 2, q, q)},
-        {"y = h(z) = h(z')": (p, p), "y is another": (g - 1, q, q)},
-    )
-    t.attained("by the first value and the last one, of which every prefix differs")
-    return t
-
-
-def _estimate() -> Lemma:
-    t = Lemma(sentence="the estimate of the sign oracle is unbiased over its public matrix")
+def _estimate() -> Steps:
+    t = Steps("the estimate of the sign oracle is unbiased over its public matrix")
     t.assume("a difference d that is not 0 has <r, d> = 1 for half of all vectors r, 0 included")
     (half, eta), (holders, others, more) = t.positive("half", "eta"), t.nonnegative("holders", "others", "more")
     vectors = 1 + 2 * more
@@ -109,8 +75,8 @@ def _estimate() -> Lemma:
     return t
 
 
-def _group() -> Lemma:
-    t = Lemma(sentence="a group's answer of the hashtogram is unbiased over its public matrix and columns")
+def _group() -> Steps:
+    t = Steps("a group's answer of the hashtogram is unbiased over its public matrix and columns")
     t.assume("the kernel of a uniform matrix of full rank is a uniform subspace: it holds d with probability as stated")
     t.assume("two rows of the Hadamard matrix agree in half of the columns, column 0 included")
     (eta,), (holders, others, more, deeper) = t.positive("eta"), t.nonnegative("holders", "others", "more", "deeper")
@@ -128,8 +94,8 @@ def _group() -> Lemma:
     return t
 
 
-def _terms() -> Lemma:
-    t = Lemma(sentence="a user's term in a count has mean 1 or 0, second moment at most c^2 / rho and size at most c / rho")
+def _terms() -> Steps:
+    t = Steps("a user's term in a count has mean 1 or 0, second moment at most c^2 / rho and size at most c / rho")
     t.assume("a term is (c y (-1)^<r, cell> + mu) / (rho (1 + mu)) if the user is asked, with probability rho, else 0")
     t.assume("y is the sign of the user's cell with probability (1 + 1/c)/2; c = 1/(2p - 1) is at least 1")
     t.assume("over the vectors that are not 0, the signs of two cells agree on average -mu, and 1/mu is at least 1")
@@ -146,8 +112,8 @@ def _terms() -> Lemma:
     return t
 
 
-def _levels() -> Lemma:
-    t = Lemma(sentence="where all counts are right within t, TreeHist names what max(2t+1, 2t') hold, and only what somebody does")
+def _levels() -> Steps:
+    t = Steps("where all counts are right within t, TreeHist names what max(2t+1, 2t') hold, and only what somebody does")
     t.assume("a prefix is kept if it is counted t + 1 or more, and named if the last question counts it t' or more")
     t.assume("a prefix of a value is held by all who hold the value; a prefix that nobody holds has no child that somebody holds")
     error, last, more, held = t.nonnegative("error", "last", "more", "held")
@@ -158,8 +124,8 @@ def _levels() -> Lemma:
     return t
 
 
-def _differences() -> Lemma:
-    t = Lemma(sentence="a user's term in two cells' difference has second moment at most 2 c^2 / rho and size at most 2 c / rho")
+def _differences() -> Steps:
+    t = Steps("a user's term in two cells' difference has second moment at most 2 c^2 / rho and size at most 2 c / rho")
     t.assume("a term is c y ((-1)^<r, cell> - (-1)^<r, other>) / (rho (1 + mu)) if the user is asked, with probability rho, else 0")
     t.assume("over the vectors that are not 0, the signs of two cells agree on average -mu, and 1/mu is at least 1")
     (loud, rarer, finer) = t.nonnegative("loud", "rarer", "finer")
@@ -172,8 +138,8 @@ def _differences() -> Lemma:
     return t
 
 
-def _rows() -> Lemma:
-    t = Lemma(sentence="a hash function fails a value that alpha or more users hold with probability at most 1/4")
+def _rows() -> Steps:
+    t = Steps("a hash function fails a value that alpha or more users hold with probability at most 1/4")
     t.admit("P[a sum is BE or more below its mean] <= e^-L", "Bernstein's inequality; Boucheron, Lugosi, Massart 2013")
     t.assume("L = ln(8 l 2^w) for l symbols of w bits; alpha = 4/3 BE; two values collide with probability <= alpha / (32 n)")
     alpha, users, symbols, parts = t.positive("alpha", "users", "symbols", "parts")

@@ -8,16 +8,16 @@ epsilon is enough at delta = 0, so this is no bound there: the accountant says w
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma
+from ldpaudit.proofs._steps import Steps
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     return (_replaced(),)
 
 
-def _replaced() -> Lemma:
-    t = Lemma(sentence="a replaced user changes as many elements as the larger set has that are not common")
+def _replaced() -> Steps:
+    t = Steps("a replaced user changes as many elements as the larger set has that are not common")
     t.assume("who sends fewer than k fills up with the first elements that stand for no query, as many as are needed")
     common, own, more, spare = t.nonnegative("common", "own", "more", "spare")
     larger, smaller = common + own + more, common + own

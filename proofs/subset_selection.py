@@ -9,34 +9,39 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import nonnegative, positive
+from ldpaudit.proofs._kernel import Part, Theorem, named
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem. Raises ProofError naming the step, were one false."""
-    t = Theorem(mechanism="SubsetSelection", sentence="subset selection")
-    t.assume("C(k-1, d) = C(k-1, d-1) (k-d)/d, and C(k-2, d-2) = C(k-1, d-1) (d-1)/(k-1): what binomial coefficients are")
-    t.assume("as many d-subsets contain x and not x' as x' and not x, because 1 <= d <= k-1")
-    (excess, more, rest), (ways,) = t.nonnegative("excess", "more", "rest"), t.positive("ways")
+    (excess, more, rest), (ways,) = nonnegative("excess", "more", "rest"), positive("ways")
     r, d = 1 + excess, 1 + more
     k = d + 1 + rest
     p = d * r / (d * r + k - d)
-    k_field, d_field, p_field = t.parameter("k"), t.parameter("d"), t.parameter("p")
+    k_field, d_field, p_field = named("k"), named("d"), named("p")
     ratio = p_field * (k_field - d_field) / ((1 - p_field) * d_field)
-    t.parametrize({"k": k, "d": d, "p": p}, {excess: ratio - 1, more: d_field - 1, rest: k_field - d_field - 1})
     ways_without = ways * (k - d) / d
     inside, outside = p / ways, (1 - p) / ways_without
-    t.equal(ways * inside + ways_without * outside, 1, "the law sums to 1")
     with_both = ways * (d - 1) / (k - 1)
     with_one = ways - with_both
-    t.costs(ratio, {
+    law = {
         "x in, x' out": (with_one, inside, outside),
         "x out, x' in": (with_one, outside, inside),
         "both in": (with_both, inside, inside),
         "both out": (ways_without - with_one, outside, outside),
-    })
-    t.attained("at x in, x' out")
-    return (t,)
+    }
+    return (
+        Theorem(
+            mechanism="SubsetSelection",
+            sentence="subset selection",
+            fields={"k": k, "d": d, "p": p},
+            recover={excess: ratio - 1, more: d_field - 1, rest: k_field - d_field - 1},
+            parts=[Part(ratio, [law])],
+            tight="",
+            assumes=("subsets",),
+        ),
+    )
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any] | None:

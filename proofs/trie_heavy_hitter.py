@@ -18,32 +18,43 @@ m, q = m/(n+1), and w users beside the new one on a prefix:
 
 from __future__ import annotations
 
-from ldpaudit.proofs._kernel import Lemma, Theorem
+from ldpaudit.proofs._algebra import nonnegative, positive
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._steps import Steps
 
 ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 
 
-def prove() -> tuple[Lemma, ...]:
+def prove() -> tuple[Theorem | Steps, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
-    own = _leaving(), _votes(), _worst_holders(), _rare(), _rare_and_one_more()
-    noisy = _no_noise_is_enough(ADD_REMOVE), _no_noise_is_enough(REPLACE_ONE), _noise(), _drawn()
-    return _nothing(ADD_REMOVE), _nothing(REPLACE_ONE), *own, _others(), *noisy
+    own = _leaving(), _votes(), _worst_holders(), _rare(), _rare_and_one_more(), _others()
+    nothing = [_nothing(relation, noisy=noisy) for noisy in (False, True) for relation in (ADD_REMOVE, REPLACE_ONE)]
+    return *nothing, *own, _noise(), _drawn()
 
 
-def _nothing(relation: str) -> Theorem:
-    t = Theorem(mechanism="TrieHeavyHitter", sentence="TrieHH with a threshold above its batch", relation=relation)
-    t.assume("a prefix has at most as many votes as users are drawn")
-    (drawn,), (more,) = t.positive("drawn"), t.nonnegative("more")
-    batch, threshold = t.parameter("batch"), t.parameter("threshold")
-    t.parametrize({"batch": drawn, "threshold": drawn + 1 + more}, {drawn: batch, more: threshold - batch - 1})
-    t.at_most(drawn + 1, drawn + 1 + more, "all votes that there are, and one more, are needed")
-    t.costs(1, {"nothing is released": (1, 1)})
-    t.attained("nothing costs less than nothing")
-    return t
+def _nothing(relation: str, *, noisy: bool) -> Theorem:
+    """All votes that there are, all noise, and one more are needed."""
+    (drawn, noise), (more,) = positive("drawn", "noise"), nonnegative("more")
+    batch, threshold, bound = named("batch"), named("threshold"), named("bound")
+    fields, recover = {"batch": drawn, "threshold": drawn + 1 + more}, {drawn: batch, more: threshold - batch - 1}
+    if noisy:
+        fields |= {"bound": noise, "threshold": drawn + noise + 1 + more}
+        recover |= {noise: bound, more: threshold - batch - bound - 1}
+    return Theorem(
+        mechanism="NoisyTrieHeavyHitter" if noisy else "TrieHeavyHitter",
+        sentence="TrieHH with noisy votes and a threshold above its batch and its noise" if noisy
+        else "TrieHH with a threshold above its batch",
+        relation=relation,
+        fields=fields,
+        recover=recover,
+        parts=[Part(1, [{"nothing is released": (1, 1)}])],
+        tight="",
+        assumes=("votes",),
+    )  # fmt: skip
 
 
-def _leaving() -> Lemma:
-    t = Lemma(sentence="one user less costs log((n+1)/(n+1-m)) a round of TrieHH", relation=ADD_REMOVE)
+def _leaving() -> Steps:
+    t = Steps("one user less costs log((n+1)/(n+1-m)) a round of TrieHH", relation=ADD_REMOVE)
     t.assume("the user is drawn with probability q = m/(n+1), and the batch is uniform among the others if the user is not")
     (m, out), (p, r, rest) = t.positive("m", "out"), t.nonnegative("p", "r", "rest")
     q = m / (m + out)  # n + 1 = m + out
@@ -54,8 +65,8 @@ def _leaving() -> Lemma:
     return t
 
 
-def _votes() -> Lemma:
-    t = Lemma(sentence="j votes of w holders are (1-q)(w+1)/(w+1-j) times as likely with one holder more", relation=ADD_REMOVE)
+def _votes() -> Steps:
+    t = Steps("j votes of w holders are (1-q)(w+1)/(w+1-j) times as likely with one holder more", relation=ADD_REMOVE)
     t.assume("given its votes, those of all others are uniform, so the ratio is that of the prefix alone")
     t.assume("C(w+1, j)/C(w, j) = (w+1)/(w+1-j), and C(n, m)/C(n+1, m) = 1 - q")
     (theta, m, out), (more, silent) = t.positive("theta", "m", "out"), t.nonnegative("more", "silent")
@@ -67,8 +78,8 @@ def _votes() -> Lemma:
     return t
 
 
-def _worst_holders() -> Lemma:
-    t = Lemma(sentence="g'(w) - c g(w) is largest where (theta-1)(1-q) first is at most (c-1+q)(w+2-theta)", relation=ADD_REMOVE)
+def _worst_holders() -> Steps:
+    t = Steps("g'(w) - c g(w) is largest where (theta-1)(1-q) first is at most (c-1+q)(w+2-theta)", relation=ADD_REMOVE)
     t.assume("g grows by m/n times the chance of theta - 1 votes of w, m - 1 of n - 1 drawn; g' alike, of w + 1 and n")
     t.assume("C(w+1, k)/C(w, k) = (w+1)/(w+1-k), and C(n-1, m-1)/C(n, m-1) = (n-m+1)/n")
     (n, m, out), (k, over, excess) = t.positive("n", "m", "out"), t.nonnegative("k", "over", "excess")
@@ -80,8 +91,8 @@ def _worst_holders() -> Lemma:
     return t
 
 
-def _rare() -> Lemma:
-    t = Lemma(sentence="Lemma 2: a prefix of W <= n/m holders is released with at most (1 + 1/theta)/theta!", relation=ADD_REMOVE)
+def _rare() -> Steps:
+    t = Steps("Lemma 2: a prefix of W <= n/m holders is released with at most (1 + 1/theta)/theta!", relation=ADD_REMOVE)
     t.assume("it is at most the sum over j >= theta of C(W, j) C(n-W, m-j)/C(n, m), of which only j <= W, m count")
     x, y, z, i, more = t.nonnegative("x", "y", "z", "i", "more")
     j = 1 + i
@@ -96,8 +107,8 @@ def _rare() -> Lemma:
     return t
 
 
-def _rare_and_one_more() -> Lemma:
-    t = Lemma(sentence="Lemma 2: and the same with one more holder, among n + 1 users", relation=ADD_REMOVE)
+def _rare_and_one_more() -> Steps:
+    t = Steps("Lemma 2: and the same with one more holder, among n + 1 users", relation=ADD_REMOVE)
     x, y, z, i, more = t.nonnegative("x", "y", "z", "i", "more")
     j = 2 + i
     n1 = (j + x) * (j + y) - (j + y) + 1 + z  # n + 1 where W + 1 = j + x, m = j + y, W m <= n
@@ -112,8 +123,8 @@ def _rare_and_one_more() -> Lemma:
     return t
 
 
-def _others() -> Lemma:
-    t = Lemma(sentence="what a release without their prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", relation=ADD_REMOVE)
+def _others() -> Steps:
+    t = Steps("what a release without their prefix tells is E[(1 - kappa rho)+], kappa = 1 + (c-1)/q", relation=ADD_REMOVE)
     t.assume("rho: the part of the users not drawn whose vote would change nothing, with m - 1 others drawn")
     t.assume("where their prefix is not released their vote changes nothing")
     (q,), (p, r, more) = t.positive("q"), t.nonnegative("p", "r", "more")
@@ -125,22 +136,8 @@ def _others() -> Lemma:
     return t
 
 
-def _no_noise_is_enough(relation: str) -> Theorem:
-    sentence = "TrieHH with noisy votes and a threshold above its batch and its noise"
-    t = Theorem(mechanism="NoisyTrieHeavyHitter", sentence=sentence, relation=relation)
-    t.assume("a prefix has at most as many votes as users are drawn, and the noise adds at most its bound")
-    (drawn, noise), (more,) = t.positive("drawn", "noise"), t.nonnegative("more")
-    batch, bound, threshold = t.parameter("batch"), t.parameter("bound"), t.parameter("threshold")
-    fields = {"batch": drawn, "bound": noise, "threshold": drawn + noise + 1 + more}
-    t.parametrize(fields, {drawn: batch, noise: bound, more: threshold - batch - bound - 1})
-    t.at_most(drawn + noise + 1, drawn + noise + 1 + more, "all votes that there are, all noise, and one more are needed")
-    t.costs(1, {"nothing is released": (1, 1)})
-    t.attained("nothing costs less than nothing")
-    return t
-
-
-def _noise() -> Lemma:
-    t = Lemma(sentence="a noisy number that is one larger costs log(1/alpha), but with probability C alpha^k", relation=ADD_REMOVE)
+def _noise() -> Steps:
+    t = Steps("a noisy number that is one larger costs log(1/alpha), but with probability C alpha^k", relation=ADD_REMOVE)
     t.assume("P[i] = C alpha^|i| from -k to k, with C = (1-alpha)/(1+alpha-2 alpha^(k+1)); far is alpha^k")
     t.assume("sums of powers are geometric: alpha + ... + alpha^k = (alpha - alpha^(k+1))/(1-alpha)")
     excess, beyond = t.positive("excess", "beyond")
@@ -155,8 +152,8 @@ def _noise() -> Lemma:
     return t
 
 
-def _drawn() -> Lemma:
-    t = Lemma(sentence="being drawn with probability q turns c into 1 + q (c - 1), and delta into q delta", relation=ADD_REMOVE)
+def _drawn() -> Steps:
+    t = Steps("being drawn with probability q turns c into 1 + q (c - 1), and delta into q delta", relation=ADD_REMOVE)
     t.assume("P' = (1-q) P + q R', where P is the law without the user, and R' that of batches with the user")
     (m, out), (p, r, more) = t.positive("m", "out"), t.nonnegative("p", "r", "more")
     q, c = m / (m + out), 1 + more

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._algebra import positive
+from ldpaudit.proofs._kernel import Part, Theorem, named
+from ldpaudit.proofs._parameters import bit, ends
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -18,31 +20,36 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _replace_one() -> Theorem:
-    t = Theorem(mechanism="UnaryEncoding", sentence="unary encoding")
-    t.assume("bits are independent, and all but bits x and x' have the same law on both inputs")
-    gap, rest = t.positive("gap", "rest")
+    (gap, rest), p_field, q_field = positive("gap", "rest"), named("p"), named("q")
     q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    t.parametrize({"p": p, "q": q}, {gap: p_field / q_field - 1, rest: (1 - p_field) / q_field})
-    t.costs(p_field / q_field, {"bit x is 1": (p, q), "bit x is 0": (1 - p, 1 - q)})
-    t.costs((1 - q_field) / (1 - p_field), {"bit x' is 0": (1 - q, 1 - p), "bit x' is 1": (q, p)})
-    t.attained("at bit x = 1 and bit x' = 0")
-    return t
+    by_one, by_zero = p_field / q_field, (1 - q_field) / (1 - p_field)
+    return Theorem(
+        mechanism="UnaryEncoding",
+        sentence="unary encoding",
+        fields={"p": p, "q": q},
+        recover={gap: p_field / q_field - 1, rest: (1 - p_field) / q_field},
+        parts=[
+            Part(by_one, [bit(p, q, "bit x is 1", "bit x is 0")], back=by_zero),
+            Part(by_zero, [bit(q, p, "bit x' is 1", "bit x' is 0")], back=by_one),
+        ],
+        tight="",
+        assumes=("independent",),
+    )
 
 
 def _presence(*, by_ones: bool) -> Theorem:
-    sentence = f"a user's presence in unary encoding, where p + q {'<=' if by_ones else '>='} 1,"
-    t = Theorem(mechanism="UnaryEncoding", sentence=sentence, relation="add-remove")
-    q, p = t.ends("q", "p", by_ones)
-    p_field, q_field = t.parameter("p"), t.parameter("q")
-    t.assume("an absent user reports the all-zero vector: bits are independent, and all but bit x have the same law")
-    t.costs(
-        p_field / q_field if by_ones else (1 - q_field) / (1 - p_field),
-        {"bit x is 1, and the user is there": (p, q), "bit x is 0, and the user is there": (1 - p, 1 - q)},
-        {"bit x is 1, and the user is not": (q, p), "bit x is 0, and the user is not": (1 - q, 1 - p)},
+    """An absent user reports as if no bit were set."""
+    known, q, p, ratio = ends("q", "p", by_ones)
+    laws = [bit(p, q, "bit x is 1, and the user is there", "it is 0"), bit(q, p, "bit x is 1, and the user is not", "it is 0")]
+    return Theorem(
+        mechanism="UnaryEncoding",
+        sentence=f"a user's presence in unary encoding, where p + q {'<=' if by_ones else '>='} 1,",
+        relation="add-remove",
+        **known,
+        parts=[Part(ratio, laws)],
+        tight="",
+        assumes=("independent",),
     )
-    t.attained("at one of the two values of bit x")
-    return t
 
 
 def leaf(m: Any, relation: str) -> dict[str, Any]:

@@ -276,7 +276,8 @@ def prove(
         say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])
         return
     for stem, proof in rows:
-        say(f"{stem}: {proof.statement} ({proof.relation}; {len(proof.steps)} steps checked)")
+        checked = f"{len(proof.steps)} steps{'' if hasattr(proof, 'mechanism') else ' of a proof on paper'} checked"
+        say(f"{stem}: {proof.statement} ({proof.relation}; {checked})")
         told = [*(proof.steps if steps else []), *(f"assumes: {each}" for each in proof.assumes)]
         for line in (*told, *(f"ADMITS: {each}" for each in proof.admissions)):
             say(f"    {line}")

@@ -145,17 +145,13 @@ def test_the_repaired_one_refuses_noise_that_is_not_positive(arguments: tuple[An
 def test_the_proofs_prove_what_the_accountant_finds(seed: int) -> None:
     for kind, stem in ((Thresh, "thresh"), (ThreshRepaired, "thresh_repaired")):
         m = printed(seed, kind)
-        transcript, whole = (proof.at(m) for proof in PROOFS_OF(stem))
-        votes, estimates = transcript
+        ((votes, estimates),) = (proof.at(m) for proof in PROOFS_OF(stem))
         assert votes == (m.differing_votes, m.vote_coin / (1 - m.vote_coin), False)
         assert estimates == (m.estimates, m.estimate_coin / (1 - m.estimate_coin), False)
         total = sum(float(times) * math.log(ratio) for times, ratio, _ in (votes, estimates))
         assert total == pytest.approx(account(m).epsilon(0).high, rel=1e-12)
-        if min(m.a, m.b) < 0:
-            assert whole is None
-        else:
-            overshoot = 0 if kind is ThreshRepaired else 2 * m.a + m.b
-            assert whole == [(1, 3 * m.epsilon / 4 + overshoot, True)]
+        if min(m.a, m.b) > 0:  # the bounds of the docstring
+            assert total <= float(3 * m.epsilon / 4 + (0 if kind is ThreshRepaired else 2 * m.a + m.b))
 
 
 def test_the_estimates_are_as_accurate_as_theorem_4_3_says() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from sympy import Expr, Integer, Rational, Symbol
+from sympy import Integer, Rational, Symbol
 
 from ldpaudit import derivation
 from ldpaudit.certificates.certify import certify
@@ -15,11 +15,16 @@ from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms import KaryRandomizedResponse
 from ldpaudit.plan import Repeat, Run
-from ldpaudit.proofs import randomized_response
-from ldpaudit.proofs._kernel import Lemma, Theorem
-from ldpaudit.proofs._laws import Factor, Law
+from ldpaudit.proofs import _kernel, randomized_response
+from ldpaudit.proofs._algebra import nonnegative, share
+from ldpaudit.proofs._kernel import Law, Noise, Part, Theorem
+from ldpaudit.proofs._parameters import bit
+from ldpaudit.proofs._parameters import response as answers
+from ldpaudit.proofs._steps import Steps
 
 M = KaryRandomizedResponse(4, Fraction(1, 2))
+KNOWN, APART, _, RATIO = answers()
+K, P, LIE = KNOWN["fields"]["k"], KNOWN["fields"]["p"], APART["y is neither"][1]
 DEPLOYMENT = """
 schema = "ldpaudit.deployment/1"
 id = "rr"
@@ -36,114 +41,84 @@ def _unchecked() -> Iterator[None]:
     derivation._checked.cache_clear()
 
 
-def response(relation: str = "replace-one") -> tuple[Theorem, Expr, Expr, Expr, Expr]:
-    """A theorem about randomized response that concludes nothing yet; answers, p, a lie's share, and the ratio in fields."""
-    t = Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response", relation=relation)
-    return (t, *t.response())
+def response(*parts: Any, **more: Any) -> Theorem:
+    """A theorem that randomized response costs what these parts do."""
+    return Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response", parts=parts, **{**KNOWN, **more})
 
 
-def lemma() -> Lemma:
-    t = Lemma(sentence="k-ary randomized response is 0-LDP")
+def steps() -> Steps:
+    t = Steps("k-ary randomized response is 0-LDP")
     t.equal(1, 1, "a step")
     return t
 
 
-def cost(law: Callable[..., Law], ratio: Any = 1, times: Any = 1) -> Theorem:
+def cost(law: Law, ratio: Any = 1, times: Any = 1) -> Theorem:
     """It costs log(ratio), says a law in k, p and a lie's share."""
-    t, k, p, lie, _ = response()
-    t.costs(ratio, law(k, p, lie), times=times)
-    return t
+    return response(Part(ratio, [law], times))
 
 
 def one_direction() -> Theorem:
     """Two of one kind may not be matched with one of the other: log(729/25) for log(225), in the first edition."""
-    t, *_ = response()
     quarter, third = Rational(1, 4), Rational(1, 3)
-    one_way, other = {"a": (quarter, third), "b": (1 - quarter, 1 - third)}, {"a": (third, quarter), "b": (1 - third, 1 - quarter)}
-    for ratio, law in ((Rational(9, 8), one_way), (Rational(9, 8), one_way), (Rational(4, 3), other)):
-        t.costs(ratio, law)
-    return t
+    up, down = Rational(9, 8), Rational(4, 3)
+    return response(Part(up, [bit(quarter, third)], 2, down), Part(down, [bit(third, quarter)], 1, up))
 
 
 def never_together() -> Theorem:
     """Attained at s = 1 and at s = 0: log 4 for log(9/4), in the first edition."""
-    t, _, p, lie, ratio = response()
-    (s,) = t.share("s")
-    for at in (0, 1):
-        kept = s if at else 1 - s
-        law = {"y = x": (p * kept + lie * (1 - kept), lie), "else": (1 - p * kept - lie * (1 - kept), 1 - lie)}
-        t.costs(ratio, law, {name: (b, a) for name, (a, b) in law.items()}, at={s: at})
-    t.attained("at s = 1 and at s = 0")
-    return t
-
-
-def loss_of_0() -> Theorem:
-    t, *_ = response()
-    t.loses(Integer(0), Integer(1), 0, 0)
-    return t
+    (s,) = share("s")
+    laws = (bit(P * kept + LIE * (1 - kept), LIE, "y = x", "else") for kept in (s, 1 - s))
+    return response(*(Part(RATIO, [law, {name: (b, a) for name, (a, b) in law.items()}]) for law in laws), worst={s: 1}, tight="")
 
 
 def fewer_parts(relation: str = "replace-one") -> Theorem:
-    parts, k, p, lie, ratio = response(relation)
-    parts.costs(ratio, {"y = x": (p, lie), "y = x'": (lie, p), "y is neither": (k - 2, lie, lie)})
-    t, *_ = response()
-    t.assume("an answer costs as much")
-    t.sums(Integer(0), parts, [] if relation == "replace-one" else [(1, Integer(0))])
-    return t
+    """What all parts cost is not stated beside them: there is no part for an answer, or for other neighbours' alone."""
+    return response(*([] if relation == "replace-one" else [Part(1, [APART])]), relation=relation)
 
 
 def hidden_pole() -> Theorem:
-    t, *_ = response()
-    (x,) = t.nonnegative("x")
-    t.equal((x**2 - 1) / (x - 1), x + 1, "but at 1")
-    return cost(lambda k, p, lie: {"any": (1, 1)})
+    (x,) = nonnegative("x")
+    return response(Part(1, [{"any": (1, 1)}]), identities={"but at 1": ((x**2 - 1) / (x - 1), x + 1)})
 
 
 def wrong_branch() -> Theorem:
-    t = Theorem(mechanism="KaryRandomizedResponse", sentence="k-ary randomized response")
-    (x,), p = t.nonnegative("x"), t.parameter("p")
-    t.parametrize({"p": (1 + x) / (2 + x)}, {x: -1 / (1 - p) + 2})
-    return t
+    (x,), p = nonnegative("x"), Symbol("p")
+    known = {"fields": {"p": (1 + x) / (2 + x)}, "recover": {x: -1 / (1 - p) + 2}}
+    return response(Part(1, [{"any": (1, 1)}]), **known)
 
 
 def appended() -> Theorem:
-    t, *_ = response()
-    t.factors.append(Factor(Integer(1), Integer(1), ((), ()), attained=True, both_ways=True))
+    t = response(Part(RATIO, [APART]))
+    object.__setattr__(t, "parts", [Part(Integer(1), [{"any": (1, 1)}])])
     return t
 
 
 def patched() -> Theorem:
-    t, k, p, lie, _ = response()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Theorem, "holds", lambda *given: True)
-        t.costs(1, {"y = x": (p, lie), "y = x'": (lie, p), "y is neither": (k - 2, lie, lie)})
-    return t
+        patch.setattr(_kernel, "at_most", lambda *given: "true")
+        return cost(APART)
 
 
 ALIKE = "y is one of the two"
 FALSE: dict[str, Callable[[], Any]] = {
-    "no cost": lambda: response()[0],
-    "a lemma": lemma,
-    "a case is dropped": lambda: cost(lambda k, p, lie: {"y is neither": (k - 2, lie, lie)}),
-    "a law of one cell": lambda: cost(lambda k, p, lie: {"any": (1, 1)}),
-    "equal inputs": lambda: cost(lambda k, p, lie: {"y = x": (p, p), "y is another": (1 - p, 1 - p)}),
-    "a loss of 0": loss_of_0,
-    "cells that are not told apart": lambda: cost(
-        lambda k, p, lie: {ALIKE: (p + lie, p + lie), "y is neither": (k - 2, lie, lie)}
-    ),
-    "a coin of its own": lambda: cost(lambda k, p, lie: {"heads": (Rational(1, 2),) * 2, "tails": (Rational(1, 2),) * 2}),
-    "a law of another mechanism": lambda: cost(
-        lambda k, p, lie: {"1": (Rational(2, 3), Rational(1, 3)), "0": (Rational(1, 3), Rational(2, 3))}, 2
-    ),
-    "a negative number of parts": lambda: cost(lambda k, p, lie: {"any": (1, 1)}, 3, -1),
-    "a number of parts that may be 0": lambda: cost(lambda k, p, lie: {"any": (1, 1)}, 3, Symbol("k") - 4),
+    "no cost": response,
+    "a lemma": steps,
+    "a case is dropped": lambda: cost({"y is neither": (K - 2, LIE, LIE)}),
+    "a law of one cell": lambda: cost({"any": (1, 1)}),
+    "equal inputs": lambda: cost({"y = x": (P, P), "y is another": (1 - P, 1 - P)}),
+    "a loss of 0": lambda: response(Noise(Integer(0), Integer(0))),
+    "cells that are not told apart": lambda: cost({ALIKE: (P + LIE, P + LIE), "y is neither": (K - 2, LIE, LIE)}),
+    "a coin of its own": lambda: cost(bit(Rational(1, 2), Rational(1, 2))),
+    "a law of another mechanism": lambda: cost(bit(Rational(2, 3), Rational(1, 3)), 2),
+    "a negative number of parts": lambda: cost({"any": (1, 1)}, 3, -1),
+    "a number of parts that may be 0": lambda: cost({"any": (1, 1)}, 3, Symbol("k") - 4),
     "one direction": one_direction,
     "never attained together": never_together,
     "a sum of fewer parts": fewer_parts,
     "a sum for other neighbours": lambda: fewer_parts("add-remove"),
     "a hidden pole": hidden_pole,
     "a wrong branch": wrong_branch,
-    "a factor by hand": appended,
+    "a part by hand": appended,
     "a patched kernel": patched,
 }
 """Proofs that randomized response costs less than it does, or nothing; most of them a kernel of before accepted."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.proofs._kernel import Theorem
+from ldpaudit.proofs._kernel import Part, Theorem
+from ldpaudit.proofs._parameters import coin
 
 
 def prove() -> tuple[Theorem, ...]:
     """Check the theorem."""
-    t = Theorem(mechanism="HesitantAnswer", sentence="a hesitant answer")
-    (excess,) = t.nonnegative("excess")
-    p, p_field = (1 + excess) / (2 + excess), t.parameter("p")
-    ratio = p_field / (1 - p_field)
-    t.parametrize({"p": p}, {excess: ratio - 1})
+    known, p, odds = coin()
     truth, lie, silence = p / 2, (1 - p) / 2, Fraction(1, 2)
-    t.costs(ratio, {"y = x": (truth, lie), "y is the other bit": (lie, truth), "silence": (silence, silence)})
-    t.attained("at y = x")
-    return (t,)
+    law = {"y = x": (truth, lie), "y is the other bit": (lie, truth), "silence": (silence, silence)}
+    sentence, parts = "a hesitant answer", [Part(odds, [law])]
+    return (Theorem(mechanism="HesitantAnswer", sentence=sentence, **known, parts=parts, tight=""),)
