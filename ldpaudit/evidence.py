@@ -19,12 +19,12 @@ DIFFERENT = 0.9
 
 
 UNREADABLE = (
-    "the reports were nearly all different, and the audit could learn nothing from them: if a report names its hash function by "
-    "a seed, pass its support, which says whether the hash function maps an input to the reported value "
-    "(Reading(support=...), or --support MODULE:FUNCTION, called with a report and an input); or else pass the mechanism, if "
-    "it is one of ldpaudit's"
+    "the reports were nearly all different, as those with floats are, and no event was found that distinguishes the inputs: if a "
+    "report names its hash function by a seed, pass its support, which says whether the hash function maps an input to the "
+    "reported value (Reading(support=...), or --support MODULE:FUNCTION, called with a report and an input); or else pass the "
+    "mechanism, if it is one of ldpaudit's"
 )
-"""What an audit says that could not read the reports."""
+"""What an audit says that found nothing in reports of which it may not have been able to read any."""
 SUPPORTED = "reports beside the inputs that they support, "
 """What the words of an event begin with, where a support was passed: its numbers come first, in the order of the inputs."""
 LEARNED_AGAIN = "learned again because the event before it did not fire, "

@@ -90,10 +90,10 @@ def divergence(distance_squared: Fraction, epsilon: Fraction) -> flint.arb:
 
 
 def about_epsilon(distance_squared: Fraction, delta: Fraction) -> float:
-    """Float estimate of the epsilon at which that divergence is delta, in (0, 1); above 0."""
+    """Float estimate of the epsilon at which that divergence is delta, in (0, 1); above 0. Too small beyond 1e150 deviations."""
     from scipy.special import log_ndtr  # here: it takes a while to import
 
-    m, goal = math.sqrt(distance_squared), log(delta)
+    m, goal = math.sqrt(min(distance_squared, Fraction(10**300))), log(delta)
 
     def depth(epsilon: float) -> float:
         far, farther = float(log_ndtr(m / 2 - epsilon / m)), float(log_ndtr(-m / 2 - epsilon / m))

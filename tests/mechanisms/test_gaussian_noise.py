@@ -382,3 +382,13 @@ def test_noise_that_spreads_over_more_than_is_listed_is_refused() -> None:
     for m in (PolyaNoise(1 - F(1, 10**4), HALF), PolyaNoise(F(9, 10), F(10**6))):
         with pytest.raises(Unsupported, match=r"Polya noise of alpha .* spreads over"):
             account(m)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [GaussianReport(Fraction(1, 10**160)), GaussianReport(Fraction(1), high=Fraction(10**200)), Gaussian(Fraction(1, 10**400))],
+    ids=str,
+)
+def test_of_noise_that_hides_nothing_no_finite_bound_is_known(m: GaussianReport | Gaussian) -> None:
+    assert account(m).epsilon(Fraction(1, 10**6)).high == math.inf
+    assert account(m).delta(1).low > 0.99
