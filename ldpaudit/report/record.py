@@ -267,7 +267,7 @@ def _mechanism(file: DeploymentTable) -> str:
     if file.sampler is not None:
         drawn = "".join(f"; {key} is drawn as {value}" for key, value in file.sampler.probabilities.items())
         lines.append(f"- Sampler: {file.sampler.law}{drawn}.")
-    lines += [f"- Read from: {each}." for each in file.sources if "mechanism" in each.supports]
+    lines += dict.fromkeys(f"- Read from: {each}." for each in file.sources if "mechanism" in each.supports)
     return "\n".join(lines)
 
 

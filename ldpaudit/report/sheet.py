@@ -178,7 +178,7 @@ def _algorithms(certificate: Certificate, file: DeploymentTable) -> Layer:
         refuted = sum(claim.refuted_by_samples for claim in audited)
         shown.append(f"An audit of {len(audited)}, {views}, refutes {refuted or 'none'}, at confidence {certificate.confidence:g}.")
     code = file.implementation and file.implementation.callable
-    read = [str(each) for each in file.sources if "mechanism" in each.supports]
+    read = dict.fromkeys(str(each) for each in file.sources if "mechanism" in each.supports)  # quoted once or more
     stated = (_said("Code that is audited", code), *(f"Read from: {each}." for each in read or [NOT_STATED]))
     return Layer("Algorithms and correctness", tuple(shown), stated, ("Whether the code in use is what is described.",))
 

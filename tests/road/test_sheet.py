@@ -208,6 +208,11 @@ def test_what_the_deployer_states_is_printed_in_its_layer() -> None:
     assert found["Data collection"].certified == ("One report of randomized_response: k = 4.",)
 
 
+def test_a_source_that_is_quoted_twice_is_named_once() -> None:
+    stated = sheet(load("firefox-ppa-128"))["Algorithms and correctness"].stated
+    assert [line.startswith("Read from: mozilla/explainers") for line in stated] == [False, True]
+
+
 def test_aggregators_are_told_of_as_far_as_they_are_stated() -> None:
     stated = sheet(load("dap-hedge"))["Trust model"].stated
     assert stated[-3:] == (
