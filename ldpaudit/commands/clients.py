@@ -15,15 +15,16 @@ from ldpaudit.commands.output import progress, say, say_json
 
 _COUNT = 100
 VIEWS = 1_000_000
+SURE = 1 - 1e-6  # one build in a million fails for nothing; at 0.95 it would be one in thirty
 CERTIFIED = "A deployment file, or a bundled id; or STEM or STEM:VARIANT, with its parameters."
-CountOption = Annotated[int, options.whole_number("Vectors for each of up to 8 inputs, and for an absent user.", least=0)]
+COUNTED = "Vectors for each of up to 8 inputs, and for an absent user."
 VectorSeedOption = Annotated[int, options.whole_number("Seed of the vectors' bytes.", least=0)]
 
 
 def vectors(
     name: Annotated[str, typer.Argument(metavar="FILE|STEM", help=CERTIFIED)],
     parameters: ParametersArgument = None,
-    count: CountOption = _COUNT,
+    count: Annotated[int, options.whole_number(COUNTED, least=0)] = _COUNT,
     seed: VectorSeedOption = 0,
 ) -> None:
     """Print test vectors of a client: a header, then random bytes in and report out, a JSON object a line.
@@ -42,8 +43,9 @@ def conform(
     name: Annotated[str | None, typer.Argument(metavar="FILE|STEM", help=CERTIFIED, show_default=False)] = None,
     parameters: ParametersArgument = None,
     deployment: Annotated[Path | None, typer.Option(help="The same as FILE.", show_default=False)] = None,
-    count: CountOption = _COUNT,
+    count: Annotated[int, options.whole_number(COUNTED, least=1)] = _COUNT,
     views: Annotated[int, options.whole_number("Number of reports of the audit.", least=16)] = VIEWS,
+    confidence: Annotated[float, options.real_number("Of the audit; the rest refuses clients that conform.")] = SURE,
     patience: Annotated[float, options.real_number("Seconds that an answer may take; 3 times as long at first.")] = 20,
     seed: VectorSeedOption = 0,
     format: FormatOption = Format.text,
@@ -79,9 +81,10 @@ def conform(
         _end(target, format, True, [f"it repeats its randomness: {repeated}"], repetition=repeated)
     with progress("sampling") as advance, client() as own:
         told = Execution(progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
-        evidence = ldpaudit.audit(m, implementation=own, epsilon=epsilon, trials=views, seed=seed, execution=told)
+        claim: dict[str, Any] = {"epsilon": epsilon, "trials": views, "confidence": confidence, "seed": seed}
+        evidence = ldpaudit.audit(m, implementation=own, execution=told, **claim)
     refuted = evidence.refutes(epsilon)
-    lines = [f"its reports are those of {len(asked):,} vectors, on {len(asked) // max(count, 1)} inputs"]
+    lines = [f"its reports are those of {len(asked):,} vectors, on {len(asked) // count} inputs"]
     lines += ["no repetition of its own randomness was found, in a process or between two"]
     shown = f"epsilon >= {show_down(evidence.epsilon_lower)} with confidence {evidence.confidence:g}"
     verdict = "REFUTED" if refuted else "not refuted"
