@@ -56,6 +56,7 @@ BROKEN = {
     "the truth among the lies": ({"r.uniform(n - 1)": "r.uniform(n)", "drawn + (drawn >= x)": "drawn"}, RESPONSE),
     "a remainder in place of a rejection": ({"if drawn < n:\n                return drawn": "return drawn % n"}, HASHING),
     "floats in reports": ({'{"report": y, ': '{"report": float(y), '}, RESPONSE),
+    "a byte that was not used": ({'"used": r.used': '"used": r.used + 1'}, RESPONSE),
     "bytes taken ahead": ({"self.used += count\n        if": "self.used += max(count, 4)\n        if"}, RESPONSE),
 }  # fmt: skip
 
@@ -83,6 +84,7 @@ REPEATED = {
     "a seed that is written down": ("OWN = random.Random(7)", "OWN.randbytes(count)", "reports of two processes"),
     "the time as a seed": ("OWN = random.Random(time.time() // 1000)", "OWN.randbytes(count)", "reports of two processes"),
     "a seed for each report": ("", "random.Random(self.used).randbytes(count)", "reports of one process, one after the other,"),
+    "a seed for each process": ("OWN = os.getpid() << 9", "random.Random(OWN + self.used).randbytes(count)", "reports of one"),
     "one hash function for all": ("", "bytes(count) if count == 4 else os.urandom(count)", "numbers 1, 2 of reports of one"),
 }
 
@@ -90,7 +92,7 @@ REPEATED = {
 @pytest.mark.parametrize("mistake", REPEATED)
 def test_a_client_that_repeats_its_randomness_is_refused_with_a_report_that_is_repeated(mistake: str, conform: Conform) -> None:
     own, drawn, says = REPEATED[mistake]
-    changes = {"import json\n": f"import json, random, time\n{own}\n", "os.urandom(count)": drawn}
+    changes = {"import json\n": f"import json, os, random, time\n{own}\n", "os.urandom(count)": drawn}
     done = conform(changes, *HASHING)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"REFUSED\nit repeats its randomness: {says}" in done.stdout
@@ -149,3 +151,4 @@ def test_a_client_whose_own_reports_are_not_of_the_law_is_refuted_though_it_pass
     found: dict[str, Any] = json.loads(done.stdout)
     assert (found["conforms"], found["difference"], found["repetition"]) == (False, None, None)
     assert found["audit"]["epsilon_lower"] > 1
+    assert found["audit"]["confidence"] == 1 - 1e-6
