@@ -172,6 +172,9 @@ class Mechanism(ABC):
     unbiased: ClassVar[bool] = True
     """Whether `run` estimates `truth` without bias; else it is accurate in another sense, which `estimate` states."""
 
+    counts_users: ClassVar[bool] = False
+    """Whether an estimate with a `truth` of its own is of numbers of users, of whom something holds or does not."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         """A class with a `run` of its own inherits nobody's `run_on_counts`: that has the law of another run."""
         super().__init_subclass__(**options)
@@ -215,6 +218,13 @@ class Mechanism(ABC):
         """
         why = "no unbiased estimate is linear in their sum" if self.summed else "they have no sum"
         raise Unsupported(self, f"the reports of this mechanism are not estimated from a sum: {why}")
+
+    def added(self) -> tuple[Mapping[Fraction, Fraction], Mapping[Fraction, Fraction]]:
+        """Laws of what one report adds to the estimate of how many hold something: a holder's, and another user's.
+
+        Raises Unsupported where it is not one law for all other users, or was never written down.
+        """
+        raise Unsupported(self, "the law of what a report adds to an estimate was never written down")
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: one input and one view per user, to what `estimate` returns, in an order that users do not decide."""

@@ -144,6 +144,7 @@ class Released:
 
     total: NDArray[np.float64]
     users: int
+    releases: int = 1  # how many are added up, each with noise of its own
 
 
 @dataclass(slots=True)
@@ -323,4 +324,4 @@ def released(files: Sequence[Path], numbers: int) -> Released | None:
         if len(total) != numbers or not all(type(each) in (int, float) for each in total):
             raise DeploymentError(f"needs a list of {numbers} numbers, got {len(total)}", str(file), key="sum")
         found.append(Released(np.array(total, dtype=np.float64), users))
-    return Released(np.sum([each.total for each in found], axis=0), sum(each.users for each in found))
+    return Released(np.sum([each.total for each in found], axis=0), sum(each.users for each in found), len(found))

@@ -31,6 +31,8 @@ Stream = tuple[int, ...]
 class StreamMechanism(Mechanism):
     """An input is a user's stream, a value for each of some epochs."""
 
+    counts_users = True
+
     epochs: int
 
     @property

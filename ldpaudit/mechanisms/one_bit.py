@@ -189,6 +189,13 @@ class DBitFlip(BitVector):
         every = Rows((range(-1, 2),) * self.k, lambda rows: (rows >= 0).sum(axis=1) == self.d, views)
         return Law(probability, lambda: every, math.comb(self.k, self.d) << self.d)
 
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        drawn = Fraction(self.d, self.k)
+        one, zero = (each / ((2 * self.p - 1) * drawn) for each in (self.p, self.p - 1))
+        holder, other = ({Fraction(0): 1 - drawn, one: drawn * p, zero: drawn * (1 - p)} for p in (self.p, 1 - self.p))
+        return holder, other
+
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each bucket, shape ``(k,)``."""
         views = np.asarray(views)

@@ -47,6 +47,8 @@ class _BloomFilter(LinearEstimate, DomainValues):
         Number of values; inputs are ``range(domain)``.
     """
 
+    counts_users = True
+
     bits: int
     hashes: int
     f: Fraction
@@ -160,6 +162,12 @@ class Rappor(_BloomFilter):
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
         """Views, shape ``(size, bits)``, in the smallest unsigned type."""
         return reported(self.permanent(x, size, rng), self.reports, self.q, self.p, rng)
+
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        one, zero = (sum((y * p for y, p in enumerate(self.bit_law(bit))), Fraction(0)) for bit in (1, 0))
+        holder, other = ({(y - zero) / (one - zero): p for y, p in enumerate(self.bit_law(bit))} for bit in (1, 0))
+        return holder, other
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""

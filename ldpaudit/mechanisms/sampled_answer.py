@@ -43,6 +43,7 @@ class SampledAnswer(YesOrNo):
     """
 
     title = "one sampled answer"
+    counts_users = True
 
     questions: int
     gamma: Fraction
@@ -84,6 +85,14 @@ class SampledAnswer(YesOrNo):
             return (self.truthful if (asked in yes) == bool(bit) else 1 - self.truthful) / self.questions
 
         return Law(probability, lambda: Rows((range(self.questions), range(2))), 2 * self.questions)
+
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        half, asked = Fraction(1, 2), Fraction(1, self.questions)
+        yes, no = (half + sign * self.questions / (2 * (1 - self.gamma)) for sign in (1, -1))
+        chances = (self.truthful, 1 - self.truthful)
+        holder, other = ({half: 1 - asked, yes: asked * each, no: asked * (1 - each)} for each in chances)
+        return holder, other
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased number of users who say yes to each question, shape ``(questions,)``.

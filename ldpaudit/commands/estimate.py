@@ -1,0 +1,179 @@
+"""``ldpaudit estimate``: counts with intervals, from the reports that users sent."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpaudit.commands import options
+from ldpaudit.commands.output import note, progress, say, say_json
+
+if TYPE_CHECKING:
+    from ldpaudit.studies.estimation import Estimates
+
+_LINES = 1 << 10  # estimates that text shows without --top
+
+
+class EstimateFormat(StrEnum):
+    """How estimates are printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
+class Post(StrEnum):
+    """What is done to estimated counts."""
+
+    none = "none"
+    nonnegative = "nonnegative"
+    norm_sub = "norm-sub"
+    simplex = "simplex"
+    norm_cut = "norm-cut"
+
+
+def estimate(
+    reports: Annotated[
+        list[str],
+        typer.Argument(help="Files or folders of reports; without --deployment, then STEM key=value ...", show_default=False),
+    ],
+    deployment: options.DeploymentOption = None,
+    post: Annotated[Post, typer.Option(help="Make estimated counts nonnegative, or such that they sum to the users.")] = Post.none,
+    confidence: Annotated[str, typer.Option(help="Of the intervals, in (0, 1).")] = "0.95",
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Intervals that hold all counts together, not each by itself.")
+    ] = False,
+    top: Annotated[int | None, options.whole_number("Show only so many, the largest.", least=1)] = None,
+    values: Annotated[
+        Path | None, typer.Option(help="Text file with the values' names, one a line, in their order.", show_default=False)
+    ] = None,
+    refused: Annotated[str, typer.Option(help="Largest share of records that may be malformed or duplicate.")] = "0.01",
+    format: Annotated[EstimateFormat, typer.Option(help="How results are printed on standard output.")] = EstimateFormat.text,
+    output: Annotated[
+        Path | None, typer.Option(help="Output file for the results, .json or .csv.", show_default=False)
+    ] = None,
+) -> None:
+    """Estimate counts, or sums, from users' reports or from what an aggregator released, with confidence intervals.
+
+    \b
+    A report is what `ldpaudit schema report` says, bare or as {"report": ..., "id": ...}:
+      a line of JSON (.jsonl, .ndjson, .json);
+      a row of a CSV file: a column `report`, or `report_0`, `report_1`, ...;
+      a row of a Parquet or Arrow file (.parquet, .arrow, .feather): a column `report`.
+    An aggregator's release is {"sum": [...], "users": N} in a file of its own (.json).
+    """
+    from ldpaudit.errors import LdpauditError, Unsupported
+    from ldpaudit.files.reports import Tally
+    from ldpaudit.files.whole import write_whole
+
+    share, level = options.number("--refused", refused), options.number("--confidence", confidence)
+    if not (0 <= share <= 1 and 0 < level < 1):
+        raise ValueError(f"estimate needs --refused in [0, 1] and --confidence in (0, 1), got {refused} and {confidence}")
+    if output is not None and output.suffix not in (".json", ".csv"):
+        raise ValueError(f"estimate --output needs a file that ends in .json or .csv, got {output.name!r}")
+    tally = Tally()
+    try:
+        found = _estimates(reports, deployment, tally)
+    finally:
+        for line in tally.named:
+            note(f"left out: {line}")
+    if tally.refused > share * (tally.accepted + tally.refused):
+        told = f"{tally.malformed} malformed and {tally.duplicate} duplicate records of {tally.accepted + tally.refused}"
+        raise LdpauditError(f"needs at most a share of {refused} of records that are left out (--refused), got {told}")
+    names = _names(values, found)
+    counts = found.processed(post)
+    try:
+        ends, how = (made := found.intervals(float(level), simultaneous)), made.how
+    except Unsupported as error:
+        ends, how = None, error.reason
+    order = range(len(counts)) if top is None else counts.argsort(kind="stable")[::-1][:top].tolist()
+    rows: list[dict[str, Any]] = []
+    for i in order:
+        between = {} if ends is None else {"low": float(ends.low[i]), "high": float(ends.high[i])}
+        rows.append({"value": names[i], "estimate": float(counts[i]), **between})
+    left_out = {"malformed": tally.malformed, "duplicates": tally.duplicate, "left_out": tally.named}
+    asked = {"post": post.value, "confidence": float(level), "simultaneous": simultaneous}
+    data = {"mechanism": str(found.mechanism), "users": found.users, **left_out, **asked, "intervals": how, "estimates": rows}
+    if output is not None:
+        write_whole(output, _csv(rows) if output.suffix == ".csv" else json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    if format is EstimateFormat.json:
+        say_json(data)
+    elif format is EstimateFormat.csv:
+        say(_csv(rows).rstrip("\n"))
+    else:
+        _print(data, level=confidence)
+
+
+def _estimates(arguments: list[str], deployment: Path | None, tally: Any) -> Estimates:
+    """From all that the arguments name."""
+    from ldpaudit.files.deployment import load
+    from ldpaudit.files.reports import ReportForm, blocks, listed, released
+    from ldpaudit.studies.estimation import Estimates, noise_of
+
+    parameters = [each for each in arguments if "=" in each and not Path(each).exists()]
+    files = [each for each in arguments if each not in parameters]
+    if deployment is None and files and Path(files[-1]).exists():
+        raise ValueError("estimate needs --deployment FILE, or STEM key=value ... behind the files, got neither")
+    name = files.pop() if deployment is None and files else None
+    m = options.reporting(deployment, name, parameters)
+    form, paths = ReportForm.of(m), listed(map(Path, files))
+    with progress("reading reports") as advance:
+        numbers = form.numbers if m.summed == "vector" else getattr(m, "cells", len(m.inputs))
+        if (sums := released(paths, numbers)) is not None:
+            noise = () if deployment is None else noise_of(load(deployment), sums)
+            tally.accepted = sums.users
+            return Estimates.of_sum(m, sums, noise)
+
+        def counted() -> Any:
+            for views in blocks(paths, m, form, tally):
+                advance(f"{tally.accepted:,} reports")
+                yield views
+
+        return Estimates.of_reports(m, counted())
+
+
+def _names(file: Path | None, found: Estimates) -> list[Any]:
+    """What the estimates are called."""
+    from ldpaudit.adapters import rows
+    from ldpaudit.errors import DeploymentError
+
+    if file is None:
+        return [".".join(map(str, each)) if isinstance(each, tuple) else each for each in found.values]
+    names = list(rows.lines(file))
+    if found.mechanism.names_values:
+        return [names[x] if x < len(names) else x for x in found.values]
+    if len(names) != len(found.counts):
+        raise DeploymentError(f"needs {len(found.counts)} names, one a line, got {len(names)}", str(file))
+    return names
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]) if rows else ["value", "estimate"], lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue()
+
+
+def _print(data: dict[str, Any], level: str) -> None:
+    out = f"; {data['malformed']} malformed and {data['duplicates']} duplicate left out" if data["left_out"] else ""
+    say(f"{data['mechanism']}: {data['users']:,} reports{out}")
+    rows = data["estimates"]
+    if rows and "low" in rows[0]:
+        before = "" if data["post"] == "none" else f" before {data['post']}"
+        say(f"intervals{before} hold {'all together' if data['simultaneous'] else 'each'} at {level}, {data['intervals']}")
+    else:
+        say(data["intervals"])
+    shown = [[str(row["value"]), *(f"{row[key]:,.1f}" for key in row if key != "value")] for row in rows[:_LINES]]
+    table = [["value", "estimate", "from", "to"][: len(shown[0])], *shown] if shown else []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        say("  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]))
+    if len(rows) > _LINES:
+        note(f"{len(rows) - _LINES} more: --top K shows the largest, --format csv all")

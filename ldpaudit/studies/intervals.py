@@ -1,0 +1,238 @@
+r"""Confidence intervals of estimates from users' reports: for the counts among these very users, whatever they are.
+
+What is random are the users' coins, and the public hash functions that are drawn for each user. So an interval holds the number of
+those who reported and hold the value, not a share of some population of which they are a sample.
+
+*Exact*, where a report adds one of two numbers a < b to the estimate of a count: as that is unbiased, a holder's report adds b with
+probability p = (1 - a)/(b - a), any other report with probability q = -a/(b - a), whatever the mechanism is. How many reports add
+b is then a sum of coins of two kinds, whose law is computed. Where the truth is a sum of users' numbers, the sum of coins is more
+concentrated than a binomial number of the same mean (Hoeffding 1956, Theorem 5). *Exact*, too, where the noise on a number has a
+known law. *Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or
+Bernstein's inequality.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ldpaudit import mechanisms
+from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.accountants.numerics.laplace_sum import upper_tail
+from ldpaudit.accountants.numerics.two_kinds import TwoKinds, holders
+from ldpaudit.core.working_precision import working_precision
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
+from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
+
+Floats = NDArray[np.float64]
+_PROBES = 256  # reports that are looked at for the numbers that one adds
+_PROBED = 1 << 22  # numbers that they may add in all
+_WHOLE = 1e-3  # how far from an integer a sum of ones may be, by rounding
+_LISTED = 1 << 12  # most views of a law whose reports are looked at one by one
+_BERRY_ESSEEN = 0.56
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Ends of intervals, one for each estimate."""
+
+    low: Floats
+    high: Floats
+    how: str  # by which law, in words
+
+
+def intervals(
+    m: Mechanism, estimates: Floats, users: int, alpha: float, noise: Sequence[CountNoise] = (), total: Floats | None = None
+) -> Intervals:
+    """An interval around each estimate, each of which misses with a probability of at most `alpha`.
+
+    ``estimates``: of `m`, from the reports of `users` users; ``noise``, ``total``: of what an aggregator released, the noise in the
+    sum, and the sum. Raises Unsupported where no law of the estimates is known.
+    """
+    if not m.unbiased:
+        raise Unsupported(m, "no intervals: its estimates are accurate in another sense than without bias")
+    added = _sum([_masses(each) for each in noise])
+    if (reach := _reach_of_noise(m, users)) is not None:
+        if noise:
+            half = reach(alpha / 2) + _reach_of_masses(added)(alpha / 2)
+            return Intervals(estimates - half, estimates + half, "by the laws of the noises")
+        return Intervals(estimates - (half := reach(alpha)), estimates + half, "by the exact law of the noise")
+    if (two := _two_numbers(m, estimates, users, noise, total)) is not None:
+        return _of_coins(*two, users, alpha, added, of_users=_counts_users(m))
+    if noise:
+        raise Unsupported(m, "no intervals: where noise is added to a sum, the law of its estimates is not known")
+    return _by_tails(m, estimates, users, alpha)
+
+
+def _counts_users(m: Mechanism) -> bool:
+    """Whether each estimate is a number of users, of whom a user is one or is not."""
+    return m.counts_users or type(m).truth is Mechanism.truth
+
+
+def _two_numbers(
+    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: Floats | None
+) -> tuple[float, float, Floats] | None:
+    """P[b | holder], P[b | other], and how many reports add b to each estimate; None where reports add more than two numbers."""
+    probes, rng = max(2, min(_PROBES, _PROBED // max(1, estimates.size))) // 2, np.random.default_rng(0)
+    views = [m.sample(x, probes, rng) for x in (m.inputs[0], m.inputs[-1])]
+    numbers = np.unique([np.ravel(m.estimate(part[i : i + 1])) for part in views for i in range(probes)])
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1e-9 * np.abs(numbers).max()) + 1)
+    if len(parts) != 2:
+        return None
+    a, b = parts[0].mean(), parts[1].mean()
+    if not a <= 0 < 1 <= b + 1e-9:
+        return None
+    if noise:
+        # In a sum of vectors, a coordinate is how many reports add b, and noise; of no other sum is this known.
+        off = float(sum((each.mean for each in noise), Fraction(0)))
+        if total is None or total.shape != estimates.shape or not np.allclose((total - off) * (b - a) + users * a, estimates):
+            return None
+        return (1 - a) / (b - a), -a / (b - a), np.floor(total)
+    ones = (estimates - users * a) / (b - a)
+    if np.abs(ones - np.rint(ones)).max() > _WHOLE:
+        return None
+    return (1 - a) / (b - a), -a / (b - a), np.rint(ones)
+
+
+def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise: Masses, of_users: bool) -> Intervals:
+    p, q = min(max(p, 0.0), 1.0), min(max(q, 0.0), 1.0)
+    if of_users:
+        law = TwoKinds(users, {0: 1 - p, 1: p}, {0: 1 - q, 1: q}, noise)
+        fewest, most = holders(law, ones, alpha)
+        return Intervals(fewest.astype(np.float64), most.astype(np.float64), "by the exact law of sums of coins")
+    spread, share = 0.0, alpha
+    if len(noise.values) > 1:  # what is left of the sum without it, but for a tenth of alpha
+        spread, share = _reach_of_masses(noise)(alpha / 10), alpha * 0.9
+    few, many = ones - spread, ones + spread
+    # A binomial number's tails are larger from one beyond its mean on.
+    lower = np.minimum(stats.beta.ppf(share / 2, np.maximum(few, 1e-9), users - few + 1), (few - 1) / users)
+    upper = np.maximum(stats.beta.ppf(1 - share / 2, many + 1, np.maximum(users - many, 1e-9)), (many + 1) / users)
+    ends = ((lower, 0.0), (upper, 1.0))
+    low, high = ((np.clip(np.nan_to_num(each, nan=edge), 0, 1) - q) / (p - q) * users for each, edge in ends)
+    return Intervals(low, high, "by binomial laws, which spread at least as far")
+
+
+def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Intervals:
+    own, other = _moments(m)
+    scale = max(own.spread, other.spread) / 3
+    least = users * min(own.least, other.least)
+    error = _BERRY_ESSEEN * users * max(own.third, other.third) / max(least, 1e-300) ** 1.5
+    nats = math.log(2 / alpha)
+    normal = float(stats.norm.isf(alpha / 2 - error)) if error < alpha / 2 else math.inf
+
+    def reach(variance: Floats) -> Floats:
+        bernstein = nats * scale + np.sqrt((nats * scale) ** 2 + 2 * nats * variance)
+        return np.minimum(bernstein, normal * np.sqrt(variance))
+
+    half = reach(np.full(estimates.shape, users * max(own.variance, other.variance)))
+    for _ in range(3 if _counts_users(m) else 0):  # the variance is linear in the count, which the interval holds
+        ends = (np.clip(estimates + sign * half, 0, users) for sign in (-1, 1))
+        half = reach(np.maximum(*(count * own.variance + (users - count) * other.variance for count in ends)))
+    low, high = estimates - half, estimates + half
+    if _counts_users(m):
+        low, high = np.clip(low, 0, users), np.clip(high, 0, users)
+    return Intervals(low, high, "by certified tails")
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Of what a report adds to an estimate, over the users that it may come from."""
+
+    variance: float  # the largest
+    least: float  # the smallest
+    third: float  # largest third absolute moment
+    spread: float  # largest distance from the mean
+
+
+def _moments(m: Mechanism) -> tuple[_Moments, _Moments]:
+    """Of a holder's report, and of another's; both are those of all users, where estimates are no numbers of users."""
+    try:
+        laws = [(np.array([*map(float, law)]), np.array([*map(float, law.values())])) for law in m.added()]
+    except Unsupported:
+        pass
+    else:
+        holder, other = (_moments_of(adds[:, None], chances[None, :]) for adds, chances in laws)
+        return holder, other
+    inputs, law = m.inputs, m.law(m.inputs[0])
+    if not isinstance(inputs, range) or max(law.size, len(inputs)) > _LISTED:
+        raise Unsupported(m, "no intervals: the law of what a report adds to an estimate is not known")
+    views = [y for y, _ in law.items()]
+    adds = np.array([np.ravel(m.estimate(np.array([y]))) for y in views])
+    chances = np.array([[float(m.law(x).probability(y)) for y in views] for x in inputs])
+    if not _counts_users(m):
+        return (both := _moments_of(adds, chances)), both
+    own = np.eye(len(inputs), dtype=np.bool_)
+    return _moments_of(adds, chances, own), _moments_of(adds, chances, ~own)
+
+
+def _moments_of(adds: Floats, chances: Floats, of: NDArray[np.bool_] | slice = slice(None)) -> _Moments:
+    """From what each view adds to each estimate, and the chance of each view on each input; of some inputs and estimates."""
+    apart = adds[None] - (chances @ adds)[:, None]
+    variance, third = (np.einsum("xy,xyv->xv", chances, np.abs(apart) ** power)[of] for power in (2, 3))
+    return _Moments(float(variance.max()), float(variance.min()), float(third.max()), float(np.abs(apart).max()))
+
+
+Reach = Callable[[float], float]
+"""From a probability to how far from its mean a noise lies except with that probability."""
+
+
+def _reach_of_noise(m: Mechanism, users: int) -> Reach | None:
+    """Of the sum of all users' noises, where a report is a number, or an indicator, plus noise; else None."""
+    match m:
+        case GaussianReport():
+            return lambda alpha: float(stats.norm.isf(alpha / 2)) * float(m.sigma) * math.sqrt(users)
+        case Laplace() | LaplaceHistogram():
+            return lambda alpha: _largest_laplace(m.scale, users, alpha / 2)
+        case Geometric():
+            return _reach_of_masses(Masses.discrete_laplace_sum(users, m.alpha))
+    return None
+
+
+def _largest_laplace(scale: Fraction, users: int, tail: float) -> float:
+    low, high = 0.0, float(scale) * math.sqrt(users) * (2 - math.log(tail)) * 2
+    with working_precision(128 + users.bit_length()):
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (low, middle) if float(upper_tail(((users, scale),), Fraction(middle))) <= tail else (middle, high)
+    return high
+
+
+def _reach_of_masses(noise: Masses) -> Reach:
+    at = noise.first + np.arange(len(noise.values))
+    distances = np.abs(at - at @ noise.values)
+    order = np.argsort(distances)[::-1]
+    beyond = np.cumsum(noise.values[order])
+
+    def reach(alpha: float) -> float:
+        return float(distances[order[np.searchsorted(beyond, alpha, side="right")]])
+
+    return reach
+
+
+def _masses(noise: CountNoise) -> Masses:
+    """Of the noise on a count; of a real number, rounded down, as the sum is."""
+    if isinstance(noise, Gaussian):
+        reach = math.ceil(15 * float(noise.sigma)) + 1
+        ends = stats.norm.cdf(np.arange(-reach, reach + 1) / float(noise.sigma))
+        return Masses(-reach, np.diff(ends), 1e-12, 1e-40)
+    found: Masses = import_module(f"ldpaudit.accountants.{mechanisms.stem(noise)}").masses(noise)
+    return found
+
+
+def _sum(noises: Sequence[Masses]) -> Masses:
+    whole = Masses.point(0)
+    for each in noises:
+        whole = whole.plus(each).trimmed
+    return whole

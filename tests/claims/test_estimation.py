@@ -1,0 +1,242 @@
+"""Estimates from reports: their intervals hold the truth as often as they say, by laws term by term and by simulation."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.channel import Channel
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
+from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.sampled_answer import SampledAnswer
+from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.studies.estimation import Estimates
+from ldpaudit.studies.intervals import _moments, _moments_of, _two_numbers, intervals
+from ldpaudit.studies.postprocessing import WAYS, norm_sub
+
+ALPHA = 0.05
+HALF = Fraction(1, 2)
+COINS = [
+    KaryRandomizedResponse(3, HALF), UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), LocalHashing(2, Fraction(3, 4), 3, 3),
+    SubsetSelection(4, 2, Fraction(3, 4)), HadamardResponse(3, Fraction(3, 4)), PermanentRappor(4, 1, HALF, 3),
+]  # fmt: skip
+"""Mechanisms of which a report adds one of two numbers, in few views."""
+
+
+def contributions(m: Mechanism, x: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What each view adds to the estimates, and its probability."""
+    views = [*m.law(x).items()]
+    return np.array([m.estimate(np.array([y])) for y, _ in views]), np.array([float(p) for _, p in views])
+
+
+@pytest.mark.parametrize("m", COINS, ids=lambda m: type(m).__name__)
+def test_what_a_report_adds_tells_the_chances_of_holders_and_of_others(m: Mechanism) -> None:
+    found = _two_numbers(m, m.estimate(m.sample(1, 9, np.random.default_rng(0))), 9, [], None)
+    assert found is not None
+    p, q, _ = found
+    for x in m.inputs:
+        adds, chances = contributions(m, x)
+        seen = chances @ (adds > 0.5)
+        truth = m.truth([x])
+        assert seen == pytest.approx(truth * p + (1 - truth) * q, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", COINS[:4], ids=lambda m: type(m).__name__)
+def test_intervals_of_four_users_hold_the_truth_in_all_that_may_be_seen(m: Mechanism) -> None:
+    # No formula of ours: every set of four reports, with its probability.
+    data = [0, 1, 1, 2]
+    laws = [contributions(m, x) for x in data]
+    estimates, chances = np.zeros((1, len(m.inputs))), np.ones(1)
+    for adds, masses in laws:
+        estimates = (estimates[:, None] + adds[None]).reshape(-1, len(m.inputs))
+        chances = np.multiply.outer(chances, masses).ravel()
+    _, first, place = np.unique(np.round(estimates, 6), axis=0, return_index=True, return_inverse=True)
+    found = intervals(m, estimates[first], len(data), 0.2)
+    outside = (m.truth(data) < found.low) | (m.truth(data) > found.high)
+    missed = np.bincount(place.ravel(), weights=chances) @ outside
+    assert np.all(missed <= 0.2)
+    assert missed.max() > 0.001
+
+
+@pytest.mark.parametrize(
+    "m", [DBitFlip(3, 2, Fraction(3, 4)), SampledAnswer(3, HALF), Rappor(3, 1, HALF, Fraction(1, 4), HALF, 2, 3)], ids=str
+)
+def test_what_a_report_adds_is_what_the_mechanism_says(m: Mechanism) -> None:
+    for x, (holds, said) in product(m.inputs, zip((1, 0), m.added(), strict=True)):
+        adds, chances = contributions(m, x)
+        for v in np.flatnonzero(m.truth([x]) == holds):
+            law = dict[float, float]()
+            for value, chance in zip(np.round(adds[:, v], 9).tolist(), chances.tolist(), strict=True):
+                law[value] = law.get(value, 0) + chance
+            assert law == pytest.approx({round(float(y), 9): float(p) for y, p in said.items()})
+
+
+USERS = 4_000
+RUNS = 250
+VALUES = np.minimum(np.random.default_rng(1).zipf(1.6, USERS) - 1, 7)
+YES = VALUES % 2
+LOW, HIGH = 0.92, 0.975
+"""Shares of intervals that hold the truth: of 250 runs a twentieth is 12.5, with a deviation of 3.5, and values hardly depend on
+each other."""
+
+
+@pytest.mark.parametrize(
+    ("m", "data", "most"),
+    [
+        *((m, VALUES, HIGH) for m in (
+            KaryRandomizedResponse.for_epsilon(1, 8), UnaryEncoding.optimized(1, 8), LocalHashing.optimal(1, 8),
+            SubsetSelection.optimal(1, 8), HadamardResponse.for_epsilon(1, 8), LaplaceHistogram.for_epsilon(1, 8),
+            SignOracle.for_epsilon(1, USERS, 8),
+        )),
+        (GaussianReport(Fraction(2)), YES, HIGH), (Laplace(Fraction(2)), YES, HIGH), (Geometric(1, HALF), YES, HIGH),
+        # Laws that hold for all data, or tails, and not the law of these data.
+        (CountMeanSketch.for_epsilon(1, 8, 4, 8), VALUES, 0.99), (HadamardCountMeanSketch.for_epsilon(1, 8, 4, 8), VALUES, 0.99),
+        (OneBitMean.for_epsilon(1), YES, 0.995), (TruncatedGeometric(2, HALF), YES, 1),
+        (OneBitMean(Fraction(1, 4), HALF), YES, 0.995),
+        (DBitFlip.for_epsilon(1, 8, 4), VALUES, 1), (Channel("3/4,1/4;1/3,2/3"), YES, 1),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Mechanism) else "",
+)  # fmt: skip
+def test_a_twentieth_of_the_intervals_misses(m: Mechanism, data: NDArray[np.int64], most: float) -> None:
+    rng = np.random.default_rng(7)
+    counts = {int(x): int(n) for x, n in zip(*np.unique(data, return_counts=True), strict=True)}
+    try:
+        estimates = np.array([m.run_on_counts(counts, rng) for _ in range(RUNS)])
+    except Unsupported:
+        estimates = np.array([m.run(data, rng) for _ in range(RUNS)])
+    found = intervals(m, estimates, USERS, ALPHA)
+    held = (found.low <= m.truth(data)) & (m.truth(data) <= found.high)
+    assert LOW <= held.mean() <= most
+
+
+@pytest.mark.parametrize("noise", [DiscreteLaplace(Fraction(49, 50)), Gaussian(Fraction(60))], ids=str)
+def test_the_noise_of_aggregators_enters_the_intervals(noise: DiscreteLaplace | Gaussian) -> None:
+    m, rng = UnaryEncoding.optimized(1, 8), np.random.default_rng(3)
+    counts = np.bincount(VALUES, minlength=8)
+    size = (RUNS, 8)
+    total = rng.binomial(counts, float(m.p), size) + rng.binomial(USERS - counts, float(m.q), size)
+    noisy = total + noise.noise(total.size, rng).reshape(size)
+    held = {}
+    for known in ((noise,), ()):
+        found = intervals(m, m.estimate_from_sum(noisy, USERS), USERS, ALPHA, known, noisy) if known else intervals(
+            m, m.estimate_from_sum(np.rint(noisy), USERS), USERS, ALPHA
+        )
+        held[len(known)] = float(np.mean((found.low <= counts) & (counts <= found.high)))
+    assert LOW <= held[1] <= HIGH
+    assert held[0] < 0.9  # without it they would be too short
+
+
+def test_intervals_of_noise_are_those_of_its_law() -> None:
+    for m, half in (
+        (GaussianReport(Fraction(3)), 3 * stats.norm.isf(0.01)), (Laplace(Fraction(3)), 3 * math.log(50)), (Geometric(1, HALF), 5),
+    ):  # fmt: skip
+        # One user: P[|z| > b ln 50] = 1/50; of the geometric law P[|z| > 5] = 2/96, and P[|z| > 6] = 1/96.
+        found = intervals(m, np.array([0.25]), 1, 0.02 if m != Geometric(1, HALF) else 0.021)
+        assert (found.low[0], found.high[0]) == pytest.approx((0.25 - half, 0.25 + half), rel=1e-9)
+
+
+def test_simultaneous_intervals_hold_all_counts_in_most_runs() -> None:
+    m, rng, runs = UnaryEncoding.optimized(1, 8), np.random.default_rng(5), 200
+    counts: dict[int | None, int] = dict(enumerate(np.bincount(VALUES, minlength=8).tolist()))
+    held = []
+    for _ in range(runs):
+        found = Estimates(m, USERS, (*range(8),), m.run_on_counts(counts, rng)).intervals(0.9, simultaneous=True)
+        held.append(np.all((found.low <= [*counts.values()]) & ([*counts.values()] <= found.high)))
+    assert 0.85 <= np.mean(held) <= 0.96
+
+
+def test_moments_of_listed_laws_are_those_of_what_is_written_down() -> None:
+    m = DBitFlip(3, 2, Fraction(3, 4))
+    adds, chances = contributions(m, 0)
+    written, others = _moments(m)
+    own = _moments_of(adds, chances[None], np.array([[True, False, False]]))
+    other = _moments_of(adds, chances[None], np.array([[False, True, True]]))
+    for a, b in ((written, own), (others, other)):
+        assert (a.variance, a.least, a.third) == pytest.approx((b.variance, b.least, b.third))
+
+
+def test_tails_are_as_far_as_their_bounds_say() -> None:
+    m, users, alpha = DBitFlip(8, 2, Fraction(3, 4)), 10**6, 0.05
+    # A count of 0: a report adds (p - 1), or p with probability 1 - p, of 4 / (2p - 1), in a quarter of the cases.
+    adds, chances = np.array([0, -2, 6]), np.array([3 / 4, 3 / 16, 1 / 16])
+    variance, third = (chances @ np.abs(adds) ** power for power in (2, 3))
+    half = stats.norm.isf(alpha / 2 - 0.56 * third / variance**1.5 / math.sqrt(users)) * math.sqrt(users * variance)
+    assert intervals(m, np.zeros(1), users, alpha).high[0] == pytest.approx(half, rel=0.02)  # of counts up to there
+    few, nats = 40, math.log(2 / alpha)
+    bernstein = nats * 6 / 3 + math.sqrt((nats * 6 / 3) ** 2 + 2 * nats * few * variance)
+    assert intervals(m, np.full(1, -500.0), few, alpha).high[0] == 0
+    assert intervals(m, np.zeros(1), few, alpha).high[0] == pytest.approx(min(few, bernstein), rel=0.1)
+
+
+def test_a_binomial_law_stands_for_other_coins_only_beyond_one_from_its_mean() -> None:
+    m = OneBitMean(Fraction(1, 4), Fraction(3, 4))
+    found = intervals(m, m.estimate_from_sum(np.array([3.0]), 5), 5, 0.99)
+    assert (found.low[0], found.high[0]) == pytest.approx(m.estimate_from_sum(np.array([[2.0], [4.0]]), 5)[:, 0])
+
+
+COUNTS = st.lists(st.floats(-50, 100), min_size=1, max_size=12).map(np.array)
+
+
+@given(COUNTS, st.integers(1, 200), st.data())
+def test_post_processed_counts_are_counts_and_no_farther_from_any_truth(
+    counts: NDArray[np.float64], users: int, data: st.DataObject
+) -> None:
+    parts = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=len(counts), max_size=len(counts))))
+    truth = parts / parts.sum() * users
+    for name, way in WAYS.items():
+        found = way(counts, users)
+        again = way(found, users)
+        assert again == pytest.approx(found, abs=1e-9)
+        if name == "none":
+            continue
+        assert np.all(found >= 0)
+        assert np.all(np.diff(found[np.argsort(counts, kind="stable")]) >= -1e-9)  # the order stays
+        if name in ("norm-sub", "simplex"):
+            assert found.sum() == pytest.approx(users)
+        if name == "norm-cut":
+            assert found.sum() <= users * (1 + 1e-12)
+        else:
+            assert np.linalg.norm(found - truth) <= np.linalg.norm(counts - truth) + 1e-9
+
+
+@given(COUNTS, st.integers(1, 200))
+def test_norm_sub_is_what_the_paper_s_loop_arrives_at(counts: NDArray[np.float64], users: int) -> None:
+    kept = np.ones(len(counts), dtype=np.bool_)
+    while True:
+        found = np.where(kept, counts + (users - counts[kept].sum()) / kept.sum(), 0)
+        if np.all(found[kept] >= 0):
+            break
+        kept &= found >= 0
+    assert norm_sub(counts, users) == pytest.approx(found, abs=1e-9)
+
+
+def test_what_says_nothing_has_no_estimate_and_what_is_biased_no_interval() -> None:
+    nothing = KaryRandomizedResponse(4, Fraction(1, 4))
+    with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(Unsupported, match="nothing can be estimated"):
+        Estimates.of_reports(nothing, [np.array([1, 2])])
+    with pytest.raises(ValueError, match="at least one report"):
+        Estimates.of_reports(nothing, [])
+    found = Estimates.of_reports(OneBitMean.for_epsilon(1), [np.array([0, 1, 1])])
+    with pytest.raises(Unsupported, match="sum to the number of users"):
+        found.processed("norm-sub")

@@ -1,0 +1,129 @@
+"""``ldpaudit estimate``: files of reports in, counts with intervals out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldpaudit.commands import run
+from ldpaudit.mechanism import Mechanism, plain
+from ldpaudit.mechanisms.bitstogram import Bitstogram
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from tests.road.test_deployment import GOOD
+
+ORACLE = ["unary_encoding", "k=4", "epsilon=2", "constructor=optimized"]
+HELD = [700, 200, 90, 10]
+
+
+def written(m: Mechanism, data: list[int], file: Path) -> Path:
+    rng = np.random.default_rng(2)
+    reports = [plain(np.asarray(m.sample(x, 1, rng))[0]) for x in data]
+    file.write_text("".join(json.dumps({"report": each, "id": i}) + "\n" for i, each in enumerate(reports)))
+    return file
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    data = [x for x, users in enumerate(HELD) for _ in range(users)]
+    return written(UnaryEncoding.optimized(2, 4), data, tmp_path / "a.jsonl")
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert run(["estimate", *map(str, arguments), "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_counts_come_back_with_intervals_in_every_format(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = told(capsys, reports, *ORACLE)
+    assert (data["users"], data["malformed"], data["duplicates"]) == (1000, 0, 0)
+    assert all(row["low"] <= held <= row["high"] for row, held in zip(data["estimates"], HELD, strict=True))
+    assert run(["estimate", str(reports), *ORACLE]) == 0
+    first, second, head, *rows = capsys.readouterr().out.splitlines()
+    assert first == "UnaryEncoding(k=4, p=1/2, q=0.119203): 1,000 reports"
+    assert second == "intervals hold each at 0.95, by the exact law of sums of coins"
+    assert head.split() == ["value", "estimate", "from", "to"]
+    assert float(rows[0].split()[1]) == pytest.approx(data["estimates"][0]["estimate"], abs=0.05)
+    assert run(["estimate", str(reports), *ORACLE, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == ",".join(map(str, data["estimates"][0].values()))
+
+
+def test_post_processing_top_names_and_simultaneous_intervals(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (names := reports.parent / "names.txt").write_text("tea\ncoffee\nwater\nmilk\n")
+    output = reports.parent / "out.csv"
+    each = told(capsys, reports, *ORACLE, "--values", names)
+    options = ["--post", "norm-sub", "--top", 2, "--simultaneous", "--values", names, "--output", output]
+    data = told(capsys, reports, *ORACLE, *options)
+    assert [row["value"] for row in data["estimates"]] == ["tea", "coffee"]
+    assert data["estimates"][0]["low"] < each["estimates"][0]["low"]
+    assert output.read_text().splitlines()[0] == "value,estimate,low,high"
+    whole = told(capsys, reports, *ORACLE, "--post", "norm-sub")
+    assert sum(row["estimate"] for row in whole["estimates"]) == pytest.approx(1000)
+
+
+def test_a_few_records_that_are_none_are_left_out_and_more_are_an_error(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with reports.open("a") as file:
+        file.write('{"report": [1, 0, 0, 1], "id": 3}\n[1, 0]\n')
+    data = told(capsys, reports, *ORACLE)
+    assert (data["users"], data["malformed"], data["duplicates"], len(data["left_out"])) == (1000, 1, 1, 2)
+    output = reports.parent / "out.json"
+    assert run(["estimate", str(reports), *ORACLE, "--refused", "0.001", "--output", str(output)]) == 2
+    said = capsys.readouterr().err
+    assert "a.jsonl:1002" in said
+    assert "got 1 malformed and 1 duplicate records of 1002" in said
+    assert not output.exists()
+
+
+def test_a_deployment_s_sum_is_estimated_with_the_noise_of_all_aggregators(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noisy = '[aggregate]\nusers = 1000\n\n[[noise]]\nkind = "discrete_laplace"\nalpha = "9/10"\nparties = 2\n'
+    (tmp_path / "a.json").write_text(json.dumps({"sum": [600, 250, 130, 20], "users": 1000}))
+    widths = []
+    for name, noise in (("without", "[aggregate]\nusers = 1000\n"), ("with", noisy)):
+        (file := tmp_path / f"{name}.toml").write_text(GOOD.split("[mechanism]")[0] + DEPLOYED + noise + CLAIM)
+        (row, *_) = told(capsys, tmp_path / "a.json", "--deployment", file)["estimates"]
+        widths.append(row["high"] - row["low"])
+        assert row["estimate"] == pytest.approx((600 - 250) / 0.5)
+    # Sums of a thousand coins have a variance of 187.5, two noises one of 180 each.
+    assert widths[1] / widths[0] == pytest.approx(((187.5 + 2 * 180) / 187.5) ** 0.5, rel=0.05)
+
+
+DEPLOYED = '[mechanism]\nkind = "unary_encoding"\nk = 4\np = "3/4"\nq = "1/4"\n\n'
+CLAIM = '\n[[claims]]\nid = "one"\nepsilon = "?"\n'
+
+
+def test_systems_that_name_values_name_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    m = Bitstogram.for_epsilon(4, users=1 << 12, domain=1 << 20)
+    views = m.collect([5] * 3000 + [9] * 1000, np.random.default_rng(0))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in views.tolist()))
+    data = told(capsys, tmp_path / "a.jsonl", "bitstogram", "epsilon=4", f"users={1 << 12}", f"domain={1 << 20}", "--top", 1)
+    assert data["estimates"][0]["value"] == 5
+    assert data["estimates"][0].keys() == {"value", "estimate"}
+    assert data["intervals"].startswith("no intervals: which values are named")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["a.jsonl"], "needs --deployment FILE, or STEM key=value ... behind the files, got neither"),
+        ([*ORACLE], "needs files of reports, found none"),
+        (["a.jsonl", *ORACLE, "--deployment", "apple-emoji"], "needs a file"),
+        (["a.jsonl", *ORACLE, "--confidence", "1"], "needs --refused in [0, 1] and --confidence in (0, 1)"),
+        (["a.jsonl", *ORACLE, "--output", "a.txt"], "needs a file that ends in .json or .csv"),
+        (["a.jsonl", *ORACLE, "--values", "a.jsonl"], "needs 4 names, one a line, got 1000"),
+        (["a.jsonl", "skellam", "mu=1"], "it has no reports of single users: its model is central"),
+        (["a.jsonl", "randomized_response", "k=4", "p=1/2"], "needs at least one report, got none"),
+    ],
+)
+def test_what_cannot_be_estimated_is_an_error_of_one_line(
+    arguments: list[str], says: str, reports: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(reports.parent)
+    assert run(["estimate", *arguments]) == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
