@@ -23,7 +23,7 @@ _LANGUAGES = {"python": "py", "javascript": "mjs", "c": "c"}
 _INPUTS = 8
 """Inputs of which vectors are made, where there are more."""
 _DEEPEST = 40
-"""Digits of a probability that bytes follow, at most: a float has up to 7 of 1/3, a probability from an epsilon has 16."""
+"""Digits of a probability that bytes follow, at most: a float has 7 of 1/3, a probability from an epsilon some 32."""
 
 
 @dataclass(frozen=True, slots=True)
