@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling import laplace_vectors
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors
 from ldpaudit.core.number import brief
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import weigh
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
@@ -36,3 +40,11 @@ def profile(m: BucketHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Priva
         LaplaceCoordinates(weight, 1 / m.scale, source.format(weight), Rigour.INTERVAL),
         LaplaceCoordinates(m.coordinates, 1 / m.scale, source.format(m.coordinates), Rigour.INTERVAL),
     )
+
+
+def shuffled(m: BucketHeavyHitter, users: int) -> Bound | None:
+    """Values are words of a linear code: see `laplace_vectors`."""
+    first, second, weight, known = m.apart()
+    pair, weight = (first, second or 0), weight if known else m.coordinates
+    code = LaplaceVectors.of_code((1 / m.scale,) * 2, weigh(m.vectors, m.bits), m.domain, m.coordinates, pair, weight)
+    return laplace_vectors.bound(code, users)

@@ -7,15 +7,23 @@ scales each (`composition.laplace_vector`), and H the number of rows in which th
 
 from __future__ import annotations
 
+import numpy as np
+
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile, Shifts, sorted_shifts
-from ldpaudit.accountants.composition.laplace_vector import coordinates
+from ldpaudit.accountants.composition.laplace_vector import coordinates, step_between
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.shuffling import laplace_vectors
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import weigh
 from ldpaudit.mechanisms.shared.projections.random_projection import Projected
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
+_ALL_ROWS = 1 << 12
+"""Rows up to which a shuffled report's coordinates are counted."""
 _ALL_PAIRS = 10
 """Bits of a value up to which the products of all pairs of values are compared."""
 
@@ -92,3 +100,14 @@ def _shifts(m: FreshProducts, neighbours: Neighbours) -> tuple[Shifts, Shifts]:
     found = sorted_shifts(m.sums, m.domain, absent=neighbours == ADD_REMOVE)
     pair, most = (Shifts(tuple(each), m.rows, m.scale) for each in found)
     return pair, most
+
+
+def shuffled(m: JLHeavyHitter | FreshProjections | FreshProducts, users: int) -> Bound | None:
+    """Values are words of a linear code, once or once for each value: see `laplace_vectors`. None of products."""
+    if isinstance(m, FreshProducts) or m.rows > _ALL_ROWS:
+        return None
+    first, second, weight, known = m.apart()
+    varying, copies = int(np.count_nonzero(m.vectors)), m.domain if isinstance(m, FreshProjections) else 1
+    weight, steps = weight if known else varying, step_between(2, m.rows, m.scale)
+    code = LaplaceVectors.of_code(steps, weigh(m.vectors, m.bits), m.domain, varying, (first, second), weight, copies)
+    return laplace_vectors.bound(code, users)

@@ -19,7 +19,7 @@ from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.accountants.shuffling import laplace_noise
+from ldpaudit.accountants.shuffling import laplace_noise, laplace_vectors
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
@@ -158,7 +158,7 @@ def histogram(m: LaplaceHistogram, neighbours: Neighbours) -> PrivacyProfile:
 def shuffled(m: Mechanism, users: int) -> Bound | None:
     """Reports cut into intervals: see `laplace_noise`."""
     if isinstance(m, LaplaceHistogram):
-        return laplace_noise.histogram(1 / m.scale, m.k, users)
+        return laplace_vectors.histogram(1 / m.scale, m.k, users)
     return laplace_noise.bound(m.sensitivity / m.scale, m.inputs, users) if isinstance(m, Laplace) else None
 
 

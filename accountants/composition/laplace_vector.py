@@ -201,13 +201,20 @@ def together(groups: Groups, source: str) -> PrivacyProfile | None:
 
 def coordinates(count: int, apart: int, rows: int, scale: Fraction, source: str) -> PrivacyProfile:
     r"""Profile of `count` coordinates shifted by :math:`apart/(b \sqrt m)` scales each; enclosed where the root is irrational."""
+    low, high = step_between(apart, rows, scale)
+    if low == high:
+        return LaplaceCoordinates(count, low, source)
+    return Bracket(*(LaplaceCoordinates(count, end, source, Rigour.INTERVAL) for end in (low, high)))
+
+
+def step_between(apart: int, rows: int, scale: Fraction) -> tuple[Fraction, Fraction]:
+    r"""Numbers that :math:`apart/(b \sqrt m)` lies between; equal where the root is rational."""
     root = math.isqrt(rows)
     if root * root == rows:
-        return LaplaceCoordinates(count, Fraction(apart, root) / scale, source)
+        return (Fraction(apart, root) / scale,) * 2
     with working_precision(_INTEGRAL_BITS):
         step = ball(apart / scale) / flint.arb(rows).sqrt()
-        ends = dyadic(step.lower()), dyadic(step.upper())
-    return Bracket(*(LaplaceCoordinates(count, end, source, Rigour.INTERVAL) for end in ends))
+        return dyadic(step.lower()), dyadic(step.upper())
 
 
 @lru_cache(maxsize=64)

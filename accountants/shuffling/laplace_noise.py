@@ -62,11 +62,6 @@ in the second ones.
 Not shown: that the worst are 0, s among others at 0, as it looks. Some thousandths are lost among a thousand users, for the
 integral takes the largest transform of all types, and those of small u are wide further out.
 
-*A histogram.* A report is a row of independent coordinates, with noise around 0, or around s for the user's value. Both are on
-the grid from 0 to s, so an adversary who is told the grid points has the same laws that depend on the coordinates of user 1's two
-values and another user's alone. The blanket is the least ratio :math:`e^{-s}` of the two inputs' laws times the law of noise
-around 0, or, of two values, the least of their laws.
-
 Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its use where losses are continuous. The worst
 pair, the grid and the types of other users are proved here.
 """
@@ -74,7 +69,6 @@ pair, the grid and the types of other users are proved here.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -93,29 +87,20 @@ from ldpaudit.core.working_precision import working_precision
 Balls: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
 """A `blanket.Cell`."""
 
-_NONE = flint.arb(0)
 _INTERVALS, _PER_SCALE = (8, 24), (1, 2)
 """On either side of s/2, at least, and per unit of s: where the users are few or curves are composed, and else. With 24 epsilon
 moves by 1e-4 of itself at s = 1; with 48 by a quarter of that, in three times the time; with 8 by 1e-3."""
 _FEW_USERS = 16
 """Up to this many users an evaluation takes longer, and a search needs more of them."""
-_LEAST, _MOST = Fraction(1, 1 << 30), 40
+LEAST, MOST = Fraction(1, 1 << 30), 40
 """Distances s for which this is done. Between nearer inputs the intervals' ends are one number to the digits that are carried,
 and further ones are hidden by no number of users."""
-_WIDTHS = 2e-3, 1e-4
+WIDTHS = 2e-3, 1e-4
 """Relative widths at which the two are computed; an epsilon moves by a tenth of that and less."""
 _COARSE, _COARSE_PER_SCALE, _CUT = 12, 4, (4, 2)
 """Intervals of the coarse grid of types, at least and per scale; and into how many its intervals are cut on the finer ones."""
 _FEW_SCALES = 4
 """Distance s up to which transforms are taken; beyond, types are more and the users that they are for fewer."""
-_KINDS = 8, 32
-"""Intervals of a histogram's coordinate, where the users are few or curves are composed, and else. With 32 epsilons move by 2e-4 of
-themselves at s = 1, with 8 by 3e-3."""
-
-
-_MERGED, _DEVIATIONS = 32, 5.0
-"""Kinds of rows on either side of 0 in a data set of histograms; and standard deviations of a sum of losses at which delta is
-about 1e-6, for which they are chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,11 +130,11 @@ class CutBlanket(Blanket):
 @lru_cache(maxsize=64)
 def bound(s: Fraction, ends: tuple[float, float], users: int) -> BlanketBound | None:
     """Of all numbers between two ends, s scales apart; None where these are too near, or too far apart."""
-    if not _LEAST <= s <= _MOST:
+    if not LEAST <= s <= MOST:
         return None
     coarse, fine = (max(least, 2 * math.ceil(each * s / 2)) for least, each in zip(_INTERVALS, _PER_SCALE, strict=True))
-    quick = _cut(s, ends, users, coarse, _WIDTHS[0])
-    return quick if users <= _FEW_USERS else replace(_cut(s, ends, users, fine, _WIDTHS[1]), coarser=quick)
+    quick = _cut(s, ends, users, coarse, WIDTHS[0])
+    return quick if users <= _FEW_USERS else replace(_cut(s, ends, users, fine, WIDTHS[1]), coarser=quick)
 
 
 def _cut(s: Fraction, ends: tuple[float, float], users: int, count: int, width: float) -> BlanketBound:
@@ -160,8 +145,8 @@ def _cut(s: Fraction, ends: tuple[float, float], users: int, count: int, width: 
         rows = _Grid.of(s, 2 * count).rows
         half = list(zip(rows[0], rows[-1], rows[-1], strict=True))[: count + 1]
         above = CutBlanket((*half, *((r2, r1, b) for r1, r2, b in half[:-1])), 1 - ball(-s / 2).exp())
-        replaced = _replacement(s, width == _WIDTHS[1])
-        first, second, between = (_law(x, cuts) for x in (Fraction(0), s, s / 2))
+        replaced = _replacement(s, width == WIDTHS[1])
+        first, second, between = (reports(x, cuts) for x in (Fraction(0), s, s / 2))
         kept = CutBlanket(tuple(zip(first, second, first, strict=True)))
         changed = CutBlanket(tuple(zip(second, first, first, strict=True)))
         hidden = CutBlanket(tuple(zip(first, second, between, strict=True)), is_symmetric=True)
@@ -182,8 +167,15 @@ def law(tail: Callable[[Fraction], flint.arb], x: Fraction, cuts: list[Fraction]
     ]
 
 
-def _law(x: Fraction, cuts: list[Fraction]) -> list[flint.arb]:
+def reports(x: Fraction, cuts: list[Fraction]) -> list[flint.arb]:
+    """The same of noise of scale 1."""
     return law(lambda z: ball(-z).exp() / 2, x, cuts)
+
+
+def grid_weights(s: Fraction, steps: int) -> list[flint.arb]:
+    """What the densities at grid points are multiplied by to be probabilities of these."""
+    rise = ball(s / (2 * steps)).tanh()
+    return [(1 + rise) / 2, *[rise] * (steps - 1), (1 + rise) / 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +189,7 @@ class _Grid:
     @classmethod
     def of(cls, s: Fraction, steps: int) -> _Grid:
         """From 0 to s."""
-        half = ball(s / (2 * steps))
-        inner, end = half.tanh(), (1 + half.tanh()) / 2
-        weights = [end, *[inner] * (steps - 1), end]
+        half, weights = ball(s / (2 * steps)), grid_weights(s, steps)
         fallen = [ball(-s * k / steps).exp() for k in range(steps + 1)]
         rows = [[w * fallen[abs(i - j)] for j, w in enumerate(weights)] for i in range(steps + 1)]
         omega = half.tanh() / half.cosh()
@@ -245,71 +235,3 @@ def _pairs(s: Fraction, last: int, cut: int) -> tuple[tuple[CutBlanket, ...], tu
     near += [law for u in range(cut) for law in fine.beyond(u, steps - cut + u + 1)]
     near += [law for u in range(1, last) for law in coarse.beyond(u, last)]
     return tuple(far), tuple(near)
-
-
-@lru_cache(maxsize=64)
-def histogram(s: Fraction, k: int, users: int) -> BlanketBound | None:
-    """Of a histogram of k values, of which each coordinate has noise of the scale 1/s; None where s is out of range."""
-    if not _LEAST <= s <= _MOST:
-        return None
-    quick = _matched(s, k, users, _KINDS[0], _WIDTHS[0])
-    return quick if users <= _FEW_USERS else replace(_matched(s, k, users, _KINDS[1], _WIDTHS[1]), coarser=quick)
-
-
-def _matched(s: Fraction, k: int, users: int, steps: int, width: float) -> BlanketBound:
-    """The bounds with this many intervals of a coordinate."""
-    values = tuple(range(min(k, 3)))
-    with working_precision(precision(users)):
-        seen, told = (_Coordinate.of(s, steps, is_told) for is_told in (False, True))
-        types = [told.cells(x) for x in values]
-        # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
-        spread = max(float(sum(((r1 - r2) * (r1 - r2) / b for r1, r2, b in each), _NONE)) for each in types)
-        at = min(_DEVIATIONS * math.sqrt(spread / users), float(s)) if steps == _KINDS[1] else 0.0
-        laws = [CutBlanket(_merged(seen.cells(x), at), is_symmetric=x == 2 and not at) for x in values]
-        blanket = _Coordinate.of(s, _KINDS[0], True).cells(None if k > 2 else -1)
-        gamma = sum((b for _, _, b in blanket), flint.arb(0))
-        replaced = Replacement((), gamma, pairs=quotients([CutBlanket(each) for each in types]))
-    alike = tuple(OthersAlike(law, (0, 1), x) for x, law in zip(values, laws, strict=True))
-    return BlanketBound((CutBlanket(blanket, 1 - gamma),), alike, users, finest=width, replaced=replaced)
-
-
-def _merged(cells: tuple[Balls, ...], epsilon: float) -> tuple[Balls, ...]:
-    """Told apart only as far as it tells at this epsilon: which interval w lies in."""
-    gains = [float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells]
-    unit = max(map(abs, gains)) / _MERGED
-    kinds: dict[int, list[Balls]] = defaultdict(list)
-    for gain, cell in zip(gains, cells, strict=True):
-        kinds[round(gain / unit)].append(cell)
-    columns = (zip(*each, strict=True) for each in kinds.values())
-    return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)
-
-
-@dataclass(frozen=True, slots=True)
-class _Coordinate:
-    """What is seen of a coordinate, at the current precision."""
-
-    masses: dict[int, flint.arb]  # by the logarithm of the ratio of noise around s to noise around 0, in the units below
-    ratios: dict[int, flint.arb]  # of all differences of these logarithms
-
-    @classmethod
-    def of(cls, s: Fraction, steps: int, is_told: bool) -> _Coordinate:
-        """Cut into this many intervals between 0 and s: what is seen is a grid point, or only the interval it lies in."""
-        places = range(-steps, steps + 1, 2) if is_told else (-steps, *range(1 - steps, steps, 2), steps)
-        seen = _Grid.of(s, steps).rows[0] if is_told else _law(Fraction(0), [s * j / steps for j in range(steps + 1)])
-        ratios = {j: ball(s * j / steps).exp() for j in range(-2 * steps, 2 * steps + 1)}
-        return cls(dict(zip(places, seen, strict=True)), ratios)
-
-    def cells(self, other: int | None) -> tuple[Balls, ...]:
-        """User 1 holds 0 or 1 among others who hold this value; None: of all values the least law is theirs; -1: of those two."""
-        found: dict[tuple[int, int], flint.arb] = defaultdict(flint.arb)
-        for chosen in product(self.masses.items(), repeat=3 if other == 2 else 2):
-            logs = [log for log, _ in chosen]
-            match other:
-                case None:
-                    theirs = min(self.masses)
-                case -1:
-                    theirs = min(logs)
-                case _:
-                    theirs = logs[other]
-            found[logs[0] - theirs, logs[1] - theirs] += math.prod((p for _, p in chosen), start=self.ratios[theirs])
-        return tuple((self.ratios[i] * b, self.ratios[j] * b, b) for (i, j), b in sorted(found.items()))

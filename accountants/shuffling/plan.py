@@ -46,10 +46,11 @@ from ldpaudit.accountants.pld.profiles import (
     below,
 )
 from ldpaudit.accountants.pld.renyi import gdp
-from ldpaudit.accountants.shuffling import products
+from ldpaudit.accountants.shuffling import laplace_vectors, products
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BinaryBound, Bound, OnePairBound, Value
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
+from ldpaudit.accountants.shuffling.laplace_vectors import VectorsBound
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import serialized
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -144,9 +145,11 @@ def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: An
         if not isinstance(leaf, Run):
             return None
         parts[leaf.mechanism] = parts.get(leaf.mechanism, 0) + times
-    if sum(parts.values()) == 1:
-        return known(next(iter(parts)))
-    return products.bound([(known(m), times) for m, times in parts.items()], clones)
+    found = [(known(m), times) for m, times in parts.items()]
+    one, times = found[0]
+    if len(found) == 1 and isinstance(one, VectorsBound):
+        return laplace_vectors.repeated(one, times, clones)
+    return one if len(found) == times == 1 else products.bound(found, clones)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _Coordinate, _law, _pairs, bound, histogram
+from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _pairs, bound
+from ldpaudit.accountants.shuffling.laplace_noise import reports as intervals
 from ldpaudit.accountants.shuffling.plan import _attained
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Guarantee, Repeat, Run, Shuffle, Subsample
@@ -67,15 +67,6 @@ def test_of_the_curve_of_a_report_alone_nearly_all_is_known_that_one_data_set_at
         low = found.attained(Fraction(epsilon), 1e-6).value
         assert 0.9 * truth <= low.upper()
         assert low.lower() <= truth.upper()
-
-
-def test_a_shuffle_of_many_noisy_coordinates_is_known_from_below() -> None:
-    m = BucketHeavyHitter(1 << 30, 2, 1, Fraction(1), 0)
-    found = account(Shuffle(m, 1000))
-    epsilon = found.epsilon(1e-6)
-    assert 0.19 < epsilon.low < epsilon.high < 0.38
-    assert found.delta(epsilon.low * 0.999).high > 1e-6
-    assert found.witness(0.1) is None  # the pair is known by its losses
 
 
 @pytest.mark.parametrize("users", [10**3, 10**6, pytest.param(10**4, marks=pytest.mark.slow)])
@@ -266,30 +257,9 @@ def test_no_data_set_on_three_numbers_is_above_the_bound(s: float, users: int, e
     high, cuts = profile.delta(epsilon).high, [Fraction(s) * j / 40 for j in range(41)]
     with working_precision(precision(users)):
         for x1, x2, x in [(0, 40, 0), (40, 0, 0), (1, 40, 0), (0, 40, 1), *rng.integers(0, 41, (6, 3)).tolist()]:
-            laws = (_law(cuts[i], cuts) for i in (x1, x2, x))
+            laws = (intervals(cuts[i], cuts) for i in (x1, x2, x))
             found = CutBlanket(tuple(zip(*laws, strict=True))).delta(ball(Fraction(epsilon)).exp(), users, 1e-4)
             assert found.lower() <= high
-
-
-@pytest.mark.parametrize("k", [2, 3, 5])
-@pytest.mark.parametrize("s", [0.5, 2.0])
-def test_rows_with_noise_are_below_their_types_and_above_their_data_sets_in_the_convex_order(k: int, s: float) -> None:
-    """Only user 1's two values and another user's are looked at: they are three values, or two of them are one."""
-    found = histogram(Fraction(s), k, 100)
-    assert found is not None
-    with working_precision(200):
-        types = floats(CutBlanket(_Coordinate.of(Fraction(s), 16, is_told=True).cells(x)) for x in range(min(k, 3)))
-        below = floats(each.blanket for each in found.data_sets)
-    cuts = np.concatenate([[-np.inf], np.arange(65) * s / 64, [np.inf]])
-    around = np.diff(laplace.cdf(cuts)), np.diff(laplace.cdf(cuts - s))
-    for x, (above, least) in enumerate(zip(types, below, strict=True)):
-        size = max(2, x + 1)
-        rows = [reduce(np.multiply.outer, [around[held == i] for i in range(size)]).ravel() for held in (0, 1, x)]
-        for e in (1.0, 1.2, math.exp(s)):
-            c = np.linspace(-e * math.exp(2 * s), math.exp(2 * s), 60)
-            truth = stop_loss(np.stack(rows, axis=1), e, c)
-            assert (truth <= stop_loss(above, e, c) + 1e-9 * math.exp(2 * s)).all()
-            assert (stop_loss(least, e, c) <= truth + 1e-9 * math.exp(2 * s)).all()
 
 
 def test_the_two_ends_of_a_million_histograms_are_within_a_thousandth() -> None:
@@ -304,7 +274,8 @@ def test_secret_samples_and_bundles_of_laplace_noise_have_two_ends() -> None:
         found = account(Subsample(Shuffle(m, 10**5), 10**6, 10**5)).epsilon(1e-6)
         assert 0 < found.low <= found.high <= 1.01 * found.low
         once, bundle = (account(Shuffle(plan, 10**5)).epsilon(1e-6) for plan in (m, Repeat(Run(m), 3)))
-        assert 0 == bundle.low < once.high < bundle.high < account(Repeat(Run(m), 3)).epsilon(0).high
+        assert (bundle.low == 0) == isinstance(m, Laplace)
+        assert once.high < bundle.high < account(Repeat(Run(m), 3)).epsilon(0).high
 
 
 @pytest.mark.parametrize("m", [LaplaceHistogram(3, Fraction(1, 50)), Laplace(Fraction(1, 50)), Laplace(Fraction(2**40))], ids=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -33,6 +34,13 @@ def weights(rows: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """On how many rows each vector of `bits` bits has the product 1; one transform."""
     sums = transform(np.bincount(rows, minlength=1 << bits))
     return (len(rows) - sums.astype(np.int64)) // 2
+
+
+def weigh(rows: NDArray[np.int64], bits: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """The same as a function of vectors, of any number of bits."""
+    if bits <= ENUMERATED:
+        return weights(rows, bits).__getitem__
+    return lambda vectors: sum((parity(vectors & row).astype(np.int64) for row in rows.tolist()), np.zeros_like(vectors))
 
 
 def _searched(rows: tuple[int, ...], bits: int, below: int) -> tuple[int, int]:

@@ -1,0 +1,348 @@
+r"""Shuffled vectors plus Laplace noise, of which each coordinate is one of two numbers: what a shuffler hides among others.
+
+The two numbers are s scales apart. What another user's vector x has to do with user 1's vectors is three numbers, its *overlap*:
+in a coordinates x differs from both, in b user 1's first vector differs from x and from the second, and in c the second does.
+The ratio of the two laws of a coordinate has one law under either. So in the W of `replaced`
+
+.. math:: W = A (B - e^\varepsilon C)
+
+A, B and C are independent products of a, b and c such ratios.
+
+*More coordinates are worse.* One more ratio of mean 1 in A, B or C leaves the mean of W given the others as it is, and so makes W
+larger in the convex order. So only the largest overlaps count, and any overlaps above them are an upper bound.
+
+*A grid in place of the line.* As in `laplace_noise`: an adversary who is told a grid point of each coordinate knows more, and one
+who is told an interval less. In both cases the logarithms of the ratios are multiples of s over the number of intervals, and what
+A, B and C are follows from one power of a polynomial each.
+
+*Fewer kinds.* Where A has many values, the probability of one is split between two others on either side so that the mean is kept:
+W is linear in A, B and C, each, so that it grows in the convex order. From below, neighbouring values are not told apart.
+
+*The blanket.* The least of the two laws of a coordinate has the mass :math:`e^{-s/2}`, and of vectors that differ from one in w
+coordinates at most each has at least :math:`e^{-ws}` of its density.
+
+Bundles of such reports are such reports: overlaps add up. A histogram is one: of values x, x1 and x2 that differ each alone
+differs in one coordinate, and where x is x1 the second differs in two.
+
+Source: derived here; enumerated in tests/shuffling.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import Any, Self, TypeAlias
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound, OthersAlike
+from ldpaudit.accountants.shuffling.laplace_noise import LEAST, MOST, WIDTHS, Balls, CutBlanket, grid_weights, reports
+from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
+from ldpaudit.core.working_precision import working_precision
+
+Overlap: TypeAlias = tuple[int, int, int]
+"""In how many coordinates another user's vector alone differs from user 1's two, the first of these, and the second."""
+Weigh: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
+"""A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
+
+_NONE = flint.arb(0)
+_INTERVALS = 5, 32
+"""Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
+the root of s, as what is lost grows with s and falls with their square."""
+_ALONE = 8  # intervals for the blanket of a histogram
+_CELLS, _MOST_CELLS = (16_000, 90_000), 30_000
+"""Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
+_DEVIATIONS = 5.0
+"""Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
+_FAR = 100.0  # nats of a mean square from which on it is not looked at any further
+_FEW_KINDS, _KINDS = 200, 32
+"""Kinds of reports in a data set up to which all are kept; beyond, of how many a standard deviation of w consists."""
+_FEW_USERS = 16
+"""Up to this many users an evaluation takes longer, and a search needs more of them."""
+_MOST_COORDINATES = 4096
+_GRAINS = 24  # of which a coordinate's number is a multiple, where there are more
+_MOST_OVERLAPS, _CLEARLY, _ROUNDED = (64, 300), 0.03, 8
+"""Overlaps up to which all are kept. Beyond the first number, those that clearly tell less, by nats of their divergence, are
+rounded up to multiples, which are at most this part of the largest; beyond the second, all others, too."""
+_MOST_SUMS = 1000  # overlaps of bundles of fewer reports up to which none are rounded
+_LISTED = 9  # bits of values up to which all overlaps are listed
+_TRIED, _KEPT = 256, 3  # third values that are tried, and data sets that are kept
+
+
+@dataclass(frozen=True)
+class LaplaceVectors:
+    """What is known of the vectors, before the noise."""
+
+    # numbers that s, above 0, lies between: a coordinate has two laws, and the larger s is, the more they differ
+    steps: tuple[Fraction, Fraction]
+    overlaps: tuple[Overlap, ...]  # the overlap of any three users' vectors is at most one of these
+    # data sets in which all others hold the last value: its overlap with the pair, and the pair
+    held: tuple[tuple[Overlap, tuple[Any, Any], Any], ...]
+    hidden: Fraction  # the blanket has the mass e**-hidden
+
+    @classmethod
+    def of_code(
+        cls,
+        steps: tuple[Fraction, Fraction],
+        weigh: Weigh,
+        domain: int,
+        varying: int,
+        pair: tuple[int, int],
+        weight: int,
+        copies: int = 1,
+    ) -> Self:
+        """Values become words of a linear code, whose coordinates are repeated.
+
+        ``weigh``: in how many coordinates values differ, by their exclusive or; ``varying``: coordinates that are not always 0;
+        ``pair``: two values that differ in many; ``weight``: in how many any two differ at most; ``copies``: of the word.
+        """
+        bits = (domain - 1).bit_length()
+        if bits <= _LISTED:
+            every = np.arange(1 << bits)
+            overlaps = {(a, b, c) for a, b, c in _overlaps(weigh, every[:, None], every).reshape(-1, 3).tolist()}
+            first, second = (each.ravel() for each in np.meshgrid(every[:domain], every[:domain]))
+            other = np.zeros_like(first)
+        else:
+            overlaps = set(_possible(varying, weight))
+            other = np.concatenate([pair, np.random.default_rng(0).integers(0, domain, _TRIED)])
+            first, second = (np.full_like(other, x) for x in pair)
+        found = copies * _overlaps(weigh, first ^ other, second ^ other)
+        told = _told(found, steps[1])
+        best = np.argsort(-told, kind="stable")[: np.count_nonzero(told > -math.inf)]
+        _, distinct = np.unique(found[best], axis=0, return_index=True)
+        held = (
+            (tuple(found[i].tolist()), (int(first[i]), int(second[i])), int(other[i])) for i in best[np.sort(distinct)[:_KEPT]]
+        )
+        hidden = copies * steps[1] * min(Fraction(varying, 2), Fraction(weight))
+        return cls(steps, _largest((_times(each, copies) for each in overlaps), steps[1]), tuple(held), hidden)
+
+    def repeated(self, times: int) -> LaplaceVectors:
+        """Of bundles of as many reports."""
+        sums: list[Overlap] = [(0, 0, 0)]
+        for bit in bin(times)[2:]:
+            for more in (sums, self.overlaps)[: 1 + (bit == "1")]:
+                both = product(sums, more)
+                sums = _maximal((a + a2, b + b2, c + c2) for (a, b, c), (a2, b2, c2) in both)
+                if len(sums) > _MOST_SUMS:
+                    sums = list(_largest(sums, self.steps[1]))
+        held = tuple((_times(own, times), tuple((x,) * times for x in pair), (other,) * times) for own, pair, other in self.held)
+        return LaplaceVectors(self.steps, _largest(sums, self.steps[1]), held, times * self.hidden)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class VectorsBound(BlanketBound):
+    """Of vectors."""
+
+    vectors: LaplaceVectors | None = None
+
+
+@lru_cache(maxsize=64)
+def histogram(s: Fraction, k: int, users: int) -> VectorsBound | None:
+    """Of a histogram of k values, of which each coordinate has noise of the scale 1/s; None where s is out of range.
+
+    The blanket is the law of noise alone times the least ratio of a value's law to it, or of two values the less of their laws.
+    """
+    if not LEAST <= s <= MOST:
+        return None
+    held = (((0, 0, 2), (0, 1), 0), ((0, 2, 0), (0, 1), 1), ((1, 1, 1), (0, 1), 2))[: min(k, 3)]
+    vectors = LaplaceVectors((s, s), ((2, 0, 0), *(own for own, *_ in held)), held, s)
+    with working_precision(precision(users)):
+        less = ball(-s).exp()
+        alone = _Products(s, (_ALONE, _ALONE), True, _MOST_CELLS).kinds((0, 1, 1))
+        cells = tuple((r1, r2, less * b if k > 2 else r1.min(r2)) for r1, r2, b in alone)
+        blanket = CutBlanket(cells, 1 - sum((b for *_, b in cells), _NONE))
+    return bound(vectors, users, (blanket,))
+
+
+@lru_cache(maxsize=64)
+def bound(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...] = ()) -> VectorsBound | None:
+    """Of vectors of this kind; None where s is out of range, or coordinates are too many."""
+    if not LEAST <= vectors.steps[0] <= vectors.steps[1] <= MOST or max(map(sum, vectors.overlaps)) > _MOST_COORDINATES:
+        return None
+    quick = _cut(vectors, users, blankets, 0)
+    return quick if users <= _FEW_USERS else replace(_cut(vectors, users, blankets, 1), coarser=quick)
+
+
+def repeated(one: VectorsBound, times: int, otherwise: AnyReportBound) -> BlanketBound | None:
+    """Of a bundle of as many reports, or one; with the bound of any report."""
+    found = one if times == 1 or one.vectors is None else bound(one.vectors.repeated(times), one.users)
+    if found is None or found.blankets:
+        return found
+    coarser = None if found.coarser is None else replace(found.coarser, otherwise=otherwise)
+    return replace(found, otherwise=otherwise, coarser=coarser)
+
+
+def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fine: int) -> VectorsBound:
+    """The bounds with fewer or more intervals."""
+    s = vectors.steps[0]
+    least, most = (math.ceil(each * math.sqrt(s)) for each in _INTERVALS)
+    intervals = (least, most if fine else least)
+    with working_precision(precision(users)):
+        different = [each for each in vectors.overlaps if each[1:] != (0, 0)]
+        told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different))
+        types = [CutBlanket(told.kinds(each)) for each in different]
+        replaced = Replacement((), ball(-vectors.hidden).exp(), pairs=quotients(types))
+        # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
+        nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
+        at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
+        seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held))
+        alike = tuple(
+            OthersAlike(CutBlanket(_merged(seen.kinds(own), at), is_symmetric=own[1] == own[2] and not at), pair, other)
+            for own, pair, other in vectors.held
+        )
+    return VectorsBound(blankets, alike, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
+
+
+@dataclass
+class _Products:
+    """Laws of products of ratios, at the current precision."""
+
+    step: Fraction
+    intervals: tuple[int, int]  # of a coordinate: at least, and at most
+    is_told: bool  # whether grid points are told, or only the interval that a coordinate lies in
+    cells: int  # kinds of reports that may be made
+
+    def __post_init__(self) -> None:
+        self._known: dict[tuple[int, int, int], Factor] = {}
+
+    def kinds(self, overlap: Overlap) -> tuple[Balls, ...]:
+        """Probabilities under user 1's two laws and another user's, of this overlap."""
+        least, most = self.intervals
+        # What is lost to a factor falls with the square of its values, and grows with its variance and that of what it multiplies.
+        variances = [math.expm1(min(count * _mean_square(self.step), _FAR)) for count in overlap]
+        deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
+        unit = (min(self.cells, _MOST_CELLS) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
+        values = [max(3, int(unit * d)) for d in deviations]
+        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, overlap, strict=True) if count)))
+        factors = (self._factor(count, intervals, kept) for count, kept in zip(overlap, values, strict=True))
+        found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
+        for (i, p, p2), (j, q, q2), (k, r, r2) in product(*factors):
+            both, cell = p2 * q2, found[i + j, i + k]
+            found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
+        return tuple((r1, r2, b) for r1, r2, b in found.values())
+
+    def _factor(self, count: int, intervals: int, most: int) -> Factor:
+        """The law of a product of as many ratios, with these intervals, on at most this many values."""
+        if (key := (count, intervals, most)) not in self._known:
+            self._known[key] = self._computed(*key)
+        return self._known[key]
+
+    def _computed(self, count: int, intervals: int, most: int) -> Factor:
+        law = (flint.arb_poly(self._ratio(intervals)) ** count).coeffs() if count else [flint.arb(1)]
+        unit = self.step / intervals
+        found = [(i, p, ball(unit * (i - intervals * count)).exp()) for i, p in enumerate(law) if not p == 0]
+        ends = _kept([p for _, p, _ in found], [ratio for *_, ratio in found], most)
+        groups = [found[start:end] for start, end in pairwise([*ends, len(found)])]
+        if not self.is_told:
+            firsts = [sum((p for _, p, _ in each), _NONE) for each in groups]
+            seconds = [sum((p * ratio for _, p, ratio in each), _NONE) for each in groups]
+            return [(each[0][0], p, p2) for each, p, p2 in zip(groups, firsts, seconds, strict=True)]
+        masses = [each[0][1] for each in groups]
+        for i, each in enumerate(groups[:-1]):
+            low, high = each[0][2], groups[i + 1][0][2]
+            masses[i] += sum((p * (high - ratio) for _, p, ratio in each[1:]), _NONE) / (high - low)
+            masses[i + 1] += sum((p * (ratio - low) for _, p, ratio in each[1:]), _NONE) / (high - low)
+        return [(each[0][0], p, p * each[0][2]) for each, p in zip(groups, masses, strict=True)]
+
+    def _ratio(self, intervals: int) -> list[flint.arb]:
+        """Probabilities of a coordinate's ratio by its logarithm, from -s to s in steps of s over the intervals."""
+        s, law = self.step, [_NONE] * (2 * intervals + 1)
+        if self.is_told:
+            for j, weight in enumerate(grid_weights(s, intervals)):
+                law[2 * j] = weight * ball(-s * j / intervals).exp()
+        else:
+            places = (0, *range(1, 2 * intervals, 2), 2 * intervals)
+            for place, mass in zip(places, reports(Fraction(0), [s * j / intervals for j in range(intervals + 1)]), strict=True):
+                law[place] = mass
+        return law
+
+
+def _kept(law: Sequence[flint.arb], ratios: Sequence[flint.arb], most: int) -> list[int]:
+    """Places of a law that are kept, both ends among them: as dense as the third root of what the ratio's mean square rests on."""
+    if len(law) <= most:
+        return list(range(len(law)))
+    dense = np.cumsum([float(p * (1 + ratio * ratio)) ** (1 / 3) for p, ratio in zip(law, ratios, strict=True)])
+    inner = np.searchsorted(dense, dense[-1] * (np.arange(most - 2) + 0.5) / max(1, most - 2))
+    return sorted({0, *inner.tolist(), len(law) - 1})
+
+
+def _merged(cells: tuple[Balls, ...], epsilon: float) -> tuple[Balls, ...]:
+    """Where they are many, told apart only as far as it tells at this epsilon: about which w they have."""
+    if len(cells) <= _FEW_KINDS:
+        return cells
+    gains = np.array([float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells])
+    spread = math.sqrt(gains**2 @ np.array([float(b) for *_, b in cells]))
+    kinds: dict[float, list[Balls]] = defaultdict(list)
+    for kind, cell in zip(np.round(_KINDS * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
+        kinds[kind].append(cell)
+    columns = (zip(*each, strict=True) for each in kinds.values())
+    return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)
+
+
+def _overlaps(weigh: Weigh, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of a value and the two at these differences, shape ``(..., 3)``: a coordinate where two differ from 0 has them equal."""
+    one, two, both = np.broadcast_arrays(weigh(first), weigh(second), weigh(first ^ second))
+    return np.stack([one + two - both, one + both - two, two + both - one], axis=-1) // 2
+
+
+def _possible(varying: int, weight: int) -> Iterator[Overlap]:
+    """Overlaps that are at least any that vectors have of which two differ in at most `weight` coordinates."""
+    grain = math.ceil(weight / _GRAINS)
+    most, total = weight // grain + 2 * (grain > 1), varying // grain + 3 * (grain > 1)
+    for a in range(most + 1):
+        for b in range(most - a + 1):
+            c = min(most - max(a, b), total - a - b)
+            if c >= 0:
+                yield a * grain, b * grain, c * grain
+
+
+def _times(overlap: Overlap, times: int) -> Overlap:
+    a, b, c = overlap
+    return a * times, b * times, c * times
+
+
+def _largest(overlaps: Iterable[Overlap], step: Fraction) -> tuple[Overlap, ...]:
+    """Those of which no other is as large; of too many, some that are as large as any."""
+    found, grain = _maximal(overlaps), 2
+    while len(found) > _MOST_OVERLAPS[grain > max(map(max, found)) / _ROUNDED]:
+        rounded = [(-(-a // grain) * grain, -(-b // grain) * grain, -(-c // grain) * grain) for a, b, c in found]
+        both = _told(np.array([found, rounded]), step)
+        clearly = _CLEARLY if grain <= max(map(max, found)) / _ROUNDED else -math.inf
+        less = both[1] < both[0].max() - clearly
+        found = _maximal(new if known else old for old, new, known in zip(found, rounded, less, strict=True))
+        grain *= 2
+    return tuple(sorted(found))
+
+
+def _maximal(overlaps: Iterable[Overlap]) -> list[Overlap]:
+    rest = np.array(sorted(set(overlaps), key=sum, reverse=True))
+    found: list[Overlap] = []
+    while len(rest):
+        a, b, c = rest[0].tolist()
+        found.append((a, b, c))
+        rest = rest[(rest > rest[0]).any(axis=1)]
+    return found
+
+
+def _told(overlaps: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
+    """Logarithm of the chi-squared divergence of user 1's two laws from another user's, which grows with what is told."""
+    a, b, c = np.moveaxis(overlaps * _mean_square(step), -1, 0)
+    with np.errstate(divide="ignore"):
+        found: NDArray[np.float64] = a + np.logaddexp(*(x + np.log(-np.expm1(-x)) for x in (b, c)))
+    return found
+
+
+def _mean_square(step: Fraction) -> float:
+    """Logarithm of the mean square of a coordinate's ratio."""
+    s = float(step)
+    return s + math.log((2 + math.exp(-3 * s)) / 3)
