@@ -1,4 +1,4 @@
-"""Times, messages and memory of the sources' protocols over three decades, with fitted exponents beside what the sources claim.
+"""Times of certified queries and of the sources' protocols, messages and memory over decades, with fitted exponents beside claims.
 
     python -m benchmarks.costs
 
@@ -10,22 +10,28 @@ that of `run`, which draws messages of one kind at once; of a system that names 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.experiment import growth, say, timed, times
+from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import zipf
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 USERS, DOMAINS = (10**4, 10**5, 10**6, 10**7), (1 << 7, 1 << 10, 1 << 14, 1 << 17)
@@ -134,6 +140,37 @@ def local() -> Iterator[str]:
             yield growth(f"{said} by bits", BITS, lambda bits: naming(kind, 10**6, bits)[part], "1")  # noqa: B023
 
 
+def certified() -> Iterator[str]:
+    """Epsilon at delta = 1e-6, asked once of each plan; for the page about accountants."""
+    response, quarter = KaryRandomizedResponse.for_epsilon(1, 2), KaryRandomizedResponse.for_epsilon(Fraction(1, 4), 4)
+    laplace, decades = Laplace(Fraction(1)), tuple(10**i for i in range(3, 10))
+    runs, few = tuple(10**i for i in range(1, 7)), (1, 2, 4, 8, 16)
+    sizes = tuple(4**i for i in range(1, 8))
+
+    def asked(plan: Plan) -> float:
+        return timed(lambda: account(plan).epsilon(DELTA))[1]
+
+    def different(kinds: int) -> Plan:
+        return Compose([KaryRandomizedResponse(2, Fraction(1, 2) + Fraction(i, 10**4)) for i in range(1, kinds + 1)])
+
+    def row(name: str, against: Sequence[int], plan: Callable[[Any], Plan]) -> str:
+        return growth(name, against, lambda size: asked(plan(size)), "")
+
+    yield row("shuffled bits, against n", decades, lambda n: Shuffle(response, n))
+    yield row("shuffled 4-ary response, against n", decades, lambda n: Shuffle(quarter, n))
+    yield row("shuffled k-ary response, against k", sizes, lambda k: Shuffle(KaryRandomizedResponse.for_epsilon(1, k), 10**6))
+    yield row("shuffled unary encoding, against bits", sizes, lambda k: Shuffle(UnaryEncoding.optimized(1, k), 10**6))
+    yield row("shuffled Laplace noise, against n", decades, lambda n: Shuffle(laplace, n))
+    yield row("shuffled bundles, against reports", few, lambda t: Shuffle(Repeat(Run(quarter), t), 10**6))
+    yield row("shuffles one after the other, against T", runs[:4], lambda t: Repeat(Shuffle(response, 10**6), t))
+    yield row("bits again and again, against T", runs, lambda t: Repeat(Run(response), t))
+    yield row("4-ary response again, against T", runs, lambda t: Repeat(Run(quarter), t))
+    yield row("Laplace noise again, against T", runs, lambda t: Repeat(Run(laplace), t))
+    yield row("different bits, against kinds", (1, 3, 10, 30, 100, 300, 1000), different)
+    yield row("sum of unary encodings, against n", decades, lambda n: Aggregate(UnaryEncoding.optimized(1, 16), n))
+    yield row("sum of unary encodings, against bits", sizes, lambda k: Aggregate(UnaryEncoding.optimized(1, k), 10**6))
+
+
 if __name__ == "__main__":
-    for section in (shuffled, sampled, noisy_counts, local):
+    for section in (certified, shuffled, sampled, noisy_counts, local):
         say(section())

@@ -134,10 +134,11 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def growth(title: str, sizes: Sequence[float], of: Callable[[Any], float], claimed: str) -> str:
-    """A quantity over sizes, with its exponent beside the one that is claimed."""
+    """A quantity over sizes, with its exponent beside the one that is claimed, if any is."""
     values = [of(size) for size in sizes]
     cells = "  ".join(f"{size:{'.0e' if size >= 100 else '.3g'}}: {value:.3g}" for size, value in zip(sizes, values, strict=True))
-    return f"{title:44}exponent {exponent(sizes, values):5.2f}, claimed {claimed:12}{cells}"
+    beside = f", claimed {claimed:12}" if claimed else "  "
+    return f"{title:44}exponent {exponent(sizes, values):5.2f}{beside}{cells}"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from itertools import combinations_with_replacement, product
 from typing import Any, TypeAlias
 
@@ -20,13 +20,13 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.balls import as_ball
+from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
-from ldpaudit.core.cached import cached
 
 _MOST_TYPES, _MOST_FLOATS = 400, 2500
 """Types of a bundle up to which they are listed, of some milliseconds each; and up to which three moments of each are compared."""
@@ -62,16 +62,16 @@ class ProductType:
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
         off = 4 * _EQUAL * (first + e * second)  # ratios that were taken for one differ by less
-        return Law(first - e * second, p, off, lambda: self._exact.terms(exp_epsilon).exact())
+        return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
 
     def drawn(self, rate: Fraction) -> ProductType:
         """See `Blanket.drawn`."""
         return ProductType(self.runs, self.rate * rate)
 
-    @cached
-    def _exact(self) -> Blanket:
-        found = Blanket.of_cells(product_cells(self.runs, _MOST_KINDS))
-        return found.drawn(self.rate) if self.rate < 1 else found
+    def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
+        drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
+        cells = product_cells(self.runs, _MOST_KINDS).items()
+        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, flint.arb(b)) for (u, v), (_, _, b) in cells]
 
 
 def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:
