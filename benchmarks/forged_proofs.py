@@ -83,7 +83,9 @@ def stronger(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for path, word in list(words(record["plan"])):
         for name, change in LESS_PRIVATE.get(word["word"], {}).items():
             value = change(word)
-            if value is not None and not refutes and (name != "users" or record["witness"]):
+            if value is not None and value != word.get(name, []) and not refutes and (name in word or value) and (
+                name not in ("users", "discrete_gaussian") or record["witness"]
+            ):
                 yield f"{word['word']} with another {name}", record | {"plan": put(record["plan"], path, word | {name: value})}
 
 
@@ -100,7 +102,8 @@ LESS_PRIVATE: dict[str, dict[str, Any]] = {
     "repeat": {"times": lambda w: w["times"] + 1},
     "compose": {"of": lambda w: [*w["of"], w["of"][0]]},
     "shuffle": {"users": lambda w: w["users"] // 2},
-    "sum": {"users": lambda w: w["users"] // 2},
+    "sum": {"users": lambda w: w["users"] // 2, "discrete_gaussian": lambda w: w.get("discrete_gaussian", [])[1:]},
+    "discrete_gaussian": {"variance": lambda w: str(Fraction(w["variance"]) / 2), "change": lambda w: 2 * w["change"]},
 }  # fmt: skip
 """What of a word makes its plan less private; None where it would not."""
 
@@ -181,6 +184,7 @@ def hostile(rng: Random, depth: int = 3) -> Any:
         lambda: {"word": "discrete_laplace", "alpha": p(), "change": n()},
         lambda: {"word": "laplace", "change": rng.choice([p(), "1000000", "19999", 1])},
         lambda: {"word": "binomial", "coins": n(), "gamma": p(), "change": n()},
+        lambda: {"word": "discrete_gaussian", "variance": rng.choice([p(), n(), "9"]), "change": n()},
         lambda: {"word": "channel", "rows": [[f"1/{views}"] * views for _ in range(size)]},
         lambda: {"word": "channel", "rows": [[f"{rng.randrange(10**9)}/{10**9}" for _ in range(views)] for _ in range(size)]},
     ]
@@ -189,6 +193,7 @@ def hostile(rng: Random, depth: int = 3) -> Any:
         return rng.choice([
             {"word": "repeat", "of": of, "times": n()},
             {"word": rng.choice(["shuffle", "sum"]), "of": of, "users": n()},
+            {"word": "sum", "of": of, "users": n(), "discrete_gaussian": [rng.choice([p(), "9", "10000"])] * rng.choice([0, 300])},
             {"word": "compose", "of": [of] * rng.choice([1, 2, 50, 2000])},
             {"word": "compose", "of": [of, hostile(rng, depth - 1)]},
         ])  # fmt: skip

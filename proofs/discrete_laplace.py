@@ -103,9 +103,11 @@ def leaf(m: Any, relation: str) -> dict[str, Any] | None:
         if len(m.shifts) > 1:
             return None
         return {"word": "binomial", "coins": m.coins, "gamma": str(m.gamma), "change": m.shifts[0]}
-    if type(m).__name__ != "DiscreteLaplace":
+    known = {"DiscreteLaplace": ("discrete_laplace", "alpha"), "DiscreteGaussian": ("discrete_gaussian", "variance")}
+    if type(m).__name__ not in known:
         return None
-    counts = [{"word": "discrete_laplace", "alpha": str(m.alpha), "change": shift} for shift in m.shifts]
+    word, name = known[type(m).__name__]
+    counts = [{"word": word, name: str(getattr(m, name)), "change": shift} for shift in m.shifts]
     return counts[0] if len(counts) == 1 else {"word": "compose", "of": counts}
 
 

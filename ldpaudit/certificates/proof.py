@@ -25,6 +25,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism, number_of
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.verdict import Proof as Proof
@@ -98,7 +99,7 @@ def prove(plan: Plan, neighbours: Neighbours, epsilon: Fraction | None, delta: F
             raise Unsupported(plan, f"the standalone checker takes no such numbers: {error}") from None
         theorems = "; ".join(checker.THEOREMS[each] for each in sorted(rests)) or "the definition alone"
         return Proof(record, target, delta, f"{'; '.join(laws)}; it rests on: {theorems}")
-    if getattr(plan, "noise", ()):
+    if getattr(plan, "noise", ()) and "discrete_gaussian" not in said:
         problem = "it leaves out the noise that is added to the sum"
     raise Unsupported(plan, f"the standalone checker does not reach the number: {problem}")
 
@@ -118,7 +119,8 @@ def _witnesses(said: dict[str, Any], epsilon: Fraction, delta: Fraction) -> tupl
     digits = 24 + len(str(delta.denominator // max(1, delta.numerator)))
     reports = [part for part, _ in checker.parts(said, set(), {})]
     crowds = list(_crowds(said))
-    counts = bool(crowds) and all(_is_counted(each) and each["users"] == crowds[0]["users"] > 1 for each in crowds)
+    alike = len({each["users"] for each in crowds}) == 1 and (crowds[0]["users"] > 1 or "discrete_gaussian" in crowds[0])
+    counts = alike and all(map(_is_counted, crowds))
     finer: list[dict[str, Any]] = [{"digits": digits} for _ in range(5)]
     own: list[dict[str, Any]] = []
     if counts:
@@ -130,13 +132,15 @@ def _witnesses(said: dict[str, Any], epsilon: Fraction, delta: Fraction) -> tupl
             witness["step"] = str(Fraction(most, 2**k))
     parts = checker.parts(said, set(), finer[0])
     if len(parts) > 1 or parts[0][1] > 1:
-        if not crowds and not any(part["word"] in ("laplace", "binomial") for part in reports):
+        if not crowds and not any(part["word"] in ("laplace", "binomial", "discrete_gaussian") for part in reports):
             ratios = {checker.largest_ratio(checker.cases(part, "replace-one")) for part in reports}
             own = [{"digits": digits, "ratio": str(ratio)} for ratio in ratios if len(ratios) == 1 and 1 < ratio < 1000]
         least = max(epsilon, Fraction(1, 10**6))
         for witness, k, share in zip(finer, (5, 7, 8, 9, 11), _SHARES, strict=True):
             k = math.ceil(Fraction(2 * share, 5) / least).bit_length() if counts else k
             witness["ratio"] = str(Fraction(2**k + 1, 2**k))
+    elif parts[0][0]["word"] == "discrete_gaussian":
+        own = [{"digits": digits}]
     return own, finer
 
 
@@ -180,8 +184,11 @@ def _in_words(plan: Plan, relation: str, laws: dict[str, None]) -> dict[str, Any
             if sketch and of["word"] == "bits":  # values of one bucket differ in no bit, and no theorem says that they cost less
                 raise Unsupported(plan, "no standalone rule for sketches of many users")
             # What is left out, and rows of which each user fills one, make of a sum another view of the reports.
-            counts = isinstance(plan, Aggregate) and plan.most_ones is None and not sketch
-            return {"word": "sum" if counts else "shuffle", "of": of, "users": users}
+            if not isinstance(plan, Aggregate) or plan.most_ones is not None or sketch:
+                return {"word": "shuffle", "of": of, "users": users}
+            known = bool(plan.noise) and all(type(each) is DiscreteGaussian for each in plan.noise)  # any other is left out
+            noise = {"discrete_gaussian": [str(each.sigma**2) for each in plan.noise]} if known else {}
+            return {"word": "sum", "of": of, "users": users, **noise}
     raise Unsupported(plan, f"no standalone rule for {type(plan).__name__}")
 
 

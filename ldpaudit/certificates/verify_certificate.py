@@ -26,11 +26,9 @@ THEOREMS = {
 }
 HIDDEN = ("channel", "randomized_response", "subset_selection", "hadamard_response", "bits")  # whose reports have a blanket
 VERSION, WORK = 1, 2 * 10**8  # digits that take part in products, about: a minute at most
-POINTS = 256  # of a curve that dominates several pairs of laws
-UNIT, MOST_BYTES = 1 << 160, 1 << 24  # of the bounds of e to the power of epsilon; of a file
+POINTS, UNIT, MOST_BYTES = 256, 1 << 160, 1 << 24  # of a dominating curve; of bounds of e to the power of epsilon; of a file
 
 spent, most = 0, WORK
-
 
 class Invalid(Exception):  # noqa: N818 - it is the word that is printed
     """The file does not show what it says."""
@@ -68,9 +66,8 @@ def exponential(x):
     """Multiples of 1/UNIT at or below e**x and at or above it, x >= 0: the series of a small x, squared back."""
     need(0 <= x <= 20_000, "an exponent beyond 20000")
     halvings = math.ceil(x).bit_length() + 8
-    one = UNIT << (2 * halvings)
+    low = high = term_low = term_high = one = UNIT << (2 * halvings)
     top, bottom = x.numerator, x.denominator << halvings
-    low = high = term_low = term_high = one
     for k in range(1, 64):
         term_low, term_high = term_low * top // (bottom * k), -(-term_high * top // (bottom * k))
         low, high = low + term_low, high + term_high
@@ -91,12 +88,9 @@ def cases(plan, relation):
         found = [[(1, p, q) for p, q in zip(rows[a], rows[b])] for a, b in pairs]
     elif word in ("randomized_response", "subset_selection", "hadamard_response"):
         need(relation == "replace-one", f"neighbours that replace a value, of {word}")
-        if word == "randomized_response":  # p for the truth, the rest alike for all others of k values
-            _, k, p = only(plan, "word", "k", "p")
-            ways = 1, whole(k, 2) - 1, 1
-        elif word == "subset_selection":  # sets of d of k values: p for all with the truth
-            _, k, d, p = only(plan, "word", "k", "d", "p")
-            need(whole(d, 1, 4000) < whole(k, 2, 4000), "d lies below k")
+        if word != "hadamard_response":  # sets of d of k values, of a response of 1: p for all with the truth
+            _, k, p, *sizes = only(plan, "word", "k", "p", *["d"] * (word == "subset_selection"))
+            need((d := whole([*sizes, 1][0], 1, 4000)) < whole(k, 2, 4000 if sizes else 10**18), "d lies below k")
             ways = math.comb(k - 1, d - 1), math.comb(k - 1, d), math.comb(k - 2, d - 1)
         else:  # columns of a matrix: p for the half where the truth's row has +1; two rows differ in half of the columns
             _, columns, p = only(plan, "word", "columns", "p")
@@ -116,10 +110,10 @@ def cases(plan, relation):
         found = [cells] if here == there else [cells, [(v, q, p) for v, p, q in cells]]
     elif word == "discrete_laplace":  # (1-alpha)/(1+alpha) alpha**|noise|, added to a count that differs by `change`
         _, alpha, change = only(plan, "word", "alpha", "change")
-        alpha, middle = noise(plan), (1 - noise(plan)) / (1 + noise(plan))
+        need(0 < (alpha := number(alpha)) < 1, "alpha lies between 0 and 1")
         spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)), change * len(str(alpha)))
         ends = [(1, 1 / (1 + alpha), alpha**change / (1 + alpha)), (1, alpha**change / (1 + alpha), 1 / (1 + alpha))]
-        found = [ends + [(1, middle * alpha**y, middle * alpha ** (change - y)) for y in range(1, change)]]
+        found = [ends + [(1 - alpha, alpha**y / (1 + alpha), alpha ** (change - y) / (1 + alpha)) for y in range(1, change)]]
     elif word == "binomial":  # heads of so many coins, added to a count that differs by `change`
         _, coins, gamma, change = only(plan, "word", "coins", "gamma", "change")
         gamma, none = probability(gamma), [Fraction(0)] * whole(change, 1, 10**5)
@@ -132,46 +126,43 @@ def cases(plan, relation):
         need(sum(v * p for v, p, _ in cells) == 1 == sum(v * q for v, _, q in cells), "probabilities do not sum to 1")
     return found
 
-def noise(plan):
-    alpha = number(only(plan, "word", "alpha", "change")[1])
-    need(0 < alpha < 1, "alpha lies between 0 and 1")
-    return alpha
-
 def largest_ratio(laws):
     return max(p / q for cells in laws for views, p, q in cells if views and q)
 
 def hockey_stick(cells, e):
     """The sum of (P - e Q)+, exact."""
-    size = cells[0][1].denominator.bit_length() + e.denominator.bit_length()
-    spend(len(cells) * (40 + size), size // 3)
+    spend(len(cells) * (40 + (size := cells[0][1].denominator.bit_length() + e.denominator.bit_length())), size // 3)
     return sum(views * max(Fraction(0), p - e * q) for views, p, q in cells)
 
 def parts(plan, rests, witness, times=1):
     """What is composed, and how often: every count with noise is a part of its own."""
     word = plan.get("word") if type(plan) is dict else None
     if word == "repeat":
-        _, inner, more = only(plan, "word", "of", "times")
-        return parts(inner, rests, witness, times * whole(more))
+        return parts(only(plan, "word", "of", "times")[1], rests, witness, times * whole(plan["times"]))
     if word == "compose":
-        _, several = only(plan, "word", "of")
-        need(type(several) is list and several, "a list of parts")
+        need(type(several := only(plan, "word", "of")[1]) is list and several, "a list of parts")
         return [part for each in several for part in parts(each, rests, witness, times)]
     if word in ("shuffle", "sum"):
-        _, inner, users = only(plan, "word", "of", "users")
+        inner, users, added = crowd(plan)
         if "step" in witness and "starts" not in witness:  # what is computed from the reports is computed from their multiset
             rests |= {"blanket"} if word == "shuffle" else {"blanket", "post-processing"}
             return [(plan, times)]
         rests.add("post-processing")
         if "starts" in witness and type(inner) is dict:  # a count for each bit that differs, each drawn alone
-            p, differ = number(inner.get("p")), 1
-            if word == "sum" and inner.get("word") == "bits":
-                q, differ = number(inner["q"]), whole(inner["only_here"], 0) + whole(inner["only_there"], 0)
-            else:  # of two values, one of them is counted
-                need(inner.get("word") == "randomized_response" and inner["k"] == 2, "a count of bits, or of one of two values")
-                q = 1 - p
-            return [({"word": "count", "p": p, "q": q, "users": whole(users, 1, 10**10)}, times * differ)]
-        return parts(inner, rests, witness, times * bool(whole(users)))  # the reports of all other users are given away
+            bits = word == "sum" and inner.get("word") == "bits"
+            need(bits or (inner.get("word") == "randomized_response" and inner["k"] == 2), "a count of bits, or of two values")
+            differ = whole(inner["only_here"], 0) + whole(inner["only_there"], 0) if bits else 1
+            p, q = number(inner["p"]), number(inner["q"]) if bits else 1 - number(inner["p"])
+            return [({"word": "count", "p": p, "q": q, "users": users, "added": added}, times * differ)]
+        return parts(inner, rests, witness, times)  # the reports of all other users are given away
     return [(plan, times)]
+
+def crowd(plan):
+    """What is shuffled or summed, of how many users, and the variances of discrete Gaussian noise that is added to each count."""
+    added = [] if "discrete_gaussian" not in plan or plan["word"] != "sum" else ["discrete_gaussian"]
+    _, inner, users, *several = only(plan, "word", "of", "users", *added)
+    need(all(type(each) is list for each in several), "a list of variances")
+    return inner, whole(users), [number(variance) for variances in several for variance in variances]
 
 def pure(plan, relation, rests):
     """(top, bottom, nats, times): the plan's exact epsilon at delta = 0 is times * (log(top / bottom) + nats); bottom may be 0."""
@@ -182,16 +173,16 @@ def pure(plan, relation, rests):
     for part, times in found:
         word, times = part.get("word") if type(part) is dict else None, times // common
         if word == "laplace":  # noise on a number, which differs by `change` scales
-            change = number(only(part, "word", "change")[1])
-            need(0 < change <= 10**6, "a change above 0")
+            need(0 < (change := number(only(part, "word", "change")[1])) <= 10**6, "a change above 0")
             nats += change * times
             continue
-        one, times = (1 / noise(part), times * whole(part["change"])) if word == "discrete_laplace" else (None, times)
-        laws = [] if one or word == "binomial" else cases(part, relation)
-        if word == "binomial" or any(views and p and not q for cells in laws for views, p, q in cells):
+        if word == "discrete_laplace":  # so many steps of 1
+            part, times = {**part, "change": 1}, times * whole(part.get("change"))
+        laws = [] if word in ("binomial", "discrete_gaussian") else cases(part, relation)
+        if not laws or any(views and p and not q for cells in laws for views, p, q in cells):
             bottom = 0
             continue
-        one = one or largest_ratio(laws)
+        one = largest_ratio(laws)
         spend(times * (one.numerator.bit_length() + one.denominator.bit_length()) * 20)
         top, bottom = top * one.numerator**times, bottom * one.denominator**times
     return top, bottom, nats, common
@@ -217,8 +208,8 @@ def curve(part, relation, witness, rests):
         rests |= {"half-lines", "Laplace integral"}
         power = exponential(number(part["change"]))[1]
         return lambda c: max(0, 1 - Fraction(math.isqrt(math.floor(c * UNIT**2 / power)), UNIT)), None
-    rests |= {"half-lines"} if word in ("discrete_laplace", "binomial") else set()
-    if word == "count" or (word == "binomial" and "digits" in witness):
+    rests |= {"half-lines"} if word in ("discrete_laplace", "binomial", "discrete_gaussian") else set()
+    if word in ("count", "discrete_gaussian") or (word == "binomial" and "digits" in witness):
         hidden, p, q, change = counted(part, witness)
         return lambda c: max(told(a, b, change, each, c) for each in hidden for a, b in ((p, q), (q, p))), None
     laws = cases(part, relation)
@@ -282,12 +273,10 @@ def dominating(cost, bends, ratio, digits, one):
         while j < place:  # powers of ratio, from below
             up, down, j = up * ratio.numerator // ratio.denominator, down * ratio.denominator // ratio.numerator, j + 1
         height = cost(c := Fraction(up, one))
-        if not down or (bends is None and above and height >= above[-1][1]):
+        if not down or (bends is None and above and (height >= above[-1][1] or above[-1][1] * 10 ** (digits // 2) < 1)):
             break
         above.append((c, height, place))
         below.append((c := Fraction(down, one), 1 - c + c * height, -place))
-        if bends is None and height * 10 ** (digits // 2) < 1:
-            break
     hull = [(Fraction(0), Fraction(1), 0, -2)]  # threshold, cost, place, and the slope before it
     for c, height, place in [*below[:0:-1], *above]:
         while (slope := (height - hull[-1][1]) / (c - hull[-1][0])) <= hull[-1][3]:
@@ -298,15 +287,14 @@ def dominating(cost, bends, ratio, digits, one):
 
 def composed(found, relation, e, witness, rests):
     """The mean of (1 - e z)+ under P, where z is the product of the parts' Q/P."""
-    digits, ratio, total, mean = whole(witness.get("digits"), 12, 400), number(witness.get("ratio")), None, 0
+    digits, ratio, mean = whole(witness.get("digits"), 12, 400), number(witness.get("ratio")), 0
     need(1 < ratio < 1000, "a ratio above 1, and below 1000")
     one = z = 1 << (64 + 2 * math.ceil(e).bit_length() + 4 * digits)
+    total = Masses([10**digits], 0, 0, digits)
     for part, times in found:
-        losses = dominating(*curve(part, relation, witness, rests), ratio, digits, one) * times
-        total = losses if total is None else total + losses
+        total += dominating(*curve(part, relation, witness, rests), ratio, digits, one) * times
     for j in range(total.first + len(total.masses)):  # below place 0 is z >= 1, and e >= 1 with it
-        if j >= total.first:
-            mean += total.masses[j - total.first] * max(0, one - e.numerator * z // e.denominator)
+        mean += (j >= total.first and total.masses[j - total.first]) * max(0, one - e.numerator * z // e.denominator)
         z = z * ratio.denominator // ratio.numerator
     return (Fraction(mean, one) + total.beyond) / 10**digits
 
@@ -314,28 +302,43 @@ def counted(part, witness):
     """(what is hidden, p, q, change): to each of these a bit adds `change` with probability p, a neighbour's with q."""
     coins, digits = lambda n, p: on_lattice([(0, 1 - p), (1, p)], Fraction(0), digits) * n, whole(witness.get("digits"), 12, 400)
     if part["word"] == "binomial":
-        _, several, gamma, change = only(part, "word", "coins", "gamma", "change")
-        return [coins(whole(several, 1, 10**10), probability(gamma))], 0, 1, whole(change, 1, 10**5)
-    p, q, users, starts = part["p"], part["q"], part["users"], witness["starts"]
+        several, gamma = only(part, "word", "coins", "gamma", "change")[1:3]
+        return [coins(whole(several, 1, 10**10), probability(gamma))], 0, 1, whole(part["change"], 1, 10**5)
+    if part["word"] == "discrete_gaussian":
+        return [gaussian(number(only(part, "word", "variance", "change")[1]), digits)], 0, 1, whole(part["change"], 1, 10**5)
+    p, q, users, starts = part["p"], part["q"], whole(part["users"], 1, 10**10), witness["starts"]
     need(type(starts) is list and starts[:1] == [0], "starts of ranges from 0 on")
     gaps = [whole(whole(b, 1, users) - whole(a, 0)) for a, b in zip(starts, [*starts[1:], users])]
     ones, zeros = [coins(0, p)], [coins(0, q)]
+    for variance in part["added"]:
+        zeros[0] += gaussian(variance, digits)
     for gap, last in zip(gaps, reversed(gaps)):
         ones, zeros = [*ones, ones[-1] + coins(gap, p)], [coins(last, q) + zeros[0], *zeros]
     return [one + zero for one, zero in zip(ones, zeros[1:])], p, q, 1  # who holds what within a range is given away
 
+def gaussian(variance, digits):
+    """Of noise z in proportion to e**(-z**2 / (2 variance)): each mass from above, by the sum of all from below."""
+    need(Fraction(1, 1000) <= variance <= 10**10, "a variance from 1/1000 to 10**10")
+    one, side = 10 ** (digits + 20), []
+    while not side or side[-1][1] > 10**20:
+        spend(500)
+        low, high = exponential(Fraction(len(side) ** 2) / (2 * variance))
+        side.append((math.floor(one / high), math.ceil(one / low)))
+    total, last = 2 * sum(low for low, _ in side) - one, Fraction(side[-1][1], side[-2][0])  # ratios fall outward
+    points = [(z, Fraction(side[abs(z)][1], total)) for z in range(1 - len(side), len(side))]
+    return on_lattice(points, Fraction(2 * side[-1][1], total) / (1 - last), digits)
+
 def told(p, q, change, hidden, c):
-    """What a number tells: the sum of (P - c Q)+, from above."""
+    """What a number tells: the sum of (P - c Q)+, from above. What was added to masses, c times, and what was cut count."""
     unit, masses = 10**hidden.digits, [0] * change + hidden.masses + [0] * change
     spend(len(masses) * (2 + hidden.digits // 16))
     near, far = math.ceil((1 - p - c * (1 - q)) * unit), math.ceil((p - c * q) * unit)
     total = sum(max(0, near * y + far * x) for x, y in zip(masses, masses[change:]))
-    more = sum(hidden.masses) + hidden.beyond - unit  # at most so much was added; what was left out lies beyond
-    return (Fraction(total, unit) + hidden.beyond + c * more) / unit
+    return (Fraction(total, unit) + hidden.beyond + c * (sum(hidden.masses) + hidden.beyond - unit)) / unit
 
 def shuffled(plan, relation, e, witness):
     """(1/n) times the mean of (sum of n w)+, where w = (P - e Q)/b with the chance b that is common to all laws, else 0."""
-    _, inner, users = only(plan, "word", "of", "users")
+    inner, users, _ = crowd(plan)
     digits, step, users, worst = whole(witness.get("digits"), 12, 400), number(witness["step"]), whole(users, 2, 10**10), 0
     need(step > 0 and relation == "replace-one", "a step above 0, and neighbours that replace a report")
     laws, word = cases(inner, relation), inner["word"]
@@ -345,12 +348,10 @@ def shuffled(plan, relation, e, witness):
     elif word == "bits":  # those of an absent user, times (1-p)/(1-q), are a part of all
         p, q, mass = number(inner["p"]), number(inner["q"]), (1 - number(inner["p"])) / (1 - number(inner["q"]))
         need(inner["only_here"] == inner["only_there"] == 1 and q <= p < 1, "of shuffled bits one set by each value, with p >= q")
-        laws = [[(1, (p if i else 1 - p) * (q if j else 1 - q), (q if i else 1 - q) * (p if j else 1 - p),
-                  mass * (q if i else 1 - q) * (q if j else 1 - q)) for i in (0, 1) for j in (0, 1)]]  # fmt: skip
+        laws = [[(*cell, mass * q**ones * (1 - q) ** (2 - ones)) for cell, ones in zip(laws[0], (0, 1, 1, 2))]]
     else:
         need(word in HIDDEN, f"no blanket is known of {word!r:.40}")
-        low = min(min(p, q) for views, p, q in laws[0] if views)
-        laws = [[(*cell, low) for cell in laws[0]]]
+        laws = [[(*cell, min(min(p, q) for views, p, q in laws[0] if views)) for cell in laws[0]]]
     for cells in laws:
         points, held, most = [], Fraction(0), Fraction(0)
         for views, p, q, b in cells:
@@ -370,8 +371,8 @@ def refuted(plan, relation, epsilon, e, lost):
     top, bottom, nats, times = pure(plan, relation, seen := set())
     need("post-processing" not in seen, "no lower bound is known of this plan")
     if plan["word"] in ("repeat", "compose"):  # runs on other inputs each, so that all may lose the most at once
-        more = epsilon < nats * times or exponential(epsilon / times - nats)[1] * bottom < top
-        return more and lost == 0 and relation == "replace-one"
+        above = epsilon < nats * times or exponential(epsilon / times - nats)[1] * bottom < top
+        return above and lost == 0 and relation == "replace-one"
     if plan["word"] == "laplace":
         return epsilon < nats and 1 - 1 / exponential((nats - epsilon) / 2)[0] > lost
     return max(hockey_stick(cells, e) for cells in cases(plan, relation)) > lost
@@ -382,13 +383,13 @@ def check(proof, work=WORK):
     spent, most, rests, keys = 0, work, set(), ("schema", "plan", "relation", "says", "epsilon", "delta", "witness")
     schema, plan, relation, says, epsilon, delta, witness = only(proof, *keys)
     need(schema == f"ldpaudit.proof/{VERSION}", f"a file of the schema ldpaudit.proof/{VERSION}")
-    need(type(plan) is dict and type(relation) is str and type(witness) is dict, "a plan, neighbours and a witness")
+    need(type(plan) is type(witness) is dict and type(relation) is str, "a plan, neighbours and a witness")
     need(witness.keys() <= {"digits", "ratio", "step", "starts"}, "another witness")
     nats, lost, kind = number(epsilon), number(delta), relation
     if relation.startswith("group-of-"):  # users who draw their coins alone: as many runs, each on an input of its own
-        need(plan["word"] not in ("shuffle", "sum") and relation[9:].isdecimal(), "of a group of users one report each")
+        alone = plan["word"] not in ("shuffle", "sum") and not witness.keys() & {"step", "starts"}
+        need(alone and relation[9:].isdecimal(), "of a group of users one report each")
         need(not lost or all(part.get("word") in HIDDEN for part, _ in parts(plan, set(), {})), "of noise for a group a delta of 0")
-        need("step" not in witness and "starts" not in witness, "of a group of users one report each")
         plan, kind = {"word": "repeat", "of": plan, "times": int(number(relation[9:]))}, "replace-one"
     need(kind in ("replace-one", "add-remove") and 0 <= nats <= 20_000 and 0 <= lost < 1, "neighbours, epsilon and delta in range")
     if says == "not private":
@@ -411,9 +412,8 @@ def proofs(record):
         if proof:
             need(proof["says"] == ("not private" if refutes else "private"), f"the proof of {name} does not say its verdict")
             need(proof["relation"] == claim["neighbours"], f"the proof of {name} is of other neighbours")
-            ends = [(number(proof["delta"]), number(claim["delta"]))]
-            if claim["epsilon"] is not None:  # it is read with a slack of 1e-9
-                ends.append((number(proof["epsilon"]), number(claim["epsilon"]) * (1 + (not refutes) * Fraction(1, 10**9))))
+            claimed = number((proof if claim["epsilon"] is None else claim)["epsilon"]) * (1 + (not refutes) * Fraction(1, 10**9))
+            ends = [(number(proof["epsilon"]), claimed), (number(proof["delta"]), number(claim["delta"]))]  # read with that slack
             need(all(a >= b if refutes else a <= b for a, b in ends), f"the proof of {name} shows less than its claim")
     return [(f"{claim['id']}, {claim['verdict']}: ", claim.get("proof")) for claim in claims] or [("", record)]
 

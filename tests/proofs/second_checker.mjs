@@ -134,18 +134,21 @@ function parts(plan, relation, times, sayNot, witness) {
     return of.flatMap((each) => parts(each, relation, times, sayNot, witness));
   }
   if (word === "shuffle" || word === "sum") {
-    let [of, users] = fields("of", "users");
+    const noisy = word === "sum" && plan.has("discrete_gaussian");
+    let [of, users, noise = []] = fields("of", "users", ...(noisy ? ["discrete_gaussian"] : []));
+    need(Array.isArray(noise), "variances of noise");
+    noise = noise.map((each) => fraction(each, "a variance"));
     users = whole(users, 1n, most, "users");
     need(!sayNot, "no rule for what a view that is made of reports costs at least");
     if (witness.has("starts")) {
       need(of instanceof Map, "a plan is an object");
       if (word === "sum" && of.get("word") === "bits") {
         const [p, q] = ["p", "q"].map((key) => chance(of.get(key), key)), [x, y] = ["only_here", "only_there"].map((key) => whole(of.get(key), 0n, 200n, key));
-        return [{ leaf: [[counting(p, q, users, witness)]], times: times * (x + y) }];
+        return [{ leaf: [[counting(p, q, users, witness, noise)]], times: times * (x + y) }];
       }
       need(of.get("word") === "randomized_response" && of.get("k") === 2n && relation !== "add-remove", "a count of bits, or of one of two values");
       const p = chance(of.get("p"), "p");
-      return [{ leaf: [[counting(p, [p[1] - p[0], p[1]], users, witness)]], times }];
+      return [{ leaf: [[counting(p, [p[1] - p[0], p[1]], users, witness, noise)]], times }];
     }
     if (witness.has("step")) {
       const [inner, ...more] = parts(of, relation, 1n, sayNot, new Map());
@@ -207,13 +210,28 @@ function toldBy(hidden, p, q, change) {
   };
   return (c, least = false) => worst([cost(p, q, c, least), cost(q, p, c, least)]);
 }
-function counting(p, q, users, witness) {
+// Discrete Gaussian noise of variance n/d: its law is in proportion to exp(-z^2 d / 2n), each power from below and from above.
+function gaussian([n, d]) {
+  need(n * 1000n >= d && n <= d * 10n ** 10n, "a variance from 1/1000 to 10^10");
+  const side = [], W = 2n * V;
+  while (!side.length || side.at(-1)[1] > 1n << V) { // down to 2^-V
+    side.push(exponential([-(BigInt(side.length) ** 2n * d), 2n * n], W));
+    need(side.length < 200000, "less noise");
+  }
+  const last = side.at(-1)[1], tail = 2n * ceilDiv(last * last, side.at(-2)[0] - last); // geometric: ratios fall outward
+  const all = [...side.slice(1).reverse(), ...side], sum = all.reduce(([u, v], [x, y]) => [u + x, v + y], [0n, tail]);
+  return {
+    first: 1n - BigInt(side.length), low: all.map(([x]) => (x << V) / sum[1]), high: all.map(([, y]) => ceilDiv(y << V, sum[0])),
+    rest: ceilDiv(tail << V, sum[0]),
+  };
+}
+function counting(p, q, users, witness, noise) {
   const starts = witness.get("starts"), known = new Map();
   need(Array.isArray(starts) && starts[0] === 0n && users <= 10n ** 10n, "starts of ranges, from 0 on");
   const costs = starts.map((a, i) => {
     const after = i + 1 < starts.length ? starts[i + 1] : users;
     need(typeof a === "bigint" && typeof after === "bigint" && a < after && after <= users, "ranges in order");
-    return toldBy(together(coins(a, p), coins(users - after, q)), p, q, 1n);
+    return toldBy(noise.map(gaussian).reduce(together, together(coins(a, p), coins(users - after, q))), p, q, 1n);
   });
   return { cost: (c) => { const key = String(c); if (!known.has(key)) known.set(key, worst(costs.map((each) => each(c)))); return known.get(key); } };
 }
@@ -294,6 +312,10 @@ function leaf(word, fields, relation, witness) {
     n = whole(n, 1n, 10n ** 10n, "coins"), gamma = chance(gamma, "gamma"), change = whole(change, 1n, 100000n, "change");
     const told = toldBy(coins(n, gamma), [0n, 1n], [1n, 1n], change);
     return [[{ cost: told }]];
+  }
+  if (word === "discrete_gaussian") {
+    const [variance, change] = fields("variance", "change");
+    return [[{ cost: toldBy(gaussian(fraction(variance, "variance")), [0n, 1n], [1n, 1n], whole(change, 1n, 100000n, "change")) }]];
   }
   if (word === "laplace") {
     return [[{ laplace: fraction(fields("change")[0], "change") }]];
@@ -517,7 +539,7 @@ function check(proof) {
   const holds = (least) => need(least, not ? "this does not show that it is not private" : "this does not show that it is private");
   need([...witness.keys()].every((key) => ["digits", "ratio", "step", "starts"].includes(key)), "a witness has digits, ratio, step or starts");
   need(!not || witness.size === 0, "no witness, where it is not private");
-  const list = parts(plan, relation, group, not, new Map()), noisy = [...words(plan)].some((word) => /laplace|binomial/.test(word));
+  const list = parts(plan, relation, group, not, new Map()), noisy = [...words(plan)].some((word) => /laplace|binomial|gaussian/.test(word));
   need(delta[0] === 0n || !relation.startsWith("group") || !noisy, "of a group a delta of 0, where there is noise on a number");
   const ways = list.reduce((n, { leaf }) => Math.max(n, leaf.length), 1), way = (i) => list.map(({ leaf, times: n }) => ({ pairs: leaf[i % leaf.length], times: n }));
   const directions = ways === 2 ? [way(0), way(1)] : [way(0)]; // from absence to presence, and back

@@ -79,7 +79,8 @@ def crowd(rng: random.Random, relation: str, most: int) -> tuple[dict[str, Any],
         return {"word": rng.choice(["sum", "shuffle"]), "of": of_two, "users": users}, {"starts": starts}
     here, there = (1, 0) if relation == "add-remove" else rng.choice([(1, 1), (1, 0), (2, 1)])
     of = {"word": "bits", "p": text(rng), "q": text(rng), "only_here": here, "only_there": there}
-    return {"word": "sum", "of": of, "users": users}, {"starts": starts}
+    noise = {"discrete_gaussian": [text(rng, 50, 900)] * rng.randint(1, 2)} if rng.random() < 0.4 else {}
+    return {"word": "sum", "of": of, "users": users, **noise}, {"starts": starts}
 
 
 def plan(rng: random.Random, relation: str) -> tuple[dict[str, Any], dict[str, Any], int]:
@@ -93,6 +94,8 @@ def plan(rng: random.Random, relation: str) -> tuple[dict[str, Any], dict[str, A
         (words, witness), times = crowd(rng, relation, 40), rng.randint(2, 4)
         return {"word": "repeat", "of": words, "times": times}, lattice | witness | {"ratio": "11/10"}, 0
     if kind == 8:
+        if rng.random() < 0.5:
+            return {"word": "discrete_gaussian", "variance": text(rng, 20, 2000), "change": rng.randint(1, 3)}, {"digits": 30}, 0
         coins, large = rng.randint(1, 60), rng.random() < 0.5
         words = {"word": "binomial", "coins": 100 * coins if large else coins, "gamma": text(rng), "change": rng.randint(1, 3)}
         return words, {"digits": 30} if large else {}, 1
