@@ -241,7 +241,7 @@ Each mechanism as a black box, {TRIALS:,} reports, confidence {CONFIDENCE:g} eac
 docs/third-party.md`. A bound below the claim says only that these samples do not refute it. *Canonical* is the bound for reports
 without types, order of sets and low bits of floats. Floating-point noise reveals its input, because different inputs reach
 different floats (Mironov 2012); on a device, reports may be rounded. The claim is the package's own parameter; where the mechanism
-is one of data sets, of two that differ in one value.
+is one of data sets, of two that differ in one value. The noise of diffpriv-pure's `private_count` is never negative.
 
 | package | mechanism | claimed | measured at least | canonical | outcome |
 |---|---|---|---|---|---|

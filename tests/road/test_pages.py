@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 
 import pytest
@@ -22,7 +23,7 @@ from ldpaudit.report import html
 from ldpaudit.report.html import changes, deployment_lines, index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import NEIGHBOURS, VERDICTS, plain, relation
-from tests.helpers import Tags, contrast
+from tests.helpers import ROOT, Tags, contrast
 from tests.road.test_deployment import CITED
 
 FILE = """\
@@ -283,3 +284,15 @@ def test_a_page_quotes_its_sources_and_says_that_the_system_ended() -> None:
     assert "README, https://example.org/readme, at e44603b of 2023-09-18: <q>epsilon is 1</q> (on: status, one)" in said
     told = html.page(ldp.certify(loads(CITED.replace("epsilon is 1", "<b>1</b>")), trials=500))
     assert "<q>&lt;b&gt;1&lt;/b&gt;</q>" in told
+
+
+def test_the_rows_of_a_package_replace_those_of_its_earlier_audit_and_no_others() -> None:
+    third_party = import_module("benchmarks.third_party")  # as a name, since nobody here has the types of these packages
+    written = (ROOT / "docs/third-party.md").read_text(encoding="utf-8")
+    rows = [line for line in written.removeprefix(third_party.HEAD).splitlines() if line]
+    packages = {row.split()[1] for row in rows}
+    assert (len(rows) >= 60, len(packages) >= 7) == (True, True)
+    for name in packages:
+        mine = [row for row in rows if row.split()[1] == name]
+        assert third_party.page(written, mine) == written
+        assert third_party.page(written, mine[:1]).count("\n") == written.count("\n") - len(mine) + 1
