@@ -41,8 +41,8 @@ from ldpaudit.core.working_precision import working_precision
 Cell: TypeAlias = tuple[Probability, Probability, Probability]
 """(R1(y), R2(y), b(y)), summed over messages y of equal ratios R1/b and R2/b."""
 
-Cells: TypeAlias = dict[tuple[flint.fmpq, flint.fmpq], tuple[flint.fmpq, flint.fmpq, flint.fmpq]]
-"""By the ratios of user 1's two laws to another user's, the probabilities of all messages of these ratios."""
+Kind: TypeAlias = tuple[flint.fmpq, flint.fmpq, flint.fmpq]
+"""Messages of equal ratios of user 1's two laws to another user's: these, and the probability under the latter."""
 
 FloatEstimate: TypeAlias = Callable[[float], float]
 """Epsilon to about the logarithm of delta; -inf where that is 0, and inf where floats do not suffice."""
@@ -82,9 +82,9 @@ class Blanket:
         return cls(tuple(sorted(merged.values())))
 
     @classmethod
-    def of_cells(cls, cells: Cells) -> Blanket:
+    def of_kinds(cls, kinds: Iterable[Kind]) -> Blanket:
         """Of kinds of messages."""
-        return cls.of((fraction(r1), fraction(r2), fraction(b)) for r1, r2, b in cells.values())
+        return cls.of((fraction(u * b), fraction(v * b), fraction(b)) for u, v, b in kinds)
 
     @property
     def is_symmetric(self) -> bool:
@@ -134,20 +134,19 @@ class Blanket:
 
 
 @lru_cache(maxsize=4096)
-def product_cells(parts: tuple[Blanket, ...], most: int) -> Cells:
+def product_kinds(parts: tuple[Blanket, ...], most: int) -> tuple[Kind, ...]:
     """Messages of independent parts, whose laws are rational and the other user's above 0; none of more than `most` kinds."""
     if not parts:
-        one = flint.fmpq(1)
-        return {(one, one): (one, one, one)}
-    found: Cells = {}
-    nothing = (flint.fmpq(0),) * 3
-    symbols = [tuple(map(rational, cell)) for cell in parts[-1].cells]  # type: ignore[arg-type]
-    for (ratio1, ratio2), (r1, r2, b) in product_cells(parts[:-1], most).items():
-        for p1, p2, p in symbols:
-            key = ratio1 * p1 / p, ratio2 * p2 / p
-            a1, a2, c = found.get(key, nothing)
-            found[key] = a1 + r1 * p1, a2 + r2 * p2, c + b * p
-    return found if len(found) <= most else {}
+        return ((flint.fmpq(1),) * 3,)
+    found: dict[tuple[flint.fmpz, ...], Kind] = {}
+    symbols = [(r1 / b, r2 / b, b) for r1, r2, b in (tuple(map(rational, cell)) for cell in parts[-1].cells)]  # type: ignore[arg-type]
+    for u, v, b in product_kinds(parts[:-1], most):
+        for u2, v2, b2 in symbols:
+            first, second = u * u2, v * v2
+            key = first.p, first.q, second.p, second.q  # whose hashes take a tenth of the time of fractions'
+            more = found.get(key)
+            found[key] = first, second, b * b2 if more is None else more[2] + b * b2
+    return tuple(found.values()) if len(found) <= most else ()
 
 
 def precision(users: int) -> int:

@@ -17,7 +17,7 @@ from itertools import permutations, product
 from typing import TypeAlias
 
 from ldpaudit.accountants.numerics.rationals import fraction
-from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
+from ldpaudit.accountants.shuffling.blanket import Blanket, product_kinds
 from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 
 BitLaw: TypeAlias = Sequence[Fraction]
@@ -34,8 +34,8 @@ MOST_SIZES = 100
 
 def blanket(bits: Sequence[Kind], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
     """User 1's message among the other users', of whose law this share is known; None of more than 300 kinds of messages."""
-    cells = product_cells(tuple(_bit(kind, laws) for kind in bits), MOST_CELLS)
-    return Blanket.of((fraction(r1), fraction(r2), share * fraction(b)) for r1, r2, b in cells.values()) if cells else None
+    kinds = product_kinds(tuple(_bit(kind, laws) for kind in bits), MOST_CELLS)
+    return Blanket.of((fraction(u * b), fraction(v * b), share * fraction(b)) for u, v, b in kinds) if kinds else None
 
 
 def _bit(kind: Kind, laws: tuple[BitLaw, BitLaw]) -> Blanket:

@@ -24,13 +24,15 @@ from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.shuffling.blanket import Blanket, product_cells
+from ldpaudit.accountants.shuffling.blanket import Blanket, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.replaced import Replacement
 
-_MOST_TYPES, _MOST_FLOATS = 400, 2500
-"""Types of a bundle up to which they are listed, of some milliseconds each; and up to which three moments of each are compared."""
-_MOST_CELLS = 300
+_FEW_TYPES, _MOST_TYPES, _MOST_FLOATS, _MOST_COVERED = 40, 400, 2500, 20_000
+"""Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; up to which three moments of
+each are compared; and up to which others may stand for those that clearly tell less."""
+_CLEARLY = 0.05  # part of the largest divergence
+_MOST_CELLS = 1000
 """Kinds of bundles up to which a law is listed."""
 _MOST_KINDS = 1000
 """The same of a data set's law, which is evaluated alone."""
@@ -70,8 +72,8 @@ class ProductType:
 
     def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
         drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
-        cells = product_cells(self.runs, _MOST_KINDS).items()
-        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, flint.arb(b)) for (u, v), (_, _, b) in cells]
+        kinds = product_kinds(self.runs, _MOST_KINDS)
+        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, flint.arb(b)) for u, v, b in kinds]
 
 
 def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:
@@ -91,16 +93,43 @@ def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None
     """Of all types of a bundle; None where they, or their kinds, are too many."""
     types = [(_of_one_run(found), times) for found, times in parts]
     count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
-    if any(not own for own, _ in types) or count > _MOST_FLOATS:
+    if any(not own for own, _ in types) or count > _MOST_COVERED:
         return None
     gamma = math.prod((found.gamma**times for found, times in parts), start=Fraction(1))
-    if count > _MOST_TYPES:
-        pairs = _moments(types)
-        return None if pairs is None else Replacement((), gamma, pairs=pairs)
-    bundles = tuple(map(ProductType, _bundles(types)))
-    if any(len(_ratios(bundle.runs)[0]) > _MOST_CELLS for bundle in bundles):
+    if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
+        return Replacement((), gamma, pairs=pairs)
+    bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
+    if len(bundles) > _MOST_TYPES or any(len(_ratios(bundle.runs)[0]) > _MOST_CELLS for bundle in bundles):
         return None
     return Replacement(bundles, gamma)
+
+
+def _covering(types: Sequence[tuple[Part, int]]) -> list[Part]:
+    """Bundles of as many runs or more, of which for each type of a bundle one has no fewer runs of any kind.
+
+    One more run is one more factor of mean (1, 1) to both of user 1's ratios, so that W is larger in the convex order. Types that
+    clearly tell less than the others have the numbers of their runs rounded up, as long as they still do.
+    """
+    own = [each for part, _ in types for each in part]
+    choices = product(*(combinations_with_replacement(range(len(part)), times) for part, times in types))
+    sizes = [len(part) for part, _ in types]
+    runs = ([np.bincount(each, minlength=k) for each, k in zip(choice, sizes, strict=True)] for choice in choices)
+    counts = np.array([np.concatenate(each) for each in runs])
+    cells = [np.array([[float(p) for p in cell] for cell in each.cells if cell[2]]).T for each in own]
+    squares = np.log([[(a * b / c).sum() for a, b in ((r1, r1), (r2, r2), (r1, r2))] for r1, r2, c in cells])
+
+    def told(counts: NDArray[np.int64]) -> Floats:
+        """The chi-squared divergence of user 1's laws from the other user's."""
+        first, second, both = np.exp(counts @ squares).T
+        return np.asarray(first + second - 2 * both, dtype=np.float64)
+
+    grain, most = 2, told(counts).max()
+    while grain <= counts.max():
+        rounded = -(-counts // grain) * grain
+        less = told(rounded) < (1 - _CLEARLY) * most
+        counts = np.unique(np.where(less[:, None], rounded, counts), axis=0)
+        grain *= 2
+    return [tuple(each for each, n in zip(own, row, strict=True) for _ in range(n)) for row in counts.tolist()]
 
 
 def _moments(types: Sequence[tuple[Part, int]]) -> QuotientLaws | None:
@@ -155,12 +184,12 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
-        if not _has_more_kinds(blankets, _MOST_KINDS) and (cells := product_cells(blankets, _MOST_KINDS)):
-            yield OthersAlike(Blanket.of_cells(cells), (first, second), tuple(run.other for run in runs))
+        if not _has_more_kinds(blankets, _MOST_KINDS) and (kinds := product_kinds(blankets, _MOST_KINDS)):
+            yield OthersAlike(Blanket.of_kinds(kinds), (first, second), tuple(run.other for run in runs))
 
 
 def _has_more_kinds(runs: Part, most: int) -> bool:
-    """Whether bundles are of more than `most` kinds for certain: equal ratios have equal residues. See `product_cells`."""
+    """Whether bundles are of more than `most` kinds for certain: equal ratios have equal residues. See `product_kinds`."""
 
     found = {(1, 1)}
     for run in runs:

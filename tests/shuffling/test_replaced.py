@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -438,6 +438,22 @@ def test_the_ends_of_a_million_bundles_are_within_two_thousandths(plan: Plan, ex
     found = account(Shuffle(plan, 10**6)).epsilon(1e-6)
     assert found.low <= found.high <= 1.002 * found.low
     assert found.low == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("times", [5, 9])
+def test_bundles_that_stand_for_others_have_no_fewer_runs_of_any_type(times: int) -> None:
+    bound = account(Shuffle(KaryRandomizedResponse(4, Fraction(1, 3)), 1000)).bound  # type: ignore[attr-defined]
+    types = products._of_one_run(bound.replaced)
+    found = list(map(Counter, products._covering([(types, times)])))
+    assert len(found) < math.comb(times + len(types) - 1, times)
+    for choice in combinations_with_replacement(types, times):
+        runs = Counter(choice)
+        assert any(all(other[kind] >= n for kind, n in runs.items()) for other in found)
+
+
+def test_twelve_bits_of_a_user_are_hidden_nearly_as_well_as_by_one_data_set() -> None:
+    found = account(Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(Fraction(1, 4), 2), 12), 10**5)).epsilon(1e-6)
+    assert 0 < found.low <= found.high <= 1.01 * found.low
 
 
 def test_bundles_with_too_many_types_are_bounded_as_any_report_and_from_below_by_data_sets() -> None:
