@@ -30,7 +30,7 @@ rho = "2/(1+exp(8))"
 reports = 3
 
 [shuffle]
-users = 20
+users = 3
 
 [[claims]]
 id = "report"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,11 +55,11 @@ class ExactPLD(PrivacyLossDistribution):
         """The pair of laws with these atoms; equal likelihood ratios are merged, views of P-probability 0 dropped."""
         merged: dict[Fraction, Fraction] = {}
         infinite = Fraction(0)
-        for p, q in atoms:
+        for (p, q), times in Counter(atoms).items():  # laws have few different atoms, and to count is faster than to divide
             if q == 0:
-                infinite += p
+                infinite += times * p
             elif p > 0:
-                merged[p / q] = merged.get(p / q, Fraction(0)) + p
+                merged[p / q] = merged.get(p / q, Fraction(0)) + times * p
         return cls(tuple(sorted(merged.items(), reverse=True)), infinite)
 
     @property

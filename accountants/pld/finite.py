@@ -124,6 +124,6 @@ def channel_profile(m: Mechanism, inputs: Sequence[object] | None = None) -> Fin
     chosen = list(m.inputs if inputs is None else inputs)
     if len(chosen) < 2:
         raise Unsupported(m, f"enumeration needs at least two inputs, got {len(chosen)}")
-    laws = [m.law(x) for x in chosen]
-    pairs = {ExactPLD.of(law_atoms(a, b)) for a, b in permutations(laws, 2)}
-    return FiniteProfile(tuple(pairs), f"enumeration of {laws[0].size} views on {len(chosen)} inputs")
+    laws = [dict(m.law(x).items()) for x in chosen]
+    pairs = {ExactPLD.of([(p, b.get(y, Fraction(0))) for y, p in a.items()]) for a, b in permutations(laws, 2)}
+    return FiniteProfile(tuple(pairs), f"enumeration of {m.law(chosen[0]).size} views on {len(chosen)} inputs")
