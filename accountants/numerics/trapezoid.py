@@ -36,6 +36,7 @@ EDGES = np.linspace(0.05, 0.95, 19)
 SLACK = 1e-6  # relative rounding allowance; tilted weights are exponentials of some hundreds at most, right to 1e-11
 _PHASE_SLACK = 2.0**-48  # rounding allowance of a phase, relative to itself or to the node; gaps are right to 2**-52
 _SINES = 1e-14  # radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi
+_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 _RINGS = (4.0, 16.0, 60.0)  # nats by which the function has fallen at the outer ends of a peak's rings
 _CELLS = (1 << 10, 1 << 17)
 """Cells that get their own bound, at first and at most; 2**12 or 2**19 take 1.4 and 1.6 times as long for the same width."""
@@ -78,6 +79,16 @@ def aliasing(
     return (edges if scale is None else edges / scale) / ((2 * flint.arb.pi() * a / h).exp() - 1)
 
 
+def _sine(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower bound, up to rounding, of the sine in [0, pi/2]: its series up to a negative term; a fifth of the time of numpy's."""
+    square, found = x * x, np.zeros_like(x)
+    for term in reversed(_SERIES):
+        found *= square
+        found += term
+    found *= x
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """The reference values paired with each of the others."""
@@ -116,11 +127,10 @@ class Pairs:
                 continue
             gap = self.gaps[b]
             ratio = 1.0 if chosen is None else gap / self.gaps[chosen]
-            off = widths * gap + points * (1 + ratio) * _PHASE_SLACK + _SINES
-            nearest = np.abs(np.remainder(points * gap + math.pi, 2 * math.pi) - math.pi) - off
-            more = self.kappas[b] * 2 * np.sin(np.maximum(nearest, 0.0) / 2) ** 2
-            np.add(known, more, out=known, where=known < enough)
-            lacking = (known < enough).any(axis=0)
+            turns = points * (gap / (2 * math.pi))
+            nearest = np.abs(turns - np.rint(turns)) * math.pi - points * ((1 + ratio) * _PHASE_SLACK / 2) - _SINES
+            known += 2 * self.kappas[b] * _sine(np.maximum(nearest - widths * (gap / 2), 0.0)) ** 2
+            lacking = known.min(axis=0) < enough
             if not lacking.all():
                 found[:, left] = known
                 points, left, known = points[lacking], left[lacking], known[:, lacking]

@@ -15,7 +15,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
-from ldpaudit.accountants.numerics.trapezoid import Pairs, chosen_nodes, tail
+from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
 from ldpaudit.accountants.shuffling.blanket import _Walk, float_estimate, precision, two_answers
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -113,6 +113,11 @@ def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(n: int, h:
         nodes, bound = chosen_nodes(Pairs.of(w, p, n), h, saddle, allowed)
         assert held.sum() - held[np.array(nodes, dtype=int) - 1].sum() <= bound
         assert bound < held.sum() + 1 / saddle**2
+
+
+def test_the_series_of_a_sine_is_right_to_rounding() -> None:
+    x = np.linspace(0, math.pi / 2, 10_001)
+    assert np.abs(_sine(x) - np.sin(x)).max() < 1e-15
 
 
 @pytest.mark.parametrize("n", [10**4, 10**6, 10**9, 10**11])
