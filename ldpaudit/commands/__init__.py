@@ -25,6 +25,7 @@ from ldpaudit.commands import (
     estimate,
     registry,
     running,
+    sweep,
     verify,
 )
 from ldpaudit.commands.ending import (
@@ -144,6 +145,12 @@ _records = typer.Typer(
 _records.command()(_passing_on(registry.export))
 _records.command()(_passing_on(registry.check))
 app.add_typer(_records, name="registry")
+_sweeps = typer.Typer(
+    cls=_Verbs, help="Tables and pictures along ranges of parameters.", no_args_is_help=True, context_settings=_HELP
+)
+_sweeps.command()(_passing_on(sweep.account))
+_sweeps.callback()(lambda: None)  # else the only command has no name
+app.add_typer(_sweeps, name="sweep")
 
 
 def main() -> None:
