@@ -36,6 +36,7 @@ class Post(StrEnum):
     norm_sub = "norm-sub"
     simplex = "simplex"
     norm_cut = "norm-cut"
+    empirical_bayes = "empirical-bayes"
 
 
 def estimate(

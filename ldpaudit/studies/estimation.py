@@ -15,7 +15,7 @@ from ldpaudit.files.deployment import Deployment, among, table_of
 from ldpaudit.files.reports import Released
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.studies.intervals import Intervals, intervals
+from ldpaudit.studies.intervals import Intervals, intervals, variances
 from ldpaudit.studies.postprocessing import WAYS
 
 Floats = NDArray[np.float64]
@@ -88,7 +88,12 @@ class Estimates:
             raise ValueError(f"post-processing needs one of {', '.join(WAYS)}, got {way!r:.40}")
         if way != "none" and (type(self.mechanism).truth is not Mechanism.truth or self.mechanism.names_values):
             raise Unsupported(self.mechanism, f"{way} is for counts that sum to the number of users, which its estimates need not")
-        return WAYS[way](self.counts, self.users)
+        return WAYS[way](self.counts, self.users, self.variance)
+
+    def variance(self, counts: Floats) -> Floats:
+        """Of estimates of these true counts. Raises Unsupported where it is not known."""
+        own, other, added = variances(self.mechanism, self.counts, self.users, self.noise, self.total)
+        return np.asarray(counts * own + (self.users - counts) * other + added)
 
 
 def noise_of(deployment: Deployment, released: Released) -> tuple[CountNoise, ...]:

@@ -6,8 +6,8 @@ those who reported and hold the value, not a share of some population of which t
 *Exact*, where a report adds one of two numbers a < b to the estimate of a count: as that is unbiased, a holder's report adds b with
 probability p = (1 - a)/(b - a), any other report with probability q = -a/(b - a), whatever the mechanism is. How many reports add
 b is then a sum of coins of two kinds, whose law is computed. Where the truth is a sum of users' numbers, the sum of coins is more
-concentrated than a binomial number of the same mean (Hoeffding 1956, Theorem 5). *Exact*, too, where the noise on a number has a
-known law. *Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or
+concentrated than a binomial number of the same mean (Hoeffding 1956, Theorems 4 and 5). *Exact*, too, where the noise on a number
+has a known law. *Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or
 Bernstein's inequality.
 """
 
@@ -74,6 +74,21 @@ def intervals(
     if noise:
         raise Unsupported(m, "no intervals: where noise is added to a sum, the law of its estimates is not known")
     return _by_tails(m, estimates, users, alpha)
+
+
+def variances(
+    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise] = (), total: Floats | None = None
+) -> tuple[float, float, float]:
+    """What a holder's report, another user's, and the noise of aggregators add to the variance of an estimated count."""
+    if isinstance(m, LaplaceHistogram):
+        return (each := float(2 * m.scale**2)), each, 0.0
+    if (two := _two_numbers(m, estimates, users, noise, total)) is None:
+        holder, rest = _moments(m)
+        return holder.variance, rest.variance, 0.0
+    p, q, _ = two
+    parts = (p * (1 - p), q * (1 - q), float(sum(each.variance for each in noise)))
+    own, other, added = (part / (p - q) ** 2 for part in parts)
+    return own, other, added
 
 
 def _counts_users(m: Mechanism) -> bool:

@@ -198,25 +198,30 @@ def test_a_binomial_law_stands_for_other_coins_only_beyond_one_from_its_mean() -
 COUNTS = st.lists(st.floats(-50, 100), min_size=1, max_size=12).map(np.array)
 
 
+NOISY = [*(name for name in WAYS if name != "none")]
+
+
+def deviation_of_ten(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.full(counts.shape, 100.0)
+
+
 @given(COUNTS, st.integers(1, 200), st.data())
-def test_post_processed_counts_are_counts_and_no_farther_from_any_truth(
+def test_post_processed_counts_are_counts_and_projections_are_no_farther_from_any_truth(
     counts: NDArray[np.float64], users: int, data: st.DataObject
 ) -> None:
     parts = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=len(counts), max_size=len(counts))))
     truth = parts / parts.sum() * users
-    for name, way in WAYS.items():
-        found = way(counts, users)
-        again = way(found, users)
-        assert again == pytest.approx(found, abs=1e-9)
-        if name == "none":
-            continue
+    for name in NOISY:
+        found = WAYS[name](counts, users, deviation_of_ten)
         assert np.all(found >= 0)
         assert np.all(np.diff(found[np.argsort(counts, kind="stable")]) >= -1e-9)  # the order stays
-        if name in ("norm-sub", "simplex"):
+        if name in ("norm-sub", "simplex", "empirical-bayes"):
             assert found.sum() == pytest.approx(users)
         if name == "norm-cut":
             assert found.sum() <= users * (1 + 1e-12)
-        else:
+        if name != "empirical-bayes":
+            assert WAYS[name](found, users, deviation_of_ten) == pytest.approx(found, abs=1e-9)
+        if name in ("nonnegative", "norm-sub", "simplex"):
             assert np.linalg.norm(found - truth) <= np.linalg.norm(counts - truth) + 1e-9
 
 
@@ -228,7 +233,42 @@ def test_norm_sub_is_what_the_paper_s_loop_arrives_at(counts: NDArray[np.float64
         if np.all(found[kept] >= 0):
             break
         kept &= found >= 0
-    assert norm_sub(counts, users) == pytest.approx(found, abs=1e-9)
+    assert norm_sub(counts, users, deviation_of_ten) == pytest.approx(found, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "m", [KaryRandomizedResponse.for_epsilon(2, 128), UnaryEncoding.optimized(1, 128), HadamardResponse.for_epsilon(1, 128)],
+    ids=lambda m: type(m).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("power", [0.0, 1.0, 1.5])
+def test_empirical_bayes_has_the_smallest_mean_squared_error(m: Mechanism, power: float) -> None:
+    rng, shares = np.random.default_rng(2), np.arange(1, 129) ** -power
+    truth = rng.multinomial(20_000, shares / shares.sum())
+    errors = np.zeros(len(WAYS))
+    for _ in range(5):
+        made = Estimates(m, 20_000, (*range(128),), m.run_on_counts(dict(enumerate(truth.tolist())), rng))
+        errors += [np.sum((made.processed(name) - truth) ** 2) for name in WAYS]
+    best = dict(zip(WAYS, errors.tolist(), strict=True))
+    assert best.pop("empirical-bayes") < 0.9 * min(best.values())
+
+
+def test_what_has_no_noise_is_left_as_it_is_and_what_is_far_above_it_too() -> None:
+    counts = np.array([900.0, 80, 15, 5])
+    assert WAYS["empirical-bayes"](counts, 1000, np.zeros_like) == pytest.approx(counts)
+    many = np.array([5e5, 3e5, *(20.0 * rank for rank in range(-50, 51))])
+    found = WAYS["empirical-bayes"](many, 800_000, deviation_of_ten)
+    assert found[:2] == pytest.approx(many[:2], abs=1000)
+
+
+@pytest.mark.parametrize("m", [*COINS[:2], DBitFlip(3, 2, Fraction(3, 4)), LaplaceHistogram(3, Fraction(2))], ids=str)
+def test_variances_are_those_of_one_report(m: Mechanism) -> None:
+    made = Estimates(m, 1, (0, 1, 2), np.ravel(m.estimate(m.sample(1, 1, np.random.default_rng(0)))))
+    for count, x in ((1.0, 0), (0.0, 1)):
+        if isinstance(m, LaplaceHistogram):
+            assert made.variance(np.array([count]))[0] == 8
+            continue
+        adds, chances = contributions(m, x)
+        assert made.variance(np.array([count]))[0] == pytest.approx(chances @ (adds[:, 0] - count) ** 2)
 
 
 def test_what_says_nothing_has_no_estimate_and_what_is_biased_no_interval() -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from ldpaudit.commands import run
+from ldpaudit.commands.estimate import Post
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.studies.postprocessing import WAYS
 from tests.road.test_deployment import GOOD
 
 ORACLE = ["unary_encoding", "k=4", "epsilon=2", "constructor=optimized"]
@@ -64,6 +66,10 @@ def test_post_processing_top_names_and_simultaneous_intervals(reports: Path, cap
     assert sum(row["estimate"] for row in whole["estimates"]) == pytest.approx(1000)
 
 
+def test_the_command_knows_every_way_of_post_processing() -> None:
+    assert [each.value for each in Post] == [*WAYS]
+
+
 def test_a_few_records_that_are_none_are_left_out_and_more_are_an_error(
     reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +119,7 @@ def test_systems_that_name_values_name_them(tmp_path: Path, capsys: pytest.Captu
     [
         (["a.jsonl"], "needs --deployment FILE, or STEM key=value ... behind the files, got neither"),
         ([*ORACLE], "needs files of reports, found none"),
-        (["a.jsonl", *ORACLE, "--deployment", "apple-emoji"], "needs a file"),
+        (["a.jsonl", *ORACLE, "--deployment", "apple-emoji"], "needs a mechanism for k=4, got the deployment apple-emoji"),
         (["a.jsonl", *ORACLE, "--confidence", "1"], "needs --refused in [0, 1] and --confidence in (0, 1)"),
         (["a.jsonl", *ORACLE, "--output", "a.txt"], "needs a file that ends in .json or .csv"),
         (["a.jsonl", *ORACLE, "--values", "a.jsonl"], "needs 4 names, one a line, got 1000"),

@@ -1,0 +1,195 @@
+"""Errors of estimated counts beside pure-ldp and multi-freq-ldpy, and how often our intervals hold the truth.
+
+The same data, the same epsilon, one run each. In an environment of its own that holds the dependencies of ldpaudit, and both:
+
+    pip install . pure-ldp multi-freq-ldpy statsmodels "scikit-learn<1.5" "xxhash<4"
+    python -m benchmarks.estimates             # the first table in docs/estimates.md
+    python -m benchmarks.estimates coverage    # the second one, which needs no other package; ten minutes
+    python -m benchmarks.estimates coverage Hadamard    # one of its oracles
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.mechanism import Mechanism, counted
+from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.studies.estimation import Estimates
+from ldpaudit.studies.intervals import intervals
+from ldpaudit.studies.postprocessing import WAYS
+
+USERS, K, EPSILONS = 20_000, 256, (1.0, 2.0, 4.0)
+RUNS = 1_000
+Floats = NDArray[np.float64]
+Run = Callable[[NDArray[np.int64]], dict[str, Floats]]
+"""From users' values to counts, by what was done to them afterwards."""
+
+ORACLES: dict[str, Callable[[float], Mechanism]] = {
+    "k-ary response": lambda epsilon: KaryRandomizedResponse.for_epsilon(epsilon, K),
+    "symmetric unary": lambda epsilon: UnaryEncoding.symmetric(epsilon, K),
+    "optimized unary": lambda epsilon: UnaryEncoding.optimized(epsilon, K),
+    "local hashing": lambda epsilon: LocalHashing.optimal(epsilon, K),
+    "subsets": lambda epsilon: SubsetSelection.optimal(epsilon, K),
+    "Hadamard": lambda epsilon: HadamardResponse.for_epsilon(epsilon, K),
+}
+
+
+def zipf(rng: np.random.Generator) -> NDArray[np.int64]:
+    """Users' values, of probabilities in proportion to 1, 1/2, 1/3, ..."""
+    shares = 1 / np.arange(1, K + 1)
+    return rng.choice(K, USERS, p=shares / shares.sum())
+
+
+def ours(oracle: str, epsilon: float) -> Run:
+    """All ways of post-processing, after one run of every client."""
+    m = ORACLES[oracle](epsilon)
+
+    def run(data: NDArray[np.int64]) -> dict[str, Floats]:
+        found = Estimates(m, len(data), (*range(K),), m.run(data, np.random.default_rng(1)))
+        return {name: found.processed(name) for name in WAYS if name != "simplex"}
+
+    return run
+
+
+def pure_ldp(oracle: str, epsilon: float) -> Run | None:
+    """Clients and servers are objects; items count from 1."""
+    import pure_ldp.frequency_oracles as fo
+
+    made: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+        "k-ary response": (lambda: fo.DEServer(epsilon, K), lambda: fo.DEClient(epsilon, K)),
+        "symmetric unary": (lambda: fo.UEServer(epsilon, K), lambda: fo.UEClient(epsilon, K)),
+        "optimized unary": (lambda: fo.UEServer(epsilon, K, use_oue=True), lambda: fo.UEClient(epsilon, K, use_oue=True)),
+        "local hashing": (lambda: fo.LHServer(epsilon, K, use_olh=True), lambda: fo.LHClient(epsilon, K, use_olh=True)),
+        "Hadamard": (lambda: fo.HadamardMechServer(epsilon, K, t=1), lambda: fo.HadamardMechClient(epsilon, K, t=1)),
+    }
+    if oracle not in made:
+        return None
+    server_of, client_of = made[oracle]
+
+    def run(data: NDArray[np.int64]) -> dict[str, Floats]:
+        server, client = server_of(), client_of()
+        reports = [client.privatise(x + 1) for x in data.tolist()]
+        for report in reports:
+            server.aggregate(report)
+        every = range(1, K + 1)
+        ways = {"none": 0, "its simplex": 2}
+        return {
+            name: np.array(server.estimate_all(every, suppress_warnings=True, normalization=way), dtype=np.float64)
+            for name, way in ways.items()
+        }
+
+    return run
+
+
+def multi_freq_ldpy(oracle: str, epsilon: float) -> Run | None:
+    """Functions; their estimates are shares that are clipped at 0 and divided by their sum (MI), or of an iterated update (IBU)."""
+    from multi_freq_ldpy.pure_frequency_oracles import GRR, LH, SS, UE
+
+    made: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
+        "k-ary response": (
+            lambda x: GRR.GRR_Client(x, K, epsilon),
+            lambda r: GRR.GRR_Aggregator_MI(r, K, epsilon), lambda r: GRR.GRR_Aggregator_IBU(r, K, epsilon),
+        ),
+        **{
+            name: (
+                lambda x, best=best: UE.UE_Client(x, K, epsilon, best),
+                lambda r, best=best: UE.UE_Aggregator_MI(r, epsilon, best),
+                lambda r, best=best: UE.UE_Aggregator_IBU(r, K, epsilon, best),
+            )
+            for name, best in (("symmetric unary", False), ("optimized unary", True))
+        },
+        "local hashing": (
+            lambda x: LH.LH_Client(x, K, epsilon, True),
+            lambda r: LH.LH_Aggregator_MI(r, K, epsilon, True), lambda r: LH.LH_Aggregator_IBU(r, K, epsilon, True),
+        ),
+        "subsets": (
+            lambda x: SS.SS_Client(x, K, epsilon),
+            lambda r: SS.SS_Aggregator_MI(r, K, epsilon), lambda r: SS.SS_Aggregator_IBU(r, K, epsilon),
+        ),
+    }  # fmt: skip
+    if oracle not in made:
+        return None
+    client, inverted, updated = made[oracle]
+
+    def run(data: NDArray[np.int64]) -> dict[str, Floats]:
+        reports = [client(x) for x in data.tolist()]
+        return {name: np.asarray(way(reports)) * len(data) for name, way in (("MI", inverted), ("IBU", updated))}
+
+    return run
+
+
+PACKAGES: dict[str, Callable[[str, float], Run | None]] = {
+    "ldpaudit": ours, "pure-ldp": pure_ldp, "multi-freq-ldpy": multi_freq_ldpy,
+}  # fmt: skip
+
+
+def rows() -> Iterator[str]:
+    """The table of errors; the least of each oracle and epsilon is bold."""
+    data = zipf(np.random.default_rng(0))
+    truth = np.bincount(data, minlength=K)
+    yield "| epsilon | oracle | package | us per user | bytes per user | RMSE (largest error) after each way |"
+    yield "|---|---|---|---|---|---|"
+    for epsilon in EPSILONS:
+        for oracle in ORACLES:
+            lines, errors = [], dict[tuple[str, str], tuple[float, float]]()
+            for package, made in PACKAGES.items():
+                if (run := made(oracle, epsilon)) is None:
+                    continue
+                run(data[:50])  # what is compiled is compiled
+                start = time.perf_counter()
+                found = run(data)
+                seconds = time.perf_counter() - start
+                tracemalloc.start()
+                run(data)
+                peak = tracemalloc.get_traced_memory()[1]
+                tracemalloc.stop()
+                for name, counts in found.items():
+                    off = counts - truth
+                    errors[package, name] = (float(np.sqrt(np.mean(off**2))), float(np.abs(off).max()))
+                lines.append((package, seconds / USERS * 1e6, peak / USERS, list(found)))
+            best = min(errors, key=lambda each: errors[each][0])
+            for package, micros, size, names in lines:
+                shown = []
+                for name in names:
+                    text = "{:.1f} ({:.0f})".format(*errors[package, name])
+                    shown.append(f"{name} {f'**{text}**' if best == (package, name) else text}")
+                yield f"| {epsilon:g} | {oracle} | {package} | {micros:.2g} | {size:,.0f} | {', '.join(shown)} |"
+
+
+def coverage(oracles: Sequence[str]) -> Iterator[str]:
+    """How many of the intervals of a thousand runs hold the count: of values, and of all values together."""
+    data = zipf(np.random.default_rng(0))
+    truth, counts, rng = np.bincount(data, minlength=K), counted(data), np.random.default_rng(2)
+    yield "| oracle | epsilon | each count | least, largest of a value | all counts together | how |"
+    yield "|---|---|---|---|---|---|"
+    for oracle in oracles:
+        for epsilon in (1.0, 4.0):
+            m = ORACLES[oracle](epsilon)
+            estimates = np.array([_run(m, data, counts, rng) for _ in range(RUNS)])
+            held = []
+            for alpha in (0.05, 0.05 / K):
+                found = intervals(m, estimates, USERS, alpha)
+                held.append((found.low <= truth) & (truth <= found.high))
+            each, together = held[0].mean(axis=0), held[1].all(axis=1).mean()
+            ends = f"{each.min():.1%}, {each.max():.1%}"
+            yield f"| {oracle} | {epsilon:g} | {each.mean():.2%} | {ends} | {together:.1%} | {found.how} |"
+
+
+def _run(m: Mechanism, data: NDArray[np.int64], counts: dict[int, int], rng: np.random.Generator) -> Floats:
+    return m.run(data, rng) if isinstance(m, LocalHashing) else m.run_on_counts(counts, rng)
+
+
+if __name__ == "__main__":
+    for line in coverage(sys.argv[2:] or [*ORACLES]) if sys.argv[1:2] == ["coverage"] else rows():
+        print(line, flush=True)
