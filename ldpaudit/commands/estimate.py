@@ -35,7 +35,6 @@ class Post(StrEnum):
     nonnegative = "nonnegative"
     norm_sub = "norm-sub"
     simplex = "simplex"
-    norm_cut = "norm-cut"
     empirical_bayes = "empirical-bayes"
 
 
@@ -101,6 +100,8 @@ def estimate(
     left_out = {"malformed": tally.malformed, "duplicates": tally.duplicate, "left_out": tally.named}
     asked = {"post": post.value, "confidence": float(level), "simultaneous": simultaneous}
     data = {"mechanism": str(found.mechanism), "users": found.users, **left_out, **asked, "intervals": how, "estimates": rows}
+    if top is not None and ends is not None and not simultaneous:
+        note("the largest are chosen by their estimates: only --simultaneous intervals hold for these as often as they say")
     if output is not None:
         write_whole(output, _csv(rows) if output.suffix == ".csv" else json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     if format is EstimateFormat.json:

@@ -41,18 +41,6 @@ def norm_sub(counts: Counts, users: int, variance: Variance) -> Counts:
     return found
 
 
-def norm_cut(counts: Counts, users: int, variance: Variance) -> Counts:
-    """Negative ones are 0, and the smallest ones too, as many as it takes for the sum to be at most the number of users.
-
-    Those that stay are as they were: the best for frequent values. Source: Wang and others 2020, Section 4.
-    """
-    order = np.argsort(counts)[::-1]
-    kept = np.cumsum(np.maximum(counts[order], 0.0)) <= users
-    found = np.zeros_like(counts)
-    found[order] = np.where(kept, np.maximum(counts[order], 0.0), 0.0)
-    return found
-
-
 def empirical_bayes(counts: Counts, users: int, variance: Variance) -> Counts:
     r"""The mean of a value's true count given its estimate, if true counts have the law that makes all estimates most likely.
 
@@ -85,7 +73,6 @@ WAYS: dict[str, Callable[[Counts, int, Variance], Counts]] = {
     "nonnegative": nonnegative,
     "norm-sub": norm_sub,
     "simplex": norm_sub,
-    "norm-cut": norm_cut,
     "empirical-bayes": empirical_bayes,
 }
 """By their names in the command; `simplex` is what Norm-Sub computes."""

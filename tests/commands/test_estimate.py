@@ -58,6 +58,8 @@ def test_post_processing_top_names_and_simultaneous_intervals(reports: Path, cap
     output = reports.parent / "out.csv"
     each = told(capsys, reports, *ORACLE, "--values", names)
     options = ["--post", "norm-sub", "--top", 2, "--simultaneous", "--values", names, "--output", output]
+    assert run(["estimate", str(reports), *ORACLE, "--top", "1"]) == 0
+    assert "only --simultaneous intervals hold for these" in capsys.readouterr().err
     data = told(capsys, reports, *ORACLE, *options)
     assert [row["value"] for row in data["estimates"]] == ["tea", "coffee"]
     assert data["estimates"][0]["low"] < each["estimates"][0]["low"]
