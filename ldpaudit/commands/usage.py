@@ -30,7 +30,8 @@ def _sentence(error: Any) -> str:
         return what
     if context.parent is None:
         return f"{what}; `ldpaudit -h` lists the commands"
-    return f"{context.info_name} {what}; `ldpaudit {context.info_name} -h` explains it"
+    command = context.command_path.partition(" ")[2]
+    return f"{command} {what}; `ldpaudit {command} -h` explains it"
 
 
 def _what(error: Any) -> str:
@@ -50,7 +51,7 @@ def _what(error: Any) -> str:
         return f"{name}: {_value(error.message)}"
     if extra := re.fullmatch(r"Got unexpected extra arguments? ?\(?s?\)? ?\((.*)\)", message):
         return f"takes no such argument, got {extra[1]}"
-    return message
+    return message or "needs a command"
 
 
 def _name(parameter: Any) -> str:
