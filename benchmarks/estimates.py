@@ -96,35 +96,20 @@ def multi_freq_ldpy(oracle: str, epsilon: float) -> Run | None:
     """Functions; their estimates are shares that are clipped at 0 and divided by their sum (MI), or of an iterated update (IBU)."""
     from multi_freq_ldpy.pure_frequency_oracles import GRR, LH, SS, UE
 
-    made: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
-        "k-ary response": (
-            lambda x: GRR.GRR_Client(x, K, epsilon),
-            lambda r: GRR.GRR_Aggregator_MI(r, K, epsilon), lambda r: GRR.GRR_Aggregator_IBU(r, K, epsilon),
-        ),
-        **{
-            name: (
-                lambda x, best=best: UE.UE_Client(x, K, epsilon, best),
-                lambda r, best=best: UE.UE_Aggregator_MI(r, epsilon, best),
-                lambda r, best=best: UE.UE_Aggregator_IBU(r, K, epsilon, best),
-            )
-            for name, best in (("symmetric unary", False), ("optimized unary", True))
-        },
-        "local hashing": (
-            lambda x: LH.LH_Client(x, K, epsilon, True),
-            lambda r: LH.LH_Aggregator_MI(r, K, epsilon, True), lambda r: LH.LH_Aggregator_IBU(r, K, epsilon, True),
-        ),
-        "subsets": (
-            lambda x: SS.SS_Client(x, K, epsilon),
-            lambda r: SS.SS_Aggregator_MI(r, K, epsilon), lambda r: SS.SS_Aggregator_IBU(r, K, epsilon),
-        ),
+    calls: dict[str, tuple[Any, str, tuple[bool, ...]]] = {
+        "k-ary response": (GRR, "GRR", ()), "symmetric unary": (UE, "UE", (False,)), "optimized unary": (UE, "UE", (True,)),
+        "local hashing": (LH, "LH", (True,)), "subsets": (SS, "SS", ()),
     }  # fmt: skip
-    if oracle not in made:
+    if oracle not in calls:
         return None
-    client, inverted, updated = made[oracle]
+    module, name, best = calls[oracle]
 
     def run(data: NDArray[np.int64]) -> dict[str, Floats]:
-        reports = [client(x) for x in data.tolist()]
-        return {name: np.asarray(way(reports)) * len(data) for name, way in (("MI", inverted), ("IBU", updated))}
+        reports = [getattr(module, f"{name}_Client")(x, K, epsilon, *best) for x in data.tolist()]
+        size = () if name == "UE" else (K,)  # which it reads off the reports
+        inverted = getattr(module, f"{name}_Aggregator_MI")(reports, *size, epsilon, *best)
+        updated = getattr(module, f"{name}_Aggregator_IBU")(reports, K, epsilon, *best)
+        return {"MI": np.asarray(inverted) * len(data), "IBU": np.asarray(updated) * len(data)}
 
     return run
 

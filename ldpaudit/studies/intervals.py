@@ -143,7 +143,7 @@ def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Inte
     own, other = _moments(m)
     scale = max(own.spread, other.spread) / 3
     least = users * min(own.least, other.least)
-    error = _BERRY_ESSEEN * users * max(own.third, other.third) / max(least, 1e-300) ** 1.5
+    error = _BERRY_ESSEEN * users * max(own.third, other.third) / least**1.5 if least > 0 else math.inf
     nats = math.log(2 / alpha)
     normal = float(stats.norm.isf(alpha / 2 - error)) if error < alpha / 2 else math.inf
 
@@ -181,7 +181,8 @@ def _moments(m: Mechanism) -> tuple[_Moments, _Moments]:
         holder, other = (_moments_of(adds[:, None], chances[None, :]) for adds, chances in laws)
         return holder, other
     inputs, law = m.inputs, m.law(m.inputs[0])
-    if not isinstance(inputs, range) or max(law.size, len(inputs)) > _LISTED:
+    # What names its user has another law for each, of which this is one.
+    if m.names_user or not isinstance(inputs, range) or max(law.size, len(inputs)) > _LISTED:
         raise Unsupported(m, "no intervals: the law of what a report adds to an estimate is not known")
     views = [y for y, _ in law.items()]
     adds = np.array([np.ravel(m.estimate(np.array([y]))) for y in views])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import product
 
@@ -34,6 +35,7 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _moments, _moments_of, _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
+from tests.zoo import ONE_EACH
 
 ALPHA = 0.05
 HALF = Fraction(1, 2)
@@ -267,6 +269,26 @@ def test_variances_are_those_of_one_report(m: Mechanism) -> None:
             continue
         adds, chances = contributions(m, x)
         assert made.variance(np.array([count]))[0] == pytest.approx(chances @ (adds[:, 0] - count) ** 2)
+
+
+@pytest.mark.parametrize("m", [m for m in ONE_EACH if m.model == "local"], ids=lambda m: type(m).__name__)
+def test_every_mechanism_is_estimated_with_intervals_around_it_or_says_why_not(m: Mechanism) -> None:
+    reports = np.asarray(m.sample(m.inputs[0], 30, np.random.default_rng(0)))
+    why, made, found = "no intervals: ", None, None
+    try:
+        made = Estimates.of_reports(m, [reports[:20], reports[20:]])
+        found = made.intervals(0.9)
+    except Unsupported as error:
+        why = str(error)
+    assert "no intervals: " in why or "`run` is the whole system" in why
+    if made is None or found is None:
+        return
+    assert made.counts == pytest.approx(np.ravel(m.estimate(reports)))
+    inside = np.clip(made.counts, 0, 30) if found.low.min() >= 0 and found.high.max() <= 30 else made.counts
+    assert np.all((found.low <= inside) & (inside <= found.high))
+    alone = m if type(m).truth is Mechanism.truth else None
+    with nullcontext() if alone else pytest.raises(Unsupported, match="sum to the number of users"):
+        assert made.processed("norm-sub").sum() == pytest.approx(30)
 
 
 def test_what_says_nothing_has_no_estimate_and_what_is_biased_no_interval() -> None:
