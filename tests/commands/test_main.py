@@ -110,7 +110,7 @@ def test_mechanisms_lists_every_stem() -> None:
         (("nothing",), "ldpaudit: needs a command, got 'nothing'; `ldpaudit -h` lists the commands"),
         (("--nothing",), "ldpaudit: has no option --nothing; `ldpaudit -h` lists the commands"),
         (("account",), "ldpaudit: account needs MECHANISM, which is missing; `ldpaudit account -h` explains it"),
-        (("registry", "check"), "ldpaudit: registry check needs RECORD, which is missing; `ldpaudit registry check -h` explains it"),
+        (("registry", "check"), "registry check needs RECORD, which is missing; `ldpaudit registry check -h` explains it"),
         (("account", "laplace", "scale=1", "--neighbors", "add-remove"), "has no option --neighbors; did you mean '--neighbours'?"),
         (("account", "laplace", "--scale", "1"), "account has no option --scale; a parameter is given as scale=VALUE"),
         (("account", "laplace", "scale=1", "--delta"), "--delta: needs a value, got none"),
