@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from typing import Any
 
 import flint
 import numpy as np
@@ -75,6 +76,11 @@ def enumerated(laws: tuple[list[PointMass], ...]) -> float:
     return float(np.maximum(sums, 0) @ chances)
 
 
+def some(*seeds: int, of: int) -> list[Any]:
+    """All seeds, of which the default run draws these."""
+    return [i if i in seeds else pytest.param(i, marks=pytest.mark.slow) for i in range(of)]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_it_is_above_every_assignment_of_every_group(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -106,7 +112,7 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
             assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", some(*range(6), *range(24, 28), of=32))
 @pytest.mark.parametrize("m", [1, 4, 25, 150, 1000])
 def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     """That by a fine rule, which leaves out what is beyond some periods, on the same contour."""
@@ -151,7 +157,7 @@ def test_beyond_an_end_the_largest_transform_is_bounded_interval_by_interval(
         assert float(integrate.trapezoid(heights, u)) <= passed[0] * (1 + FINE) + 1e-300
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", some(*range(10), of=30))
 @pytest.mark.parametrize("m", [2, 7, 300])
 def test_chords_between_few_points_are_above_the_largest_transform(seed: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few points there are; of a law of a small share, fewer still."""
