@@ -116,7 +116,7 @@ def _estimates(arguments: list[str], deployment: Path | None, tally: Any) -> Est
     """From all that the arguments name."""
     from ldpaudit.files.deployment import load
     from ldpaudit.files.reports import ReportForm, blocks, listed, released
-    from ldpaudit.studies.estimation import Estimates, noise_of
+    from ldpaudit.studies.estimation import Estimates, noise_of, unwrapping
 
     parameters = [each for each in arguments if "=" in each and not Path(each).exists()]
     files = [each for each in arguments if each not in parameters]
@@ -127,8 +127,10 @@ def _estimates(arguments: list[str], deployment: Path | None, tally: Any) -> Est
     form, paths = ReportForm.of(m), listed(map(Path, files))
     with progress("reading reports") as advance:
         numbers = form.numbers if m.summed == "vector" else getattr(m, "cells", len(m.inputs))
-        if (sums := released(paths, numbers)) is not None:
-            noise = () if deployment is None else noise_of(load(deployment), sums)
+        deployed = None if deployment is None else load(deployment)
+        sums = released(paths, numbers) if deployed is None else released(paths, numbers, unwrapping(deployed, m))
+        if sums is not None:
+            noise = () if deployed is None else noise_of(deployed, sums)
             tally.accepted = sums.users
             return Estimates.of_sum(m, sums, noise)
 

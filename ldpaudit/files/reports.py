@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,9 @@ class ReportForm:
 def _column(numbers: range) -> dict[str, Any]:
     ends = {"type": "integer", "minimum": min(numbers[0], numbers[-1]), "maximum": max(numbers[0], numbers[-1])}
     return ends if abs(numbers.step) == 1 or not 1 < len(numbers) <= _LISTED else {"enum": [*numbers]}
+
+
+Unwrap: TypeAlias = Callable[[list[Any], int], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +303,10 @@ def _of_columns(file: Path) -> Iterator[tuple[int, Any, Any]]:
         yield line, cells[0] if wanted == ["report"] else cells, None if own is None else row[own] or None
 
 
-def released(files: Sequence[Path], numbers: int) -> Released | None:
+def released(files: Sequence[Path], numbers: int, unwrap: Unwrap = lambda total, users: total) -> Released | None:
     """What an aggregator released, over all files, of this many numbers each; None where the first file holds users' reports.
+
+    ``unwrap``: from numbers as they were released, and how many users there are, to their sums.
 
     Raises DeploymentError where a file is no such object.
     """
@@ -323,5 +328,5 @@ def released(files: Sequence[Path], numbers: int) -> Released | None:
             raise DeploymentError(f"needs users >= 1, got {strict_json.shown(users, 40)!r}", str(file), key="users")
         if len(total) != numbers or not all(type(each) in (int, float) for each in total):
             raise DeploymentError(f"needs a list of {numbers} numbers, got {len(total)}", str(file), key="sum")
-        found.append(Released(np.array(total, dtype=np.float64), users))
+        found.append(Released(np.array(unwrap(total, users), dtype=np.float64), users))
     return Released(np.sum([each.total for each in found], axis=0), sum(each.users for each in found), len(found))

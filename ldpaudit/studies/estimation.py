@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ldpaudit import registry
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import Deployment, among, table_of
-from ldpaudit.files.reports import Released
+from ldpaudit.files.reports import Released, Unwrap
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.studies.intervals import Intervals, intervals, variances
@@ -94,6 +94,24 @@ class Estimates:
         """Of estimates of these true counts. Raises Unsupported where it is not known."""
         own, other, added = variances(self.mechanism, self.counts, self.users, self.noise, self.total)
         return np.asarray(counts * own + (self.users - counts) * other + added)
+
+
+def unwrapping(deployment: Deployment, m: Mechanism) -> Unwrap:
+    """From sums of reports and noise modulo the modulus of [aggregate], if it has one, to the sums.
+
+    As the parser checks, the modulus exceeds the range of sums and noise: what is nearer to the sums that are a modulus higher is a
+    noisy sum below the least.
+    """
+    table = table_of(deployment.text)
+    if table is None or table.aggregate is None or (modulus := table.aggregate.modulus) is None:
+        return lambda total, users: total
+    whole, apart = int(modulus), m.summed_range[0]
+
+    def unwrap(total: list[Any], users: int) -> list[Any]:
+        ends = 0 if m.summed == "matrix" and apart == 2 else users * apart  # least and largest sum, added: of signs; from 0 on
+        return [each - whole if 2 * each > ends + whole else each for each in total]  # in integers: a modulus may exceed 2**53
+
+    return unwrap
 
 
 def noise_of(deployment: Deployment, released: Released) -> tuple[CountNoise, ...]:

@@ -102,6 +102,16 @@ def test_a_deployment_s_sum_is_estimated_with_the_noise_of_all_aggregators(
     assert widths[1] / widths[0] == pytest.approx(((187.5 + 2 * 180) / 187.5) ** 0.5, rel=0.05)
 
 
+def test_a_sum_modulo_a_number_is_what_it_was_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    noise = '[aggregate]\nusers = 1000\nmodulus = 18446744073709551616\n\n[[noise]]\nkind = "discrete_laplace"\nalpha = "1/2"\n'
+    (file := tmp_path / "a.toml").write_text(GOOD.split("[mechanism]")[0] + DEPLOYED + noise + CLAIM)
+    for name, total in (("a", [600, 250, (1 << 64) - 10, 1003]), ("b", [600, 250, -10, 1003])):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"sum": total, "users": 1000}))
+    wrapped, plainly = (told(capsys, tmp_path / f"{name}.json", "--deployment", file) for name in "ab")
+    assert wrapped == plainly
+    assert wrapped["estimates"][2]["estimate"] == pytest.approx((-10 - 250) / 0.5)
+
+
 DEPLOYED = '[mechanism]\nkind = "unary_encoding"\nk = 4\np = "3/4"\nq = "1/4"\n\n'
 CLAIM = '\n[[claims]]\nid = "one"\nepsilon = "?"\n'
 
