@@ -29,6 +29,7 @@ def _local() -> Theorem:
         recover={excess: ratio - 1, more: named("questions") - 2},
         parts=[Part(ratio, [law])],
         tight="",
+        assumes=("public",),
     )
 
 

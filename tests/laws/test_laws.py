@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, combinations_with_replacement, permutations, product
 from math import inf, log
+from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +29,8 @@ from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.profile import Number
+from ldpaudit.proofs._hypotheses import HYPOTHESES
+from ldpaudit.proofs._kernel import Part, Theorem, named
 from ldpaudit.registry import constructors
 from tests.helpers import ROOT
 from tests.samples import fits, meet
@@ -173,6 +177,55 @@ def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
             assert proved >= found.low * (1 - 1e-12)
             first = relation is m.relations[0]  # of which it is tight at random points, below
             assert first or type(m) in zoo(mechanisms.stem(m)).loose or proved <= found.high * (1 + 1e-12)
+
+
+Cells = list[tuple[Any, Any]]
+MIXED = {HYPOTHESES[name][0] for name in ("public", "steps", "positions", "draws", "one pattern")}
+"""Hypotheses by which a view is a mixture of those that a theorem lists, or one of several, or of no listed parts."""
+
+
+def by_ratio(cells: Cells) -> frozenset[tuple[Fraction | None, Fraction, Fraction]]:
+    """Of two laws all that tells them apart: the masses of all views of one ratio."""
+    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+    for p, q in cells:
+        ratio = p / q if q else None
+        before = found.get(ratio, (Fraction(0), Fraction(0)))
+        found[ratio] = before[0] + p, before[1] + q
+    return frozenset((ratio, *masses) for ratio, masses in found.items())
+
+
+def listed(theorem: Theorem, m: Mechanism) -> set[Any]:
+    """The whole views on two inputs that a theorem is about: of each part one of its laws, or none that differs."""
+    values = {named(name): sympy.Rational(str(Fraction(getattr(m, name)))) for name in theorem.fields}
+    at = {symbol: sympy.sympify(value).subs(values) for symbol, value in theorem.recover.items()}
+    choices = []
+    for part in theorem.parts:
+        assert isinstance(part, Part)
+        laws = [[(Fraction(1), Fraction(1))]]
+        for law in part.laws:
+            cells = [cell if len(cell) == 3 else (1, *cell) for cell in law.values()]
+            masses = [[sympy.cancel(sympy.sympify(views * p).subs(at)) for p in ends] for views, *ends in cells]
+            laws.append([(Fraction(str(p)), Fraction(str(q))) for p, q in masses])
+        choices.append(combinations_with_replacement(laws, int(sympy.sympify(part.times).subs(values))))
+    found = set()
+    for choice in product(*choices):
+        whole: Cells = [(Fraction(1), Fraction(1))]
+        for each in (law for several in choice for law in several):
+            whole = [(p * a, q * b) for p, q in whole for a, b in each if a or b]
+        found |= {by_ratio(whole), by_ratio([(q, p) for p, q in whole])}
+    return found
+
+
+@pytest.mark.parametrize("m", FINITE, ids=str)
+def test_every_ordered_pair_of_inputs_is_one_that_the_theorem_is_about(m: Mechanism) -> None:
+    theorems = [t for t in PROOFS_OF(mechanisms.stem(m)) if isinstance(t, Theorem) and t.relation == "replace-one" and t.at(m)]
+    exact = [t for t in theorems if t.tight is not None and not t.worst and not MIXED & set(t.assumes)]
+    for t in exact:
+        known = listed(t, m)
+        for x, other in list(permutations(m.inputs, 2))[:40]:
+            first, second = dict(m.law(x).items()), dict(m.law(other).items())
+            views = [(Fraction(first.get(y, 0)), Fraction(second.get(y, 0))) for y in {*first, *second}]
+            assert by_ratio([cell for cell in views if any(cell)]) in known, (t.statement, x, other)
 
 
 @pytest.mark.parametrize("stem", [stem for stem in STEMS if not zoo(stem).delta])

@@ -262,6 +262,13 @@ def test_composed_laplace_noise_is_bounded_from_above_and_nearly_exactly() -> No
     assert not is_valid(proof(plan, Fraction(known.low) * Fraction(9999, 10000), "1/1000000", witness=witness))
 
 
+def test_laplace_noise_is_refuted_below_its_delta_and_not_above() -> None:
+    plan = {"word": "laplace", "change": "2"}  # at epsilon 1 delta is 1 - exp(-1/2) = .39346934...
+    for delta, below in (("0.393469", True), ("0.393470", False)):
+        assert is_valid(proof(plan, 1, delta, says="not private")) is below
+        assert is_valid(proof(plan, 1, delta)) is not below
+
+
 @pytest.mark.parametrize("epsilon", [0, Fraction(1, 10**30), Fraction(1, 3), 1, Fraction(709, 10), 20_000])
 def test_the_bounds_of_an_exponential_hold_it_and_are_narrow(epsilon: int | Fraction) -> None:
     low, high = checker.exponential(Fraction(epsilon))
