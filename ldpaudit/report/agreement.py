@@ -23,8 +23,8 @@ from ldpaudit.files.deployment import UNITS, Deployment, table_of
 from ldpaudit.files.stated import DeploymentTable
 from ldpaudit.files.tables import spoken
 from ldpaudit.files.toml import DEEPEST, read_text, too_deep
-from ldpaudit.plan import Aggregate, Guarantee, Shuffle
-from ldpaudit.report.record import yaml
+from ldpaudit.plan import Guarantee
+from ldpaudit.report.record import model, yaml
 
 
 class Standing(StrEnum):
@@ -252,7 +252,7 @@ def _delta(says: Mapping[str, Any], whole: Deployment, known: Mapping[str, Enclo
     if says["delta"] is None:
         return
     plans = [each.plan for each in whole.units]
-    central = any(isinstance(each, Shuffle | Aggregate) for each in plans)
+    central = any(model(each) in ("Shuffle", "Varies") for each in plans)
     assumed = {leaf.delta for each in plans for leaf in each.leaves() if isinstance(leaf, Guarantee)}
     if delta is None:
         yield Line("delta", Standing.OPEN, f"{says['delta']!r:.60} is no delta")
@@ -266,11 +266,10 @@ def _delta(says: Mapping[str, Any], whole: Deployment, known: Mapping[str, Enclo
 
 
 def _model(says: Mapping[str, Any], whole: Deployment) -> Iterator[Line]:
-    name, plan = says["model_name"], whole.units[0].plan
-    ours = "Shuffle" if isinstance(plan, Shuffle) else "Varies" if isinstance(plan, Aggregate) else "Local"
+    name, ours = says["model_name"], model(whole.units[0].plan)
     if name is None:
         yield Line("model_name", Standing.SILENT, "no model")
-    elif isinstance(plan, Guarantee):
+    elif ours is None:
         yield Line("model_name", Standing.OPEN, "of a guarantee that is assumed the file does not say who gives it")
     elif name == ours:
         yield Line("model_name", Standing.AGREES, f"{name}")

@@ -22,7 +22,8 @@ from ldpaudit.files.deployment import ONE_REPORT, UNITS, table_of
 from ldpaudit.files.stated import AdversaryTable, DeploymentTable, RegistryTable, SourceTable
 from ldpaudit.files.tables import DAY, spoken
 from ldpaudit.files.toml import line_of
-from ldpaudit.plan import Aggregate, Guarantee, Plan, Shuffle, nodes
+from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.plan import Aggregate, Guarantee, Plan, Run, Shuffle, nodes
 from ldpaudit.report.text import relation
 
 BASIC = (
@@ -238,16 +239,29 @@ def _details(certificate: Certificate, claim: ClaimRecord) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _model(plan: Plan) -> dict[str, str]:
-    """Who applies the mechanism; of a bare guarantee that is not known."""
+def model(plan: Plan) -> str | None:
+    """Who applies the mechanism, in the registry's words; None where all is assumed, and that is not known."""
+    leaves = list(plan.leaves())
     if any(isinstance(each, Shuffle) for each in nodes(plan)):
-        return {"model_name": "Shuffle", "model_name_details": "Users randomize their reports, and a shuffler mixes them."}
+        return "Shuffle"
     if any(isinstance(each, Aggregate) for each in nodes(plan)):
-        told = "The epsilon is of the sum that secure aggregation releases; deployment and certificate say who adds noise."
-        return {"model_name": "Varies", "model_name_details": told}
-    if all(isinstance(each, Guarantee) for each in plan.leaves()):
-        return {}
-    return {"model_name": "Local", "model_name_details": "Each user randomizes their own reports."}
+        return "Varies"
+    if all(isinstance(each, Guarantee) for each in leaves):
+        return None
+    # Noise on counts is added by whoever knows the sum.
+    return "Varies" if any(isinstance(each, Run) and isinstance(each.mechanism, CountNoise) for each in leaves) else "Local"
+
+
+_MODELS = {
+    "Shuffle": "Users randomize their reports, and a shuffler mixes them.",
+    "Varies": "The epsilon is of the sum that is released; deployment and certificate say who adds noise.",
+    "Local": "Each user randomizes their own reports.",
+}
+
+
+def _model(plan: Plan) -> dict[str, str]:
+    """Who applies the mechanism, as far as it is known."""
+    return {} if (name := model(plan)) is None else {"model_name": name, "model_name_details": _MODELS[name]}
 
 
 def _composition(claim: ClaimRecord) -> str:

@@ -289,6 +289,7 @@ def field(data: dict[str, Any], path: str) -> Any:
     ("shuffled-randomized-response", "dp_variant.variant_name", "Approximate DP"),
     ("dap-histogram-5/one-client", "deployment_model.model_name", "Local"),
     ("dap-histogram-5/all-clients", "deployment_model.model_name", "Varies"),
+    ("libprio-discrete-laplace", "deployment_model.model_name", "Varies"),
 ])  # fmt: skip
 def test_what_is_computed_is_the_certificate_s(name: str, path: str, says: object) -> None:
     file, _, claim = name.partition("/")
