@@ -190,7 +190,7 @@ def together(groups: Groups, source: str) -> PrivacyProfile | None:
     counts: Counter[Fraction] = Counter()
     for count, step in groups:
         counts[step] += count
-    (least, count), *more = sorted(counts.items())
+    (least, count), *more = sorted(counts.items()) or [(Fraction(1), 0)]
     if not more:
         return LaplaceCoordinates(count, least, source)
     if len(more) == 1 and more[0][0] == 2 * least:

@@ -64,6 +64,7 @@ _CELLS, _MOST_CELLS = (16_000, 90_000), 30_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
 _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
+_SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
 _FAR = 100.0  # nats of a mean square from which on it is not looked at any further
 _FEW_KINDS, _KINDS = 200, 32
 """Kinds of reports in a data set up to which all are kept; beyond, of how many a standard deviation of w consists."""
@@ -166,8 +167,9 @@ def histogram(s: Fraction, k: int, users: int) -> VectorsBound | None:
 
 @lru_cache(maxsize=64)
 def bound(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...] = ()) -> VectorsBound | None:
-    """Of vectors of this kind; None where s is out of range, or coordinates are too many."""
-    if not LEAST <= vectors.steps[0] <= vectors.steps[1] <= MOST or max(map(sum, vectors.overlaps)) > _MOST_COORDINATES:
+    """Of vectors of this kind; None where s is out of range, coordinates are too many, or no two vectors are known to differ."""
+    in_range = LEAST <= vectors.steps[0] <= vectors.steps[1] <= MOST
+    if not (vectors.held and in_range) or max(map(sum, vectors.overlaps)) > _MOST_COORDINATES:
         return None
     quick = _cut(vectors, users, blankets, 0)
     return quick if users <= _FEW_USERS else replace(_cut(vectors, users, blankets, 1), coarser=quick)
@@ -345,4 +347,4 @@ def _told(overlaps: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
 def _mean_square(step: Fraction) -> float:
     """Logarithm of the mean square of a coordinate's ratio."""
     s = float(step)
-    return s + math.log((2 + math.exp(-3 * s)) / 3)
+    return s + math.log((2 + math.exp(-3 * s)) / 3) if s > _SLIGHT else s * s

@@ -62,6 +62,8 @@ from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, req
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
+_CLEARLY = 2
+"""How many times less than the goal the report's own delta is where the search has gone too far."""
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3
@@ -277,6 +279,8 @@ class ShuffleProfile(SummedLosses):
         high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
+        if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
+            high = min(high, self.local.epsilon(delta).high)
         return self._enclosure(low, high, top.high)
 
     def coarse(self) -> PrivacyProfile:

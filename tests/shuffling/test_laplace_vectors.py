@@ -22,7 +22,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProjections, JLHeavyHitter
-from ldpaudit.mechanisms.laplace import LaplaceHistogram
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Repeat, Run, Shuffle
 from tests.shuffling.test_laplace_noise import stop_loss
 
@@ -168,3 +168,17 @@ def test_bundles_overlap_by_the_sum_of_their_reports_and_are_hidden_as_often(tim
     every, chosen = np.array(one.overlaps), rng.integers(0, len(one.overlaps), (1000, times))
     for each in every[chosen].sum(axis=1):
         assert (np.array(found.overlaps) >= each).all(axis=1).any()
+
+
+def test_words_that_are_all_one_tell_nothing_and_tiny_steps_next_to_nothing() -> None:
+    blank = JLHeavyHitter(2, 1, Fraction(1), seed=1)  # whose only row is 0 for both values
+    assert not blank.vectors.any()
+    assert account(Shuffle(Repeat(Run(blank), 2), 1000)).epsilon(1e-6).high == 0
+    assert account(Shuffle(BucketHeavyHitter(2, 4, 1, Fraction(10**12)), 1000)).epsilon(1e-6).high < 1e-8
+
+
+@pytest.mark.parametrize("users", [17, 30])
+def test_bundles_of_few_users_are_no_worse_than_alone(users: int) -> None:
+    """Where delta of the bundle alone falls faster than what guides the search."""
+    bundle = Repeat(Run(Laplace(Fraction(1000))), 300)
+    assert account(Shuffle(bundle, users)).epsilon(1e-6).high <= account(bundle).epsilon(1e-6).high * (1 + 1e-9)
