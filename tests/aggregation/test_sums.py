@@ -188,8 +188,8 @@ def test_a_sum_of_one_hot_reports_or_of_bits_tells_the_multiset() -> None:
 
 def test_rounds_are_summed_one_by_one() -> None:
     m = symmetric(5)
-    one, four = (account(plan).epsilon(DELTA) for plan in (Aggregate(m, 20_000), Repeat(Aggregate(m, 20_000), 4)))
-    assert account(Aggregate(Repeat(m, 4), 20_000)).epsilon(DELTA) == four
+    one, four = (account(plan).epsilon(DELTA) for plan in (Aggregate(m, USERS), Repeat(Aggregate(m, USERS), 4)))
+    assert account(Aggregate(Repeat(m, 4), USERS)).epsilon(DELTA) == four
     assert one.high < four.low < four.high < 1.01 * four.low
     assert four.high < 4 * one.low
     noisy = Aggregate(symmetric(1), 20, [DiscreteLaplace(HALF)])
