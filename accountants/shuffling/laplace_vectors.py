@@ -56,18 +56,19 @@ Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 """A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
 
 _NONE = flint.arb(0)
-_INTERVALS = 5, 32
+_INTERVALS = 8, 32
 """Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
 the root of s, as what is lost grows with s and falls with their square."""
 _ALONE = 8  # intervals for the blanket of a histogram
-_CELLS, _MOST_CELLS = (16_000, 90_000), 30_000
+_CELLS, _MOST_CELLS = (16_000, 80_000), 30_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
 _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
 _SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
 _FAR = 100.0  # nats of a mean square from which on it is not looked at any further
-_FEW_KINDS, _KINDS = 200, 32
-"""Kinds of reports in a data set up to which all are kept; beyond, of how many a standard deviation of w consists."""
+_FEW_KINDS, _KINDS = (24, 80), (8, 20)
+"""Kinds of reports in a data set up to which all are kept, where the users are few or curves are composed, and else; beyond, of how
+many a standard deviation of w consists."""
 _FEW_USERS = 16
 """Up to this many users an evaluation takes longer, and a search needs more of them."""
 _MOST_COORDINATES = 4096
@@ -199,7 +200,7 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
         at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
         seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held))
         alike = tuple(
-            OthersAlike(CutBlanket(_merged(seen.kinds(own), at), is_symmetric=own[1] == own[2] and not at), pair, other)
+            OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=own[1] == own[2] and not at), pair, other)
             for own, pair, other in vectors.held
         )
     return VectorsBound(blankets, alike, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
@@ -278,14 +279,14 @@ def _kept(law: Sequence[flint.arb], ratios: Sequence[flint.arb], most: int) -> l
     return sorted({0, *inner.tolist(), len(law) - 1})
 
 
-def _merged(cells: tuple[Balls, ...], epsilon: float) -> tuple[Balls, ...]:
+def _merged(cells: tuple[Balls, ...], epsilon: float, fine: int) -> tuple[Balls, ...]:
     """Where they are many, told apart only as far as it tells at this epsilon: about which w they have."""
-    if len(cells) <= _FEW_KINDS:
+    if len(cells) <= _FEW_KINDS[fine]:
         return cells
     gains = np.array([float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells])
     spread = math.sqrt(gains**2 @ np.array([float(b) for *_, b in cells]))
     kinds: dict[float, list[Balls]] = defaultdict(list)
-    for kind, cell in zip(np.round(_KINDS * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
+    for kind, cell in zip(np.round(_KINDS[fine] * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
         kinds[kind].append(cell)
     columns = (zip(*each, strict=True) for each in kinds.values())
     return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)

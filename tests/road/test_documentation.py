@@ -194,7 +194,7 @@ def test_the_whole_site_builds_in_strict_mode(tmp_path: Path) -> None:
     html = tmp_path / "html"
     assert {page.stem for page in (html / "mechanisms").glob("*.html")} == {"index", *mechanisms.stems()}
     assert "<mfrac>" in (html / "mechanisms" / "randomized_response.html").read_text()
-    assert {page.stem for page in (html / "commands").glob("*.html")} == {"registry", *(verb.__name__ for verb in VERBS)}
+    assert {page.stem for page in (html / "commands").glob("*.html")} == {"registry", "sweep", *(verb.__name__ for verb in VERBS)}
     assert "--require-decision" in (html / "commands" / "certify.html").read_text()
     assert 'id="ldpaudit.Shuffle"' in (html / "api.html").read_text()
     assert ">Type<" not in (html / "api.html").read_text(), "a sentence with a colon is taken for a type"
