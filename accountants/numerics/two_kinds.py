@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.core.cached import cached
 
 ERROR = 1e-10
 """Bound of the error of a tail, for up to 1e9 users."""
@@ -42,7 +42,7 @@ class TwoKinds:
     other: Mapping[int, float]
     noise: Masses = field(default_factory=lambda: Masses.point(0))
 
-    @cached_property
+    @cached
     def means(self) -> tuple[float, float, float]:
         """Of the integer of a holder, of another user, and of the noise."""
         at = self.noise.first + np.arange(len(self.noise.values))
@@ -53,7 +53,7 @@ class TwoKinds:
         held, other, noise = self.means
         return np.asarray((np.asarray(seen) - self.users * other - noise) / (held - other), dtype=np.float64)
 
-    @cached_property
+    @cached
     def _waves(self) -> tuple[int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The length N of the cycle, its frequencies that count, and at these the logarithms of the three transforms."""
         values = [*self.holder, *self.other]
