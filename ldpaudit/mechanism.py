@@ -167,6 +167,8 @@ class Mechanism(ABC):
     summed: ClassVar[str] = ""
     """How a view enters a sum of views: as the ``vector`` or number that it is, by its ``one-hot`` vector, or as a ``matrix`` that
     is 0 but for what the view names; empty where not."""
+    needs_delta: ClassVar[bool] = False
+    """Whether no epsilon is enough at delta = 0, whatever the parameters are, of one report."""
     continuous: ClassVar[bool] = False
     """Whether its noise is a real number: no floats have its law."""
     unbiased: ClassVar[bool] = True

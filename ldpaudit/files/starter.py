@@ -21,7 +21,7 @@ from ldpaudit.mechanism import Mechanism
 CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometric", "hashtogram", "trie_heavy_hitter")
 """Stems to begin with: one of a few values, the same in bits, strings, numbers, counts, many values, words."""
 ASKED = "1e-6"
-"""The delta that is asked for, where no epsilon is enough for 0: with a shuffler, or a sample of the users."""
+"""The delta that is asked for, where no epsilon is enough for 0: with a shuffler, a sample of the users, or Gaussian noise."""
 _EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}  # a year of weeks
 _SOURCE: dict[str, Any] = {
     "id": "privacy-page",
@@ -158,7 +158,7 @@ def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str
 
 def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:
     pooled = owner.model in ("shuffled", "sampled", "central")
-    delta = values.get("delta", ASKED if pooled else "0") if owner.model != "interactive" else "0"
+    delta = values.get("delta", ASKED if pooled or owner.needs_delta else "0") if owner.model != "interactive" else "0"
     yield "[[claims]]"
     yield from _key("claims", "id", "report")
     yield from _key("claims", "epsilon", "?")

@@ -46,6 +46,7 @@ class GaussianReport(IntervalValues):
     core = "laplace"
     title = "Gaussian noise on one number"
     continuous = True
+    needs_delta = True
 
     sigma: Fraction
     low: Fraction = Fraction(0)
