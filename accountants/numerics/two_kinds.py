@@ -71,7 +71,7 @@ class TwoKinds:
         return cycle, angles, of_holder, of_other, of_noise
 
     def at_least(self, holders: ArrayLike, seen: ArrayLike) -> Floats:
-        """P[T >= seen] where there are so many holders; the two broadcast."""
+        """P[T >= seen] where there are this many holders; the two broadcast."""
         held, summed = np.broadcast_arrays(np.asarray(holders, dtype=np.float64), np.asarray(seen, dtype=np.float64))
         found, size = np.empty(held.size), max(1, _AT_ONCE // max(1, len(self._waves[1])))
         for start in range(0, held.size, size):

@@ -14,7 +14,8 @@ Bernstein's inequality.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -100,9 +101,7 @@ def _two_numbers(
     m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: Floats | None
 ) -> tuple[float, float, Floats] | None:
     """P[b | holder], P[b | other], and how many reports add b to each estimate; None where reports add more than two numbers."""
-    probes, rng = max(2, min(_PROBES, _PROBED // max(1, estimates.size))) // 2, np.random.default_rng(0)
-    views = [m.sample(x, probes, rng) for x in (m.inputs[0], m.inputs[-1])]
-    numbers = np.unique([np.ravel(m.estimate(part[i : i + 1])) for part in views for i in range(probes)])
+    numbers = np.unique([np.ravel(m.estimate(report)) for report in _reports(m, estimates.size)])
     parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1e-9 * np.abs(numbers).max()) + 1)
     if len(parts) != 2:
         return None
@@ -119,6 +118,17 @@ def _two_numbers(
     if np.abs(ones - np.rint(ones)).max() > _WHOLE:
         return None
     return (1 - a) / (b - a), -a / (b - a), np.rint(ones)
+
+
+def _reports(m: Mechanism, size: int) -> Iterator[NDArray[np.generic]]:
+    """All reports, of which each adds as many numbers, where they are few; else some of two inputs'."""
+    with suppress(Unsupported):
+        if not m.names_user and (law := m.law(m.inputs[0])).size * size <= _PROBED and law.size <= _LISTED:
+            yield from (np.array([y]) for y, _ in law.items())
+            return
+    probes, rng = max(2, min(_PROBES, _PROBED // max(1, size))) // 2, np.random.default_rng(0)
+    for views in [m.sample(x, probes, rng) for x in (m.inputs[0], m.inputs[-1])]:
+        yield from (views[i : i + 1] for i in range(probes))
 
 
 def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise: Masses, of_users: bool) -> Intervals:

@@ -300,3 +300,11 @@ def test_what_says_nothing_has_no_estimate_and_what_is_biased_no_interval() -> N
     found = Estimates.of_reports(OneBitMean.for_epsilon(1), [np.array([0, 1, 1])])
     with pytest.raises(Unsupported, match="sum to the number of users"):
         found.processed("norm-sub")
+
+
+def test_a_rare_report_that_adds_a_third_number_is_not_overlooked() -> None:
+    """One in 100,000; a few hundred sampled reports would be of two kinds."""
+    rare = Channel([[Fraction(n, 100_000) for n in row] for row in ((60000, 39999, 1), (39999, 60000, 1))])
+    data = np.array([0] * 60 + [1] * 40)
+    found = rare.estimate(data)
+    assert "exact" not in intervals(rare, found, len(data), 0.05).how
