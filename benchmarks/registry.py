@@ -22,10 +22,10 @@ HEAD = """\
 
 The registry of differential privacy deployments (github.com/opendp/deployments-registry-data) has 41 records at 3e9c812
 (2026-07-15), none of them approved. Eight name the local model, and one says that the model varies. Here eight of these nine
-stand beside our deployment files. The ninth, of the local model, was not found: of 30 of the other 33 records some version was
-read, and none names it; three of the Census were not read. `python -m benchmarks.registry` prints this page, and a test compares
-it: never edit it by hand. The lines below a record are those that `ldpaudit registry check` prints, but for those that agree.
-[How to write and check records](howto/registry.md) shows the commands.
+stand beside our deployment files. The ninth, of the local model, was not found: of each of the other 33 records some version was
+read, and none names it. `python -m benchmarks.registry` prints this page, and a test compares it: never edit
+it by hand. The lines below a record are those that `ldpaudit registry check` prints, but for those that agree. [How to write and
+check records](howto/registry.md) shows the commands.
 
 A difference is one between a record and a file, or between two places of a record; neither says how the system behaves.
 """
