@@ -44,15 +44,15 @@ def page() -> Iterator[str]:
             yield from _mechanisms(schema["$defs"])
 
 
-def _tables(schema: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tables inside, by their names in the file."""
+def _tables(schema: dict[str, Any], above: str = "", within: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The tables inside, by their names in the file; one inside itself once."""
     defs = schema["$defs"]
     for key, value in schema["properties"].items():
         for name in _named(value):
-            if "properties" in defs[name]:
+            if "properties" in defs[name] and name not in within:
                 path = f"{above}{key}"
                 yield path, defs[name]
-                yield from _tables({**defs[name], "$defs": defs}, f"{path}.")
+                yield from _tables({**defs[name], "$defs": defs}, f"{path}.", (*within, name))
 
 
 def _named(value: Any) -> Iterator[str]:

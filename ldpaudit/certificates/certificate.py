@@ -154,6 +154,11 @@ class UnitRecord(Record):
     assumptions: tuple[str, ...] = ()
     """What nobody shows and the bound rests on."""
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is one part of a composition, by itself."""
+        return self.unit.startswith("part ")
+
 
 def exit_code(certificates: Iterable[Certificate], require_decision: bool) -> int:
     """How a command ends that made these: 1 where a claim is not as recorded, 3 where a decision is missing that is required."""

@@ -119,15 +119,18 @@ def cases(whole: Deployment, seed: int, trials: int, confidence: float) -> list[
 
 
 def units(whole: Deployment) -> tuple[UnitRecord, ...]:
-    """What each unit costs whose reports the file bounds; of shuffles and sums, which may take minutes, where claims ask."""
+    """What each unit costs whose reports the file bounds; of shuffles and sums, which may take minutes, where claims ask.
+
+    So do the parts of a composition, each by itself.
+    """
     found = []
-    for each in whole.units:
+    for each in (*whole.units, *whole.parts):
         asked = any((claim.plan, claim.neighbours) == (each.plan, each.neighbours) for claim in whole.claims)
-        cheap = asked or not _of_many(each.plan)
+        cheap = asked or each in whole.parts or not _of_many(each.plan)
         epsilon = _attempt(partial(_epsilon, each.plan, each.neighbours, each.delta)) if cheap else None
         found.append(
             UnitRecord(
-                unit=each.unit,
+                unit=each.id,
                 plan=str(each.plan),
                 neighbours=str(each.neighbours),
                 delta=str(each.delta),

@@ -20,7 +20,7 @@ _READINGS = {"renyi": "renyi", "rho": "rho", "gdp": "mu"}
 
 
 def account(
-    mechanism: NameArgument,
+    mechanism: options.NameOrNothing = None,
     parameters: ParametersArgument = None,
     delta: Annotated[str | None, typer.Option(help="Compute epsilon at this delta; by default 0.")] = None,
     epsilon: Annotated[
@@ -30,6 +30,17 @@ def account(
     aggregate: options.AggregateOption = None,
     subsample: options.SubsampleOption = None,
     repeat: options.RepeatOption = None,
+    compose: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE[:CLAIM]",
+            help="In place of a mechanism: a deployment file whose first claim, or the named one, says what is run; repeatable, "
+            "and all are composed.",
+        ),
+    ] = None,
+    times: Annotated[
+        list[int] | None, typer.Option(min=1, help="How often a --compose is run: once for each of them, in their order.")
+    ] = None,
     neighbours: options.NeighboursOption = None,
     renyi: Annotated[
         str | None, typer.Option(metavar="ORDER", help="Compute the largest Renyi divergence of this order, above 1.")
@@ -44,7 +55,7 @@ def account(
     ] = None,
     format: FormatOption = Format.text,
 ) -> None:
-    """Certified epsilon or delta of a mechanism; shuffled or summed, subsampled and repeated, in this order, where asked."""
+    """Certified epsilon or delta of a mechanism or a composition; shuffled or summed, subsampled, repeated where asked."""
     import ldpaudit
     from ldpaudit.core.number import nearest, six_digits, spelled
     from ldpaudit.profile import require_delta, require_epsilon, require_order
@@ -60,7 +71,10 @@ def account(
     if order is not None:
         require_order(order)
     given_too = [] if change is None else [f"change={change}"]
-    plan = deployed(mechanism, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
+    if (mechanism is None) == (not compose) or (times and not compose):
+        raise ValueError("account needs a mechanism, or --compose FILE, with or without --times")
+    whole = options.composed(compose, times) if compose else mechanism or ""
+    plan = deployed(whole, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     if readings:
         asked, at, given = _READINGS[readings[0]], "order", order

@@ -73,6 +73,9 @@ DeploymentOption = Annotated[
 ]
 SeedOption = Annotated[int, whole_number("Seed of all samples.", least=0)]
 NameArgument = Annotated[str, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.")]
+NameOrNothing = Annotated[
+    str | None, typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them.", show_default=False)
+]
 StemArgument = Annotated[str | None, typer.Argument(help="A stem, as `ldpaudit mechanisms` lists them.", show_default=False)]
 ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value, values as exact expressions.")]
 ExpectFailsOption = Annotated[
@@ -145,7 +148,7 @@ def reporting(deployment: Path | None, name: str | None, parameters: list[str] |
     from ldpaudit.errors import Unsupported
     from ldpaudit.files.deployment import load
     from ldpaudit.mechanism import Mechanism
-    from ldpaudit.plan import Run
+    from ldpaudit.plan import Guarantee, Run
 
     if (deployment is None) == (name is None):
         raise ValueError(f"needs --deployment FILE or a mechanism, got {'both' if name else 'neither'}")
@@ -157,7 +160,9 @@ def reporting(deployment: Path | None, name: str | None, parameters: list[str] |
     else:
         found = mechanism(name or "", parameters)
     if not isinstance(found, Mechanism):
-        raise Unsupported(found, "it is a promise about any randomizer, of which no report is known")
+        promise = isinstance(found, Guarantee)
+        what = "it is a promise about any randomizer, of which no report is known" if promise else "needs reports of one mechanism"
+        raise Unsupported(found, what)
     return found
 
 
@@ -167,19 +172,39 @@ def require_one_view(shuffle: int | None, aggregate: int | None) -> None:
         raise ValueError("views are shuffled or summed: give --shuffle or --aggregate")
 
 
+def composed(claims: list[str], times: list[int] | None) -> Plan:
+    """The composition of what deployment files say of claims, each FILE or FILE:CLAIM, run as often as is said in their order."""
+    from ldpaudit.core.nearest import or_rather
+    from ldpaudit.files.deployment import load
+    from ldpaudit.plan import Compose, Repeat
+
+    counts = times or [1] * len(claims)
+    if len(counts) != len(claims):
+        raise ValueError(f"needs --times once for each --compose, {len(claims)}, got {len(counts)}")
+    parts = []
+    for name, count in zip(claims, counts, strict=True):
+        file, _, wanted = name.rpartition(":") if ":" in name and not Path(name).exists() else (name, "", "")
+        known = {claim.id: claim.plan for claim in load(file).claims}
+        if wanted and wanted not in known:
+            raise ValueError(f"--compose {name}: needs the id of a claim, got {wanted!r:.60}{or_rather(wanted, [*known])}")
+        parts.append(Repeat(known[wanted] if wanted else next(iter(known.values())), count))
+    return Compose(parts)
+
+
 def deployed(
-    name: str,
+    name: str | Plan,
     parameters: list[str] | None,
     shuffle: int | None,
     aggregate: int | None,
     subsample: int | None,
     repeat: int | None = None,
 ) -> Plan:
-    """The plan of a mechanism: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
+    """The plan of a mechanism, or another one: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
     import ldpaudit
 
     require_one_view(shuffle, aggregate)
-    plan: Plan = ldpaudit.Run(m) if isinstance(m := mechanism(name, parameters), ldpaudit.Mechanism) else m
+    found = mechanism(name, parameters) if isinstance(name, str) else name
+    plan: Plan = ldpaudit.Run(found) if isinstance(found, ldpaudit.Mechanism) else found
     plan = plan if aggregate is None else ldpaudit.Aggregate(plan, aggregate)
     plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
     plan = plan if subsample is None else ldpaudit.Subsample(plan, subsample, shuffle or 1)

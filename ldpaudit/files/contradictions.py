@@ -5,6 +5,7 @@ from __future__ import annotations
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.refusal import repeated
 from ldpaudit.files.stated import ABOUT, FIRST, DeploymentTable
+from ldpaudit.files.tables import PartTable
 
 Fault = tuple[str, list[str | int]]
 """What is needed and was found, and the keys that lead to where."""
@@ -12,7 +13,7 @@ Fault = tuple[str, list[str | int]]
 
 def contradiction(file: DeploymentTable) -> Fault | None:
     """The first thing that cannot be, if there is one."""
-    return _unsupported(file) or _of_aggregators(file)
+    return _unsupported(file) or _of_aggregators(file) or _of_parts(file)
 
 
 def _unsupported(file: DeploymentTable) -> Fault | None:
@@ -53,6 +54,32 @@ def _unsupported(file: DeploymentTable) -> Fault | None:
         if claim.expect == "refuted" and not any(each.quote.strip() for each in found):
             needs = f"{claim.id!r} needs a source with a quotation that supports it: nobody is refuted for what they did not say"
             return needs, ["claims", index, "expect"]
+    return None
+
+
+LEVELS = 4  # of parts in parts
+
+
+def _of_parts(file: DeploymentTable) -> Fault | None:
+    """What is said of a composition that is none, or of what has one mechanism alone, and where."""
+    for key in ("sampler", "implementation", "aggregate"):
+        if file.compose and getattr(file, key):
+            return f"needs a table [mechanism]: [[compose]] has several, and [{key}] is about one", [key]
+    return _of_part(file, [], shuffled=file.shuffle is not None)
+
+
+def _of_part(part: DeploymentTable | PartTable, where: list[str | int], shuffled: bool) -> Fault | None:
+    if (part.mechanism is None) == (not part.compose):
+        found = "both" if part.compose else "none"
+        return f"needs a table [mechanism], or [[compose]] with the parts of a composition, got {found}", [*where, "mechanism"]
+    if where and shuffled and part.shuffle is not None:
+        return "needs one shuffler: whatever this part is a part of is shuffled already", [*where, "shuffle"]
+    if part.compose and len(where) >= 2 * LEVELS:
+        return f"needs at most {LEVELS} levels of parts in parts", [*where, "compose"]
+    for index, each in enumerate(part.compose):
+        below = _of_part(each, [*where, "compose", index], shuffled or (bool(where) and part.shuffle is not None))
+        if below is not None:
+            return below
     return None
 
 

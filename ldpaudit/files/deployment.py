@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -22,7 +23,16 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.contradictions import contradiction
 from ldpaudit.files.stated import FIRST, DeploymentTable, SourceTable, StatusTable
-from ldpaudit.files.tables import DAY, AggregateTable, ClaimTable, EpochsTable, MechanismTable, NoiseTable
+from ldpaudit.files.tables import (
+    DAY,
+    AggregateTable,
+    ClaimTable,
+    EpochsTable,
+    MechanismTable,
+    NoiseTable,
+    PartTable,
+    ShuffleTable,
+)
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.files.toml import parse as parse_toml
 from ldpaudit.mechanism import Mechanism, is_ours
@@ -30,7 +40,7 @@ from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Repeat, Run, Shuffle
 
 _FAR = 46
 """Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
@@ -53,12 +63,13 @@ class Deployment:
     cited: tuple[SourceTable, ...] = ()  # the sources, whole; none of a file of the first edition
     status: StatusTable | None = None  # whether the system is in use
     units: tuple[Claim, ...] = ()  # a question of each unit whose reports the file bounds, at the largest delta of a claim
+    parts: tuple[Claim, ...] = ()  # a question of each part of a composition, at the same delta
     added: Fraction = Fraction(0)  # variance of the noise that all who add up put on each count, or clients together
 
     @property
     def runs_code(self) -> bool:
         """Whether to judge it runs code that does not come with ldpaudit: an implementation, or another package's mechanism."""
-        foreign = isinstance(self.plan, Run) and not is_ours(self.plan.mechanism)
+        foreign = any(isinstance(leaf, Run) and not is_ours(leaf.mechanism) for leaf in self.plan.leaves())
         return foreign or self.implementation is not None
 
 
@@ -105,6 +116,7 @@ def among(files: Sequence[File]) -> registry.Opener:
 
 
 _NONE = among(())
+_Fail: TypeAlias = Callable[[str, Sequence[str | int]], DeploymentError]  # an error, from what it says and the key
 
 
 def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -> Deployment:
@@ -130,13 +142,7 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         raise fail(*refusal(error, DeploymentTable)) from None
     if (fault := contradiction(file)) is not None:
         raise fail(*fault)
-    try:
-        if (table := file.mechanism).kind == "guarantee":
-            plan: Plan = registry.construct(Guarantee, table.parameters)
-        else:
-            plan = Run(registry.build(table.kind, table.variant, table.parameters, noted))
-    except registry.ParameterError as error:
-        raise fail(str(error), ["mechanism", *(error.keys or _named(error, table.parameters))]) from None
+    plan = _described(file, noted, fail)
     noise: list[tuple[CountNoise, NoiseTable]] = []
     for index, each in enumerate(file.noise):
         try:
@@ -180,8 +186,35 @@ def loads(text: str, name: str = "deployment", files: registry.Opener = _NONE) -
         cited=() if file.schema_ == FIRST else tuple(file.sources),
         status=file.status,
         units=_units(file, plan, noise),
+        parts=_parts(file, plan),
         added=sum((m.variance * (each.parties if each.by == "aggregator" else 1) for m, each in noise), Fraction(0)),
     )
+
+
+def _described(part: DeploymentTable | PartTable, opened: registry.Opener, fail: _Fail, where: Sequence[str | int] = ()) -> Plan:
+    """What is sent once: a view of a mechanism, or of each part of a composition; of a guarantee, what it promises."""
+    if (table := part.mechanism) is None:
+        return Compose([_part(each, opened, fail, [*where, "compose", index]) for index, each in enumerate(part.compose)])
+    try:
+        if table.kind == "guarantee":
+            return registry.construct(Guarantee, table.parameters)
+        return Run(registry.build(table.kind, table.variant, table.parameters, opened))
+    except registry.ParameterError as error:
+        raise fail(str(error), [*where, "mechanism", *(error.keys or _named(error, table.parameters))]) from None
+
+
+def _part(part: PartTable, opened: registry.Opener, fail: _Fail, where: Sequence[str | int]) -> Plan:
+    """A part of a composition, run as often as it says, behind a shuffler of its own if it has one."""
+    once = _described(part, opened, fail, where)
+    plan = Repeat(once, part.times) if part.times > 1 else once
+    return plan if part.shuffle is None else _shuffled(part.shuffle, plan)
+
+
+def _shuffled(shuffle: ShuffleTable, plan: Plan) -> Plan:
+    """The bundles of all users, or each of their reports in a round of its own."""
+    if shuffle.per == "bundle" or not isinstance(plan, Repeat):
+        return Shuffle(plan, shuffle.users)
+    return Repeat(Shuffle(plan.plan, shuffle.users), plan.times)
 
 
 def table_of(text: str) -> DeploymentTable | None:
@@ -219,6 +252,13 @@ def _units(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, 
     return tuple(found)
 
 
+def _parts(file: DeploymentTable, plan: Plan) -> tuple[Claim, ...]:
+    """Each part of a composition by itself."""
+    delta, parts = max(each.delta for each in file.claims), plan.parts if file.compose else ()
+    named = [(f"part {number}", part) for number, part in enumerate(parts, 1)]
+    return tuple(Claim(name, part, None, delta, usual(plan), "report", assumed=_assumed(file)) for name, part in named)
+
+
 def _stream(file: DeploymentTable, unit: str) -> bool:
     """Whether a unit is a stream of kept answers, of which the inputs are not those of one report."""
     return file.epochs is not None and file.contribution.memoized and unit in ("window", "lifetime")
@@ -238,7 +278,7 @@ def _drawn(file: DeploymentTable, files: registry.Opener) -> Plan | None:
         return None
     if (sampler.bits is not None or sampler.drawn) and sampler.law != "grid":
         raise ValueError(f'needs law = "grid" for bits, got {sampler.law!r}')
-    if not sampler.drawn:
+    if not sampler.drawn or file.mechanism is None:
         return None
     table, bits = file.mechanism, sampler.bits
     if bits is None:
@@ -256,7 +296,7 @@ def _claims(
     plan: Plan,
     drawn: Plan | None,
     noise: Sequence[tuple[CountNoise, NoiseTable]],
-    fail: Callable[[str, Sequence[str | int]], DeploymentError],
+    fail: _Fail,
 ) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     for index, table in enumerate(file.claims):
@@ -303,9 +343,9 @@ def _assumed(file: DeploymentTable) -> tuple[str, ...]:
     return tuple(f"{each.what}{titles[each.source] if each.source else ''}" for each in file.assumes)
 
 
-def _taken(table: MechanismTable, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
+def _taken(table: MechanismTable | None, plan: Plan, claimed: Plan, relation: Neighbours, epsilon: Fraction | None) -> str:
     """Which parameters are computed from the claimed epsilon, over all runs of those who differ, in a clause; else empty."""
-    if not isinstance(plan, Run) or epsilon is None:
+    if table is None or not isinstance(plan, Run) or epsilon is None:
         return ""
     aimed = registry.aimed(type(plan.mechanism), table.parameters)
     counts = {runs * max(relation.users, 1) for runs in _runs(claimed)}
@@ -325,8 +365,9 @@ def _runs(claimed: Plan) -> set[int]:
 
 
 def usual(plan: Plan) -> Neighbours:
-    """The relation that the mechanism's source has in mind."""
-    return plan.mechanism.relations[0] if isinstance(plan, Run) else REPLACE_ONE
+    """The relation that the mechanism's source has in mind; of several mechanisms, if it is the same."""
+    found = {leaf.mechanism.relations[0] if isinstance(leaf, Run) else REPLACE_ONE for leaf in plan.leaves()}
+    return found.pop() if len(found) == 1 else REPLACE_ONE
 
 
 def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]], table: ClaimTable) -> Plan:
@@ -354,12 +395,9 @@ def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[Count
         return _summed(file.aggregate, noise, plan, table)
     if file.shuffle is None or table.view == "local":
         return plan
-    if file.shuffle.per == "bundle":
-        return Shuffle(plan, file.shuffle.users)
-    if file.contribution.memoized:
+    if file.shuffle.per == "report" and file.contribution.memoized:
         raise ValueError("answers that are kept are told across rounds: `per = \"report\"` needs fresh answers, without memoized")
-    once, rounds = (plan.plan, plan.times) if isinstance(plan, Repeat) else (plan, 1)
-    return Repeat(Shuffle(once, file.shuffle.users), rounds) if rounds > 1 else Shuffle(once, file.shuffle.users)
+    return _shuffled(file.shuffle, plan)
 
 
 def _summed(aggregate: AggregateTable, noise: Sequence[tuple[CountNoise, NoiseTable]], plan: Plan, table: ClaimTable) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -15,6 +16,7 @@ from ldpaudit.files.tables import (
     ImplementationTable,
     MechanismTable,
     NoiseTable,
+    PartTable,
     ShuffleTable,
     Table,
 )
@@ -213,7 +215,11 @@ class DeploymentTable(Table):
         None, description="What a record of the public registry of deployments needs besides, for `ldpaudit registry export`."
     )
     note: str = Field("", description="Printed on the certificate.")
-    mechanism: MechanismTable = Field(description="The mechanism, and the parameters of one of its constructors.")
+    mechanism: MechanismTable | None = Field(None, description="The mechanism, and the parameters of one of its constructors.")
+    compose: list[PartTable] = Field(
+        [], description="In place of a mechanism: the parts of one report, each run as often as it says. All are accounted for "
+        "together, under one relation; parts may have parts, on four levels at most.",
+    )
     contribution: ContributionTable = Field(ContributionTable.model_validate({}), description="Number of reports per user.")
     epochs: EpochsTable | None = Field(None, description="For repeated collection: number of epochs, user limits.")
     shuffle: ShuffleTable | None = Field(None, description="The shuffler, if there is one.")
@@ -227,3 +233,16 @@ class DeploymentTable(Table):
     sampler: SamplerTable | None = Field(None, description="What the shipped code draws, beside what is described.")
     implementation: ImplementationTable | None = Field(None, description="The deployed code, if it is to be audited.")
     claims: list[ClaimTable] = Field(min_length=1, description="The claims; each gets a verdict.")
+
+    @property
+    def described(self) -> list[MechanismTable]:
+        """The mechanisms of one report: one, or those of all parts."""
+        return [self.mechanism] if self.mechanism else [each for part in self.compose for each in _within(part)]
+
+
+def _within(part: PartTable) -> Iterator[MechanismTable]:
+    """The mechanisms of a part, in order."""
+    if part.mechanism is not None:
+        yield part.mechanism
+    for each in part.compose:
+        yield from _within(each)

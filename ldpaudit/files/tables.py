@@ -141,6 +141,17 @@ class ShuffleTable(Table):
     )
 
 
+class PartTable(Table):
+    """One part of a composition."""
+
+    mechanism: MechanismTable | None = Field(None, description="The part's mechanism; or else `compose`.")
+    compose: list[PartTable] = Field([], description="The parts of a part.")
+    times: int = Field(1, ge=1, description="How often the part is run, each time on an input of its own.")
+    shuffle: ShuffleTable | None = Field(
+        None, description="The part's own shuffler: of users' `bundle`s of its runs, or of every `report` in a round of its own."
+    )
+
+
 class AggregateTable(Table):
     """The secure aggregation."""
 

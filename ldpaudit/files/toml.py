@@ -106,14 +106,19 @@ def _paths(text: str) -> list[tuple[int, list[str | int]]]:
     """Every line that opens a table or sets a key, with the whole path."""
     found: list[tuple[int, list[str | int]]] = []
     table: list[str | int] = []
-    counts: dict[str, int] = {}
+    counts: dict[tuple[str | int, ...], int] = {}  # how many tables of an array came before the one that is open
     for number, line in enumerate(text.removeprefix(MARK).splitlines(), 1):
         if opened := _TABLE.match(line):
-            name = opened[2]
-            table = list(name.split("."))
+            *above, last = opened[2].split(".")
+            table = []
+            for each in above:
+                table.append(each)
+                table += [counts[key]] if (key := tuple(table)) in counts else []
+            table.append(last)
             if opened[1]:
-                table.append(counts.setdefault(name, 0))
-                counts[name] += 1
+                key = tuple(table)
+                counts[key] = counts.get(key, -1) + 1
+                table.append(counts[key])
             found.append((number, table))
         elif set_ := _KEY.match(line):
             found.append((number, [*table, *set_[1].strip('"').split(".")]))

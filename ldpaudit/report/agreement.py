@@ -288,8 +288,8 @@ def _release(says: Mapping[str, Any]) -> Iterator[Line]:
 
 def _mechanism(says: Mapping[str, Any], file: DeploymentTable) -> Iterator[Line]:
     text = " ".join(str(says["mechanisms"] or "").lower().split())
-    kind, variant = file.mechanism.kind, file.mechanism.variant
-    word = _WORDS.get(variant) or _WORDS.get(kind)
+    kind = ", ".join(each.kind for each in file.described)
+    word = _WORDS.get(file.mechanism.variant) or _WORDS.get(kind) if file.mechanism else None
     if not text:
         yield Line("mechanisms", Standing.SILENT, "no mechanism")
     elif kind == "guarantee":
@@ -306,7 +306,7 @@ def _mechanism(says: Mapping[str, Any], file: DeploymentTable) -> Iterator[Line]
 
 def _numbers(texts: list[str], file: DeploymentTable, known: Mapping[str, Enclosure]) -> Iterator[Line]:
     """Numbers in free text, against the file's parameters."""
-    letters, given = _LETTERS.get(file.mechanism.kind, {}), file.mechanism.parameters
+    letters, given = (_LETTERS.get(m.kind, {}), m.parameters) if (m := file.mechanism) else ({}, {})
     for letter, value in dict.fromkeys(_letters(texts)):
         if (key := letters.get(letter)) in given:
             ours = _number(given[key])

@@ -271,13 +271,12 @@ def _composition(claim: ClaimRecord) -> str:
 
 def _mechanism(file: DeploymentTable) -> str:
     """Kind, parameters, and where they are published."""
-    table = file.mechanism
-    if table.kind == "guarantee":
-        named = "The mechanism is not described; a guarantee is assumed"
-    else:
+    lines = []
+    for table in file.described:
         named = f"{table.kind}{f', {table.variant}' if table.variant else ''}"
-    given = ", ".join(f"{key} = {value}" for key, value in table.parameters.items())
-    lines = [f"- {named}: {given}."]
+        if table.kind == "guarantee":
+            named = "The mechanism is not described; a guarantee is assumed"
+        lines.append(f"- {named}: {', '.join(f'{key} = {value}' for key, value in table.parameters.items())}.")
     if file.sampler is not None:
         drawn = "".join(f"; {key} is drawn as {value}" for key, value in file.sampler.probabilities.items())
         lines.append(f"- Sampler: {file.sampler.law}{drawn}.")

@@ -94,6 +94,8 @@ def _deployment(stems: tuple[str, ...]) -> dict[str, Any]:
     later = dict.fromkeys(("status", "registry", "adversary", "aggregator", "assumes", "sampler"), False)
     of_texts = {"properties": {"sources": {"items": text}, **later}}
     found["allOf"] = [{"if": first, "then": of_texts, "else": {"properties": {"sources": {"items": sources["items"]}}}}]
+    for each in (found, found["$defs"]["PartTable"]):
+        each["oneOf"] = [{"required": ["mechanism"]}, {"required": ["compose"]}]
     found["properties"]["sources"] = {**sources, "items": {"anyOf": [sources["items"], text]}}
     table = found["$defs"]["MechanismTable"]
     table["properties"]["kind"]["enum"] = [*stems, "guarantee"]

@@ -136,8 +136,8 @@ _ONE = {"report": "one report", "user-day": "one user and day", "window": "one u
 def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
     """Units side by side, also those of which nothing is claimed."""
     known = {each.unit: each for each in certificate.units}
-    shown = [_cost(_label(each.unit, file), each) for each in certificate.units if not each.assumptions]
-    assumed = [f"{_cost(_label(each.unit, file), each)} This is assumed." for each in certificate.units if each.assumptions]
+    shown = [_cost(_label(each, file), each) for each in certificate.units if not each.assumptions]
+    assumed = [f"{_cost(_label(each, file), each)} This is assumed." for each in certificate.units if each.assumptions]
     if "lifetime" not in known or file.epochs is not None:
         shown.append("One user for ever: no bound over a lifetime; the file bounds no number of days.")
     given = file.contribution
@@ -150,7 +150,10 @@ def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
     return Layer("Unit of privacy", tuple(shown), stated, ("Whether clients keep to these bounds.",))
 
 
-def _label(unit: str, file: DeploymentTable) -> str:
+def _label(each: UnitRecord, file: DeploymentTable) -> str:
+    unit = each.unit
+    if each.is_part:
+        return f"{unit} of one report, {each.plan}"
     if unit == "lifetime":
         return f"all {file.epochs.count} epochs of one user" if file.epochs else "one user for ever"
     return f"one user and {spoken(file.contribution.period)}" if unit == "user-period" else _ONE[unit]
@@ -222,8 +225,9 @@ def _drawn(claims: Sequence[ClaimRecord]) -> Iterator[str]:
 
 def _report(file: DeploymentTable) -> str:
     """How much one report tells of, as the file describes it."""
-    if file.mechanism.kind == "guarantee":
-        return "Nothing: what a report tells of is not described."
-    given = file.mechanism.parameters
-    known = [f"{key} = {given[key]}" for key in ("k", "bits", "width", "hashes", "domain") if key in given]
-    return f"One report of {file.mechanism.kind}{': ' if known else ''}{', '.join(known)}."
+    told = []
+    for each in file.described:
+        known = [f"{key} = {each.parameters[key]}" for key in ("k", "bits", "width", "hashes", "domain") if key in each.parameters]
+        if each.kind != "guarantee":
+            told.append(f"One report of {each.kind}{': ' if known else ''}{', '.join(known)}.")
+    return " ".join(told) or "Nothing: what a report tells of is not described."

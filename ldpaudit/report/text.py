@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from operator import attrgetter
 from types import MappingProxyType
 
 from rich.console import Console
@@ -12,6 +14,7 @@ from rich.text import Text
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.display.visible import visible
+from ldpaudit.enclosure import show_down, show_up
 from ldpaudit.verdict import Outcome
 
 VERDICTS = {
@@ -123,6 +126,10 @@ def print_certificate(
         console.print(Padding(Text(visible(why), style="dim"), (0, 0, 0, 2)))
         for line in instead.get(claim.id, ()):
             console.print(Padding(Text(visible(line)), (0, 0, 0, 4)))
+    for part in filter(attrgetter("is_part"), certificate.units):
+        ends = part.enclosure and f"epsilon in [{show_down(part.enclosure.low, 6)}, {show_up(part.enclosure.high, 6)}]"
+        alone = f"{part.unit} by itself, {part.plan}: {ends or 'no bound is known'} at delta = {float(Fraction(part.delta)):g}."
+        console.print(Padding(Text(visible(alone), style="dim"), (0, 0, 0, 2)))
     console.print()
 
 

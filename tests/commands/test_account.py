@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from ldpaudit.files.deployment import load
 from tests.helpers import fails_in_one_line, run
 
 
@@ -59,6 +60,18 @@ def test_account_answers_for_a_published_rho_and_mu() -> None:
     assert "mu in [0, 2]" in run("account", "guarantee", "mu=1", "--repeat", "4", "--gdp").stdout
     says = "needs (epsilon, delta) or (rho) or (mu), got (rho, epsilon)"
     fails_in_one_line(run("account", "guarantee", "rho=1", "epsilon=1"), says)
+
+
+def test_account_composes_what_deployment_files_claim() -> None:
+    composed = ("--compose", "attribution-event", "--compose", "epochs-budget:lifetime")
+    once, report = run("account", *composed).stdout, load("attribution-event").claims[0].plan
+    assert once.startswith(f"Compose([Repeat({report}, 1), Repeat(Repeat(KaryRandomizedResponse(")
+    assert run("account", *composed, "--times", "1", "--times", "1").stdout == once
+    assert run("account", *composed, "--times", "2", "--times", "1").stdout.startswith(f"Compose([Repeat({report}, 2)")
+    fails_in_one_line(run("account", *composed, "--times", "2"), "needs --times once for each --compose, 2, got 1")
+    fails_in_one_line(run("account", "--compose", "epochs-budget:lifetimes"), "did you mean 'lifetime'?")
+    for given in ([], ["laplace", "--times", "2"], ["laplace", "--compose", "epochs-budget"]):
+        fails_in_one_line(run("account", *given), "account needs a mechanism, or --compose FILE")
 
 
 def test_account_draws_users() -> None:

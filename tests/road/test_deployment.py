@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit.accountants import account
-from ldpaudit.certificates.certify import certify
+from ldpaudit.certificates.certify import certify, units
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.polya_noise import PolyaNoise
-from ldpaudit.plan import Aggregate, Guarantee, Repeat, Run, Shuffle
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Repeat, Run, Shuffle
 from ldpaudit.verdict import Outcome
 
 GOOD = """\
@@ -559,3 +561,71 @@ def test_what_a_deployer_assumes_is_told_with_its_source_and_no_claim_is_more_th
     assert whole.claims[0].reason.endswith(", assuming that each report has coins of its own (README)")
     refused(text, row, row.replace("readme", "other"), "assumes.0.source", "needs the id of a source, got 'other'")
     refused(GOOD, "[mechanism]", f"{row}[mechanism]", "assumes", 'needs schema = "ldpaudit.deployment/2"')
+
+
+COMPOSED = """\
+schema = "ldpaudit.deployment/1"
+id = "composed"
+
+[[compose]]
+times = 3
+shuffle = {users = 100, per = "report"}
+[compose.mechanism]
+kind = "randomized_response"
+k = 2
+p = "3/4"
+
+[[compose]]
+shuffle = {users = 50}
+[[compose.compose]]
+times = 2
+[compose.compose.mechanism]
+kind = "unary_encoding"
+k = 3
+rho = "1/4"
+[[compose.compose]]
+[compose.compose.mechanism]
+kind = "guarantee"
+epsilon = 1
+
+[[claims]]
+id = "report"
+epsilon = "?"
+delta = "1e-3"
+"""
+DEEP = "compose = [{compose = [{compose = [{compose = []}]}]}]"
+PROMISED = '[compose.compose.mechanism]\nkind = "guarantee"\nepsilon = 1\n'
+
+
+def test_a_composition_is_its_parts_each_run_as_often_as_it_says() -> None:
+    bit, bits = KaryRandomizedResponse(2, Fraction(3, 4)), UnaryEncoding.flips(Fraction(1, 4), 3)
+    whole = loads(COMPOSED)
+    bundle = Shuffle(Compose([Repeat(bits, 2), Guarantee(Fraction(1))]), 50)
+    assert whole.plan == Compose([Repeat(Shuffle(bit, 100), 3), bundle])
+    assert [each.plan for each in whole.parts] == [*whole.plan.parts]
+
+
+def test_a_certificate_has_the_parts_by_themselves() -> None:
+    first, last = COMPOSED.index("[[compose]]\nshuffle"), COMPOSED.index("[[claims]]")
+    whole, part = units(loads(COMPOSED[:first] + COMPOSED[last:].replace("1e-3", "0")))
+    assert (whole.unit, part.unit) == ("report", "part 1")
+    assert part.plan == "Repeat(Shuffle(KaryRandomizedResponse(k=2, p=3/4), users=100), 3)"
+    assert part.enclosure == whole.enclosure is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "says"),
+    [
+        ("[compose.mechanism]", "[mechanism]", 7, "mechanism", "got both"),
+        (PROMISED, "", 20, "compose.1.compose.1.mechanism", "got none"),
+        (PROMISED, DEEP, 21, "compose.1.compose.1.compose.0.compose.0.compose", "at most 4 levels"),
+        ("rho =", "roh =", 19, "compose.1.compose.0.mechanism.roh", "did you mean 'rho'?"),
+        ("times = 2", "times = 0", 15, "compose.1.compose.0.times", "greater than or equal to 1"),
+        ("times = 2", "shuffle = {users = 9}", 15, "compose.1.compose.0.shuffle", "needs one shuffler"),
+        ("[[claims]]", "[shuffle]\nusers = 9\n[[claims]]", 6, "compose.0.shuffle", "needs one shuffler"),
+        ("[[claims]]", "[aggregate]\nusers = 9\n[[claims]]", 25, "aggregate", "[[compose]] has several"),
+        ("[[claims]]", "[contribution]\nmemoized = true\n[[claims]]", 26, "contribution.memoized", "a mechanism that memoizes"),
+    ],
+)  # fmt: skip
+def test_a_composition_that_is_none_is_named(old: str, new: str, line: int, key: str, says: str) -> None:
+    assert refused(COMPOSED, old, new, key, says).line == line
