@@ -71,8 +71,10 @@ def account(
     if order is not None:
         require_order(order)
     given_too = [] if change is None else [f"change={change}"]
-    if (mechanism is None) == (not compose) or (times and not compose):
-        raise ValueError("account needs a mechanism, or --compose FILE, with or without --times")
+    if mechanism is None and not compose:
+        raise ValueError("account needs MECHANISM, which is missing; `ldpaudit account -h` explains it")
+    if mechanism is not None and (compose or times):
+        raise ValueError(f"account needs a mechanism, or --compose FILE with --times for each, got {mechanism} with them")
     whole = options.composed(compose, times) if compose else mechanism or ""
     plan = deployed(whole, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)

@@ -70,8 +70,8 @@ def test_account_composes_what_deployment_files_claim() -> None:
     assert run("account", *composed, "--times", "2", "--times", "1").stdout.startswith(f"Compose([Repeat({report}, 2)")
     fails_in_one_line(run("account", *composed, "--times", "2"), "needs --times once for each --compose, 2, got 1")
     fails_in_one_line(run("account", "--compose", "epochs-budget:lifetimes"), "did you mean 'lifetime'?")
-    for given in ([], ["laplace", "--times", "2"], ["laplace", "--compose", "epochs-budget"]):
-        fails_in_one_line(run("account", *given), "account needs a mechanism, or --compose FILE")
+    for given in (["--times", "2"], ["--compose", "epochs-budget"]):
+        fails_in_one_line(run("account", "laplace", *given), "account needs a mechanism, or --compose FILE with --times for each")
 
 
 def test_account_draws_users() -> None:
