@@ -103,7 +103,7 @@ def read_log(path: str | Path, input_column: str = "input", report_column: str =
     file = Path(path)
     binary = rows.form(file, (rows.CSV, rows.PARQUET)) == rows.PARQUET
     found: dict[Any, list[Any]] = defaultdict(list)
-    for number, row in enumerate(rows.parquet_rows(file), 2) if binary else _csv(file):
+    for number, row in enumerate(rows.table_rows(file), 2) if binary else _csv(file):
         if row.get(input_column) == "":
             raise DeploymentError("needs an input, got an empty cell", str(file), number)
         try:

@@ -11,23 +11,26 @@ import csv
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from ldpaudit.adapters.places import copied_here, ending, opened
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.strict_json import shown
 from ldpaudit.errors import DeploymentError, without_file
 
-CSV, PARQUET, TEXT = ".csv", ".parquet", ".txt"
-FORMS = (CSV, PARQUET, TEXT)  # what files end in, small or large; a name without an ending is that of text
+CSV, PARQUET, TEXT, ARROW, FEATHER = ".csv", ".parquet", ".txt", ".arrow", ".feather"
+TABLES = (PARQUET, ARROW, FEATHER)  # that polars reads
+FORMS = (CSV, *TABLES, TEXT)  # what files end in, small or large, before .gz or .zst; a name without an ending is that of text
 
 
 def form(file: Path, known: Sequence[str] = FORMS) -> str:
     """The format of a file, by the end of its name. Raises DeploymentError where it is none of the known ones, or a folder."""
     if file.is_dir():
         raise DeploymentError("needs a file, got a folder", str(file))
-    found = file.suffix.lower() or TEXT
+    found = ending(file) or TEXT
     if found not in known:
         raise DeploymentError(f"needs a file that ends in {' or '.join(known)}, got {file.suffix or 'no ending'}", str(file))
     return found
@@ -36,13 +39,13 @@ def form(file: Path, known: Sequence[str] = FORMS) -> str:
 def values(file: Path, column: str = "") -> Iterable[Any]:
     """One value for each record of a file, whatever its format; that of the first column where no other is named.
 
-    Raises DeploymentError, OSError as for `lines`, `columns` and `parquet_column`, and where a column of text is named.
+    Raises DeploymentError, OSError as for `lines`, `columns` and `table_column`, and where a column of text is named.
     """
-    match form(file):
-        case ".csv":
-            return (value for _, (value,) in columns(file, column))
-        case ".parquet":
-            return parquet_column(file, lambda names: chosen(names, column))
+    kind = form(file)
+    if kind == CSV:
+        return (value for _, (value,) in columns(file, column))
+    if kind in TABLES:
+        return table_column(file, column)
     if column:
         raise DeploymentError(f"needs a file with columns, CSV or Parquet, for {column!r}", str(file))
     return lines(file)
@@ -115,7 +118,7 @@ def no_column(wanted: str, names: Sequence[str]) -> str:
 
 def decoded(file: Path) -> Iterator[str]:
     """Lines of text with their ends. Only a line feed ends one: `str.splitlines` knows ten other ends, which values may hold."""
-    with file.open("rb") as stream:
+    with opened(file) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")  # spreadsheets write a byte order mark
@@ -130,69 +133,80 @@ UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
 """What reading a file of another format raises: a date in the year 43915 is a ValueError."""
 
 
-def parquet_rows(file: Path) -> list[dict[str, Any]]:
+def table_rows(file: Path) -> list[dict[str, Any]]:
     """All rows, by the names of columns. Raises DeploymentError where polars is missing, or the file cannot be read."""
-    return _read_parquet(file, lambda polars: polars.read_parquet(file).to_dicts())  # type: ignore[no-any-return]
+    return _read(file, lambda _, lazy: lazy.collect().to_dicts())  # type: ignore[no-any-return]
 
 
-def parquet_column(file: Path, choose: Callable[[list[str]], str]) -> list[Any]:
-    """The values of the column that is chosen by the names of all.
+def table_column(file: Path, column: str) -> list[Any]:
+    """The values of a column, the first one where none is named.
 
-    Raises DeploymentError as for `parquet_rows`; and where a value is missing.
+    Raises DeploymentError as for `table_rows`; and where a value is missing.
     """
 
-    def read(polars: Any) -> Any:
-        name = choose(list(polars.read_parquet_schema(file)))
-        values = polars.read_parquet(file, columns=[name])[name]
+    def read(_: Any, lazy: Any) -> Any:
+        values = lazy.select(chosen(lazy.collect_schema().names(), column)).collect().to_series()
         _require_all(values.null_count())
         return values.to_list()
 
-    return _read_parquet(file, read)  # type: ignore[no-any-return]
+    return _read(file, read)  # type: ignore[no-any-return]
 
 
-def parquet_counted(file: Path, choose: Callable[[list[str], str], str], column: str, users: str) -> tuple[list[Any], list[Any]]:
+def table_counted(file: Path, column: str, users: str) -> tuple[list[Any], list[Any]]:
     """Values, and how many users hold each; nothing but the wanted columns is read.
 
-    ``file``: read lazily; ``choose``: the name of a column, of the names of all and the wanted one, where `column` may
-    be empty; ``column``: of values; ``users``: of numbers of users; if empty, a row is a user, and equal values are
-    joined, in rising order. Raises DeploymentError as for `parquet_rows`; and where a value or number is missing.
+    ``column``: of values, the first one where it is empty; ``users``: of numbers of users; if empty, a row is a user, and equal
+    values are joined, in rising order. Raises DeploymentError as for `table_rows`; and where a value or number is missing.
     """
 
-    def read(polars: Any) -> Any:
-        lazy = polars.scan_parquet(file)
+    def read(polars: Any, lazy: Any) -> Any:
         schema = lazy.collect_schema()
-        names = [choose(list(schema), each) for each in (column, users)[: 1 + bool(users)]]
-        chosen = lazy.select(polars.col(name).alias(alias) for name, alias in zip(names, ("value", "users"), strict=False))
+        names = [chosen(list(schema), each) for each in (column, users)[: 1 + bool(users)]]
+        wanted = lazy.select(polars.col(name).alias(alias) for name, alias in zip(names, ("value", "users"), strict=False))
         if not users and schema[names[0]].is_nested():
-            chosen = chosen.with_columns(polars.lit(1).alias("users"))
+            wanted = wanted.with_columns(polars.lit(1).alias("users"))
         elif not users:
-            chosen = chosen.group_by("value").agg(polars.len().alias("users")).sort("value")
-        table = chosen.collect()
+            wanted = wanted.group_by("value").agg(polars.len().alias("users")).sort("value")
+        table = wanted.collect()
         _require_all(sum(table[name].null_count() for name in ("value", "users")))
         return table["value"].to_list(), table["users"].to_list()
 
-    return _read_parquet(file, read)  # type: ignore[no-any-return]
+    return _read(file, read)  # type: ignore[no-any-return]
 
 
-def frames(file: Path, column: str, optional: str, size: int) -> Iterator[tuple[int, Any, Any]]:
-    """The rows of a Parquet or Arrow file, counted from 1: the values of a column, and of another one, None where there is none.
+def frames(file: Path, column: str, optional: str, size: int) -> Iterator[tuple[int, Any, list[Any] | None]]:
+    """The rows of a Parquet or Arrow file, this many at a time: the number of the first one, from 1, and the values of two columns.
 
-    ``size``: rows that are held at a time. Raises DeploymentError as for `parquet_rows`, and where there is no such column.
+    Of the first column a list, or an array where these are numbers, or lists of as many numbers each; None where there is no other.
+    Raises DeploymentError as for `table_rows`, and where there is no first column.
     """
+    def part(_: Any, lazy: Any) -> Any:
+        table = lazy.select(wanted).slice(start, size).collect()
+        return _numbers(table[column]), table[optional].to_list() if optional in names else None
 
-    def scan(polars: Any) -> Any:
-        return polars.scan_parquet(file) if file.suffix.lower() == PARQUET else polars.scan_ipc(file)
+    with copied_here(file) as copy:
+        names = _read(copy, lambda _, lazy: lazy.collect_schema().names(), file)
+        if column not in names:
+            raise DeploymentError(no_column(column, names), str(file))
+        wanted, start = [column] + [optional] * (optional in names), 0
+        while rows := len((found := _read(copy, part, file))[0]):
+            yield start + 1, *found
+            start += rows
 
-    def part(polars: Any) -> Any:
-        return scan(polars).select(wanted).slice(start, size).collect().to_dict(as_series=False)
 
-    names = _read_parquet(file, lambda polars: scan(polars).collect_schema().names())
-    if column not in names:
-        raise DeploymentError(no_column(column, names), str(file))
-    wanted, start = [column] + [optional] * (optional in names), 0
-    while rows := (table := _read_parquet(file, part))[column]:
-        yield from zip(count(start + 1), rows, table.get(optional, repeat(None)), strict=False)
-        start += len(rows)
+def _numbers(column: Any) -> Sequence[Any] | NDArray[Any]:
+    """A column of polars', as an array where it is one of numbers."""
+    if not len(column):
+        return []
+    flat = column.explode() if (nested := column.dtype.is_nested()) else column
+    if not flat.dtype.is_numeric() or flat.null_count() or column.null_count():
+        return column.to_list()  # type: ignore[no-any-return]
+    if not nested:
+        return column.to_numpy()  # type: ignore[no-any-return]
+    numbers, uneven = divmod(len(flat), len(column))
+    if uneven or (column.list if hasattr(column.dtype, "inner") else column.arr).len().n_unique() != 1:
+        return column.to_list()  # type: ignore[no-any-return]
+    return flat.to_numpy().reshape(len(column), numbers)  # type: ignore[no-any-return]
 
 
 def _require_all(missing: int) -> None:
@@ -200,24 +214,22 @@ def _require_all(missing: int) -> None:
         raise ValueError(f"a value in every row, got {missing} without")
 
 
-def _read_parquet(file: Path, read: Callable[[Any], Any]) -> Any:
+def _read(file: Path, read: Callable[[Any, Any], Any], named: Path | None = None) -> Any:
+    """What is read of a file, by polars and its rows, which are read when asked for; an error names that file, or another."""
+    kind = "Parquet" if ending(file) == PARQUET else "Arrow"
     try:
         import polars
     except ImportError:
-        raise DeploymentError(f"{_kind(file)} files need polars: install ldpaudit[logs]", str(file)) from None
+        raise DeploymentError(f"{kind} files need polars: install ldpaudit[logs]", str(named or file)) from None
     try:
-        with _silent():
-            return read(polars)
+        with copied_here(file) as copy, _silent():
+            return read(polars, polars.scan_parquet(copy) if kind == "Parquet" else polars.scan_ipc(copy))
     except BaseException as error:
         # A panic of polars' is no Exception, and has no name to import.
-        of_polars = any(kind.__name__ in ("PolarsError", "PanicException") for kind in type(error).__mro__)
+        of_polars = any(each.__name__ in ("PolarsError", "PanicException") for each in type(error).__mro__)
         if not (of_polars or isinstance(error, UNREADABLE)):
             raise
-        raise DeploymentError(f"needs a readable {_kind(file)} file: {without_file(error)}", str(file)) from None
-
-
-def _kind(file: Path) -> str:
-    return "Parquet" if file.suffix.lower() == PARQUET else "Arrow"
+        raise DeploymentError(f"needs a readable {kind} file: {without_file(error)}", str(named or file)) from None
 
 
 @contextmanager

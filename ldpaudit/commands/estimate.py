@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import ExitStack
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +17,9 @@ from ldpaudit.commands import options
 from ldpaudit.commands.output import note, progress, say, say_json
 
 if TYPE_CHECKING:
+    from ldpaudit.files.reports import Tally
     from ldpaudit.studies.estimation import Estimates
+    from ldpaudit.workers.experiment import Execution
 
 _LINES = 1 << 10  # estimates that text shows without --top
 
@@ -54,6 +58,11 @@ def estimate(
         Path | None, typer.Option(help="Text file with the values' names, one a line, in their order.", show_default=False)
     ] = None,
     refused: Annotated[str, typer.Option(help="Largest share of records that may be malformed or duplicate.")] = "0.01",
+    workers: options.WorkersOption = 1,
+    cluster: options.ClusterOption = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File from which an interrupted count continues.", show_default=False)
+    ] = None,
     format: Annotated[EstimateFormat, typer.Option(help="How results are printed on standard output.")] = EstimateFormat.text,
     output: Annotated[
         Path | None, typer.Option(help="Output file for the results, .json or .csv.", show_default=False)
@@ -66,11 +75,13 @@ def estimate(
       a line of JSON (.jsonl, .ndjson, .json);
       a row of a CSV file: a column `report`, or `report_0`, `report_1`, ...;
       a row of a Parquet or Arrow file (.parquet, .arrow, .feather): a column `report`.
+    Files may end in .gz or .zst besides, and be anywhere: s3://bucket/folder.
     An aggregator's release is {"sum": [...], "users": N} in a file of its own (.json).
     """
     from ldpaudit.errors import LdpauditError, Unsupported
     from ldpaudit.files.reports import Tally
     from ldpaudit.files.whole import write_whole
+    from ldpaudit.workers.experiment import Execution
 
     share, level = options.number("--refused", refused), options.number("--confidence", confidence)
     if not (0 <= share <= 1 and 0 < level < 1):
@@ -79,7 +90,9 @@ def estimate(
         raise ValueError(f"estimate --output needs a file that ends in .json or .csv, got {output.name!r}")
     tally = Tally()
     try:
-        found = _estimates(reports, deployment, tally)
+        with ExitStack() as stack:
+            execution = Execution(options.executor(workers, cluster, stack), checkpoint)
+            found = _estimates(reports, deployment, tally, execution)
     finally:
         for line in tally.named:
             note(f"left out: {line}")
@@ -112,34 +125,38 @@ def estimate(
         _print(data, level=confidence)
 
 
-def _estimates(arguments: list[str], deployment: Path | None, tally: Any) -> Estimates:
+def _estimates(arguments: list[str], deployment: Path | None, tally: Tally, execution: Execution) -> Estimates:
     """From all that the arguments name."""
+    from ldpaudit.adapters.places import is_here
     from ldpaudit.files.deployment import load
-    from ldpaudit.files.reports import ReportForm, blocks, listed, released
+    from ldpaudit.files.reports import ReportForm, listed, released
     from ldpaudit.studies.estimation import Estimates, noise_of, unwrapping
 
-    parameters = [each for each in arguments if "=" in each and not Path(each).exists()]
+    def is_file(name: str) -> bool:
+        return not is_here(name) or Path(name).exists()
+
+    parameters = [each for each in arguments if "=" in each and not is_file(each)]
     files = [each for each in arguments if each not in parameters]
-    if deployment is None and files and Path(files[-1]).exists():
+    if deployment is None and files and is_file(files[-1]):
         raise ValueError("estimate needs --deployment FILE, or STEM key=value ... behind the files, got neither")
     name = files.pop() if deployment is None and files else None
     m = options.reporting(deployment, name, parameters)
-    form, paths = ReportForm.of(m), listed(map(Path, files))
-    with progress("reading reports") as advance:
-        numbers = form.numbers if m.summed == "vector" else getattr(m, "cells", len(m.inputs))
-        deployed = None if deployment is None else load(deployment)
-        sums = released(paths, numbers) if deployed is None else released(paths, numbers, unwrapping(deployed, m))
-        if sums is not None:
-            noise = () if deployed is None else noise_of(deployed, sums)
-            tally.accepted = sums.users
-            return Estimates.of_sum(m, sums, noise)
+    form, paths = ReportForm.of(m), listed(files)
+    numbers = form.numbers if m.summed == "vector" else getattr(m, "cells", len(m.inputs))
+    deployed = None if deployment is None else load(deployment)
+    sums = released(paths, numbers) if deployed is None else released(paths, numbers, unwrapping(deployed, m))
+    if sums is not None:
+        tally.accepted = sums.users
+        return Estimates.of_sum(m, sums, () if deployed is None else noise_of(deployed, sums))
+    with progress("reading reports", total=len(paths)) as advance:
+        read = 0.0
 
-        def counted() -> Any:
-            for views in blocks(paths, m, form, tally):
-                advance(f"{tally.accepted:,} reports")
-                yield views
+        def told(accepted: int, files: float) -> None:
+            nonlocal read
+            advance(f"{accepted:,} reports", files - read)
+            read = files
 
-        return Estimates.of_reports(m, counted())
+        return Estimates.of_files(m, paths, tally, replace(execution, progress=told))
 
 
 def _names(file: Path | None, found: Estimates) -> list[Any]:

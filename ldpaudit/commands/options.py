@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -81,6 +82,15 @@ ParametersArgument = Annotated[list[str] | None, typer.Argument(help="key=value,
 ExpectFailsOption = Annotated[
     list[str] | None,
     typer.Option(help="A place, such as 'HKR12 Lemma 4.5', whose claim is known to fail here; repeatable."),
+]
+WorkersOption = Annotated[int, whole_number("Processes on this machine.", least=1)]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="In place of --workers: address of a Dask scheduler (extra 'dist'), or MODULE:CALLABLE that returns an executor of "
+        "concurrent.futures.",
+        show_default=False,
+    ),
 ]
 ShuffleOption = Annotated[int | None, whole_number("Number of users whose views are shuffled.")]
 AggregateOption = Annotated[int | None, whole_number("Number of users whose views are summed.")]
@@ -164,6 +174,37 @@ def reporting(deployment: Path | None, name: str | None, parameters: list[str] |
         what = "it is a promise about any randomizer, of which no report is known" if promise else "needs reports of one mechanism"
         raise Unsupported(found, what)
     return found
+
+
+_CLUSTER_RETRIES = 10  # times that a cluster may lose what it is doing for one part
+
+
+def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
+    """Who does the work until the stack ends; None for this process."""
+    from ldpaudit.errors import LdpauditError
+    from ldpaudit.workers.worker_processes import Processes
+
+    if cluster is None:
+        return stack.enter_context(Processes(workers)) if workers > 1 else None
+    if workers != 1:
+        raise ValueError("needs --workers or --cluster, got both")
+    if "://" not in cluster and not cluster.rpartition(":")[2].isdigit():
+        from ldpaudit.adapters.callables import resolve
+
+        sys.path.insert(0, str(Path.cwd()))
+        made = resolve(cluster)()
+        if not callable(getattr(made, "submit", None)):
+            raise ValueError(f"--cluster {cluster}: needs what returns an executor of concurrent.futures, got {made!r:.60}")
+        return stack.enter_context(made) if hasattr(made, "__exit__") else made
+    try:
+        from distributed import Client
+    except ImportError:
+        raise LdpauditError("a Dask scheduler needs the package distributed: install ldpaudit[dist]") from None
+    try:
+        client = stack.enter_context(Client(cluster))
+    except (OSError, ValueError) as error:
+        raise LdpauditError(f"--cluster {cluster}: needs a scheduler that answers: {error}") from None
+    return client.get_executor(retries=_CLUSTER_RETRIES)
 
 
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:

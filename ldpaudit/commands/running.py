@@ -14,17 +14,15 @@ from ldpaudit.commands import options
 from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, mechanism
 from ldpaudit.commands.output import progress, say, say_json
 
-_CLUSTER_RETRIES = 10  # times that a cluster may lose what it is doing for one part
-
 
 def run(
     name: NameArgument,
     parameters: ParametersArgument = None,
     data: Annotated[
-        list[Path] | None,
-        typer.Option(help="Users' values: a text, CSV or Parquet file, or a folder of such; repeatable."),
+        list[str] | None,
+        typer.Option(help="Users' values: a text, CSV, Parquet or Arrow file, or a folder of such; repeatable.", metavar="PLACE"),
     ] = None,
-    column: Annotated[str, typer.Option(help="Of values, in CSV and Parquet; by default the first.", show_default=False)] = "",
+    column: Annotated[str, typer.Option(help="Of values, in a table; by default the first.", show_default=False)] = "",
     counts: Annotated[
         str, typer.Option(help="Column with the number of users; by default a row is one user.", show_default=False)
     ] = "",
@@ -32,10 +30,9 @@ def run(
     numbered: Annotated[
         bool, typer.Option("--numbered", help="Encode words as numbers by their first 7 bytes, for at least 2**56 values.")
     ] = False,
-    workers: Annotated[int, options.whole_number("Processes on this machine.", least=1)] = 1,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, in place of --workers (extra 'dist').", show_default=False)
-    ] = None,
+    workers: options.WorkersOption = 1,
+    cluster: options.ClusterOption = None,
+    dask: Annotated[str | None, typer.Option(help="As --cluster, for a Dask scheduler.", show_default=False)] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File from which an interrupted run continues; as secret as the coins.", show_default=False)
     ] = None,
@@ -55,8 +52,9 @@ def run(
     A user is
       a line of a text file (.txt), ended by LF or CR LF alone and never empty;
       a row of a CSV file (.csv) after the header, with a value for each column;
-      a row of a Parquet file (.parquet), without nulls;
+      a row of a Parquet file (.parquet) or Arrow file (.arrow), without nulls;
       with --counts, a row is as many users as that column says.
+    Files may end in .gz or .zst besides, and be anywhere: s3://bucket/folder.
     Anything else is an error that names the file, and the line where there are lines.
     """
     from ldpaudit.core.partitions import Partition
@@ -67,14 +65,14 @@ def run(
 
     if not data:
         raise ValueError("run needs --data FOLDER or --data FILE, got none")
-    if dask is not None and workers != 1:
-        raise ValueError("run needs --workers or --dask, got both")
+    if dask is not None and (workers != 1 or cluster is not None):
+        raise ValueError(f"run needs --{'cluster' if cluster else 'workers'} or --dask, got both")
     m, partition = mechanism(name, parameters), shards.shards(data, column, counts, end)
     if numbered:
         partition = Partition(tuple(map(shards.Numbered, partition.parts)))
     with ExitStack() as stack:
         advance = stack.enter_context(progress("counting users"))
-        executor = _executor(workers, dask, stack)
+        executor = options.executor(workers, cluster or dask, stack)
         told = Execution(executor, checkpoint, lambda parts, rounds: advance(f"{parts} answers, {rounds:.2f} rounds"))
         found = _listed(runs.run(m, partition, seed, told))
     if numbered:  # pairs of a number and its users, or numbers: the words of which they are the first bytes
@@ -100,21 +98,3 @@ def _listed(found: Any) -> list[Any]:
     if isinstance(found, frozenset):
         return [list(each) if isinstance(each, tuple) else each for each in sorted(found)]
     return list(np.asarray(found).tolist())
-
-
-def _executor(workers: int, dask: str | None, stack: ExitStack) -> Any:
-    """Who answers for the parts; None for this process."""
-    from ldpaudit.errors import LdpauditError
-    from ldpaudit.workers.worker_processes import Processes
-
-    if dask is None:
-        return stack.enter_context(Processes(workers)) if workers > 1 else None
-    try:
-        from distributed import Client
-    except ImportError:
-        raise LdpauditError("--dask needs the package distributed: install ldpaudit[dist]") from None
-    try:
-        client = stack.enter_context(Client(dask))
-    except (OSError, ValueError) as error:
-        raise LdpauditError(f"--dask {dask}: needs a scheduler that answers: {error}") from None
-    return client.get_executor(retries=_CLUSTER_RETRIES)

@@ -18,7 +18,7 @@ LONGEST_INTEGER = 100  # digits of an integer; with these it is still within the
 def read_bytes(path: str | Path) -> bytes:
     """A file of at most 16 MiB. Raises DeploymentError where it cannot be read, or is larger."""
     try:
-        with Path(path).open("rb") as file:
+        with (Path(path) if isinstance(path, str) else path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise DeploymentError(f"needs a readable file: {error.strerror}", str(path)) from None

@@ -11,8 +11,9 @@ What is no report, and the second of two reports with one `id`, is left out, cou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -21,15 +22,16 @@ from numpy.typing import NDArray
 
 from ldpaudit import mechanisms, registry
 from ldpaudit.adapters import rows
+from ldpaudit.adapters.places import ending, place, reached
 from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported, without_file
 from ldpaudit.mechanism import LARGEST_VIEW, Mechanism, Rows, plain
 
 FORMAT = "ldpaudit.reports/1"
-LINES, ARROW = (".jsonl", ".ndjson", ".json"), (".arrow", ".feather")
-FORMS = (*LINES, rows.CSV, rows.PARQUET, *ARROW)
+LINES = (".jsonl", ".ndjson", ".json")
+FORMS = (*LINES, rows.CSV, *rows.TABLES)
 BLOCK = 1 << 13
-"""Reports that are decoded at a time."""
+"""Reports that are decoded at a time; of tables as many as have a million numbers, if these are more."""
 _NAMED = 5  # reports that are left out and named
 _LISTED = 1 << 12  # most numbers that a schema lists one by one
 
@@ -86,17 +88,28 @@ class ReportForm:
         kind = "number" if self.is_real else "integer"
         return f"a list of {self.numbers} {kind}s" if self.shape else f"one {kind}"
 
-    def views(self, reports: Sequence[Any]) -> tuple[NDArray[Any], dict[int, str]]:
+    def views(self, reports: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[Any], dict[int, str]]:
         """The views that `estimate` takes, and by its place what is wrong with each report that is none; these are left out."""
-        refused = {place: why for place, each in enumerate(reports) if (why := self._misshapen(each))}
-        places = np.array([place for place in range(len(reports)) if place not in refused], dtype=np.int64)
-        kind = np.float64 if self.is_real else np.int64
-        table: NDArray[Any] = np.array([reports[place] for place in places], dtype=kind).reshape(len(places), self.numbers)
+        refused: dict[int, str] = {}
+        good: Any = reports
+        if not (isinstance(reports, np.ndarray) and self._fits(reports)):
+            reports = reports.tolist() if isinstance(reports, np.ndarray) else reports
+            refused = {i: why for i, each in enumerate(reports) if (why := self._misshapen(each))}
+            good = [each for i, each in enumerate(reports) if i not in refused]
+        table: NDArray[Any] = np.asarray(good, dtype=np.float64 if self.is_real else np.int64).reshape(len(good), self.numbers)
         if self.columns is not None and len(table):
             found = Rows(self.columns, self.keep).have(table)
-            refused |= dict.fromkeys(places[~found].tolist(), "numbers that no report has")
-            table = table[found]
+            if not found.all():
+                places = np.array([i for i in range(len(reports)) if i not in refused])
+                refused |= dict.fromkeys(places[~found].tolist(), "numbers that no report has")
+                table = table[found]
         return table.reshape(-1, *self.shape).astype(self.type), refused
+
+    def _fits(self, reports: NDArray[Any]) -> bool:
+        """Whether all are as many numbers, of their kind."""
+        kind = reports.dtype.kind
+        whole = kind == "i" or (kind == "u" and reports.dtype.itemsize < 8)
+        return reports.shape[1:] == self.shape and (whole or (self.is_real and kind == "f" and bool(np.isfinite(reports).all())))
 
     def _misshapen(self, report: Any) -> str:
         """Why these are not as many numbers, of their kind; empty where they are."""
@@ -158,20 +171,40 @@ class Tally:
     malformed: int = 0
     duplicate: int = 0
     named: list[str] = field(default_factory=list)  # the first few that were left out
-    _ids: set[Any] = field(default_factory=set)
+    ids: set[Any] = field(default_factory=set)
+    before: Set[Any] = frozenset()  # ids of other parts
 
     @property
     def refused(self) -> int:
         """Records that were left out."""
         return self.malformed + self.duplicate
 
+    def add(self, other: Tally) -> bool:
+        """Add what was read of another part; False, and nothing is added, where both have records of one id."""
+        if not self.ids.isdisjoint(other.ids):
+            return False
+        self.ids |= other.ids
+        self.accepted, self.malformed = self.accepted + other.accepted, self.malformed + other.malformed
+        self.duplicate, self.named = self.duplicate + other.duplicate, (self.named + other.named)[:_NAMED]
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"read": [self.accepted, self.malformed, self.duplicate], "named": self.named, "ids": [*self.ids]}
+
+    @classmethod
+    def from_state(cls, data: dict[str, Any]) -> Self:
+        """Read back."""
+        accepted, malformed, duplicate = map(int, data["read"])
+        return cls(accepted, malformed, duplicate, [*map(str, data["named"])], set(data["ids"]))
+
     def is_new(self, name: Any) -> bool:
         """Whether no record before had this id; None is no id."""
-        if name is None:
-            return True
-        size = len(self._ids)
-        self._ids.add(name)
-        return len(self._ids) > size
+        if name is None or name in self.before:
+            return name is None
+        size = len(self.ids)
+        self.ids.add(name)
+        return len(self.ids) > size
 
     def refuse(self, file: Path, line: int, why: str, duplicate: bool = False) -> None:
         """Count a record that is left out."""
@@ -181,69 +214,58 @@ class Tally:
             self.named.append(f"{file}:{line}: {why}")
 
 
-def listed(given: Iterable[Path]) -> list[Path]:
+def listed(given: Iterable[str | Path]) -> list[Path]:
     """Files as they are given, and those of a known format in folders, by their names. Raises ValueError where there are none."""
     found: list[Path] = []
-    for each in given:
-        if not each.is_dir():
-            rows.form(each, FORMS)
-        found += sorted(file for file in each.rglob("*") if file.suffix.lower() in FORMS) if each.is_dir() else [each]
+    for each in map(place, given):
+        with reached(each):
+            if not (folder := each.is_dir()):
+                rows.form(each, FORMS)
+            found += sorted(file for file in each.rglob("*") if ending(file) in FORMS) if folder else [each]
     if not found:
         raise ValueError("needs files of reports, found none")
     return found
 
 
-def blocks(files: Iterable[Path], m: Mechanism, form: ReportForm, tally: Tally) -> Iterator[NDArray[Any]]:
-    """The views in some files, some thousands at a time; `tally` counts them, and what is left out.
+def blocks(file: Path, m: Mechanism, form: ReportForm, tally: Tally) -> Iterator[NDArray[Any]]:
+    """The views in a file, some thousands at a time; `tally` counts them, and what is left out.
 
-    Raises DeploymentError where a file cannot be read, or its header names another mechanism.
+    Raises DeploymentError where the file cannot be read, or its header names another mechanism.
     """
-    for file in files:
-        records = _records(file, m)
-        while True:
-            lines, reports = list[int](), list[Any]()
-            for line, report, name in records:
+    try:
+        if rows.form(file, FORMS) in rows.TABLES:
+            size = max(BLOCK, (1 << 20) // form.numbers)
+            for first, reports, names in rows.frames(file, "report", "id", size):
+                yield _accepted(file, range(first, first + len(reports)), reports, names, form, tally)
+            return
+        records = _of_columns(file) if ending(file) == rows.CSV else _of_lines(file, m)
+        while some := [*islice(records, BLOCK)]:
+            good = [(line, report, name) for line, report, name in some if not isinstance(report, ValueError)]
+            for line, report, _ in some:
                 if isinstance(report, ValueError):
                     tally.refuse(file, line, str(report))
-                    continue
-                lines.append(line)
-                reports.append((report, name))
-                if len(lines) == BLOCK:
-                    break
-            if not lines:
-                break
-            yield _accepted(file, lines, reports, form, tally)
+            if good:
+                lines, reports, names = map(list, zip(*good, strict=True))
+                yield _accepted(file, lines, reports, names, form, tally)
+    except (OSError, MemoryError) as error:
+        raise DeploymentError(f"needs a readable file of reports: {without_file(error)}", str(file)) from None
 
 
 def _accepted(
-    file: Path, lines: list[int], reports: list[tuple[Any, Any]], form: ReportForm, tally: Tally
+    file: Path, lines: Sequence[int], reports: Any, names: list[Any] | None, form: ReportForm, tally: Tally
 ) -> NDArray[Any]:
     """A report that is none takes no id: it may be sent again."""
-    views, refused = form.views([report for report, _ in reports])
-    for place, why in sorted(refused.items()):
-        tally.refuse(file, lines[place], why)
+    views, refused = form.views(reports)
+    for i, why in sorted(refused.items()):
+        tally.refuse(file, lines[i], why)
     fresh = np.ones(len(views), dtype=np.bool_)
-    kept = (place for place in range(len(lines)) if place not in refused)
-    for row, place in enumerate(kept):
-        if not tally.is_new(name := reports[place][1]):
-            tally.refuse(file, lines[place], f"the id {strict_json.shown(name, 40)!r} was there before", duplicate=True)
+    kept = () if names is None else (i for i in range(len(lines)) if i not in refused)
+    for row, i in enumerate(kept):
+        if names is not None and not tally.is_new(name := names[i]):
+            tally.refuse(file, lines[i], f"the id {strict_json.shown(name, 40)!r} was there before", duplicate=True)
             fresh[row] = False
     tally.accepted += int(fresh.sum())
     return views if fresh.all() else views[fresh]
-
-
-def _records(file: Path, m: Mechanism) -> Iterator[tuple[int, Any, Any]]:
-    """Each record's line, its report and its id; in place of the report a ValueError where it has none."""
-    try:
-        form = rows.form(file, FORMS)
-        if form in LINES:
-            yield from _of_lines(file, m)
-        elif form == rows.CSV:
-            yield from _of_columns(file)
-        else:
-            yield from rows.frames(file, "report", "id", BLOCK)
-    except (OSError, MemoryError) as error:
-        raise DeploymentError(f"needs a readable file of reports: {without_file(error)}", str(file)) from None
 
 
 def _of_lines(file: Path, m: Mechanism) -> Iterator[tuple[int, Any, Any]]:
@@ -293,12 +315,12 @@ def _of_columns(file: Path) -> Iterator[tuple[int, Any, Any]]:
     for name in wanted:
         if name not in names:
             raise DeploymentError(rows.no_column(name, names), str(file), 1)
-    places, own = [names.index(name) for name in wanted], names.index("id") if "id" in names else None
+    columns, own = [names.index(name) for name in wanted], names.index("id") if "id" in names else None
     for line, row in table:
         try:
-            cells = [strict_json.whole(row[place]) for place in places]
+            cells = [strict_json.whole(row[i]) for i in columns]
         except (ValueError, RecursionError):
-            yield line, ValueError(f"needs numbers in JSON, got {strict_json.shown(','.join(row[p] for p in places), 40)!r}"), None
+            yield line, ValueError(f"needs numbers in JSON, got {strict_json.shown(','.join(row[i] for i in columns), 40)!r}"), None
             continue
         yield line, cells[0] if wanted == ["report"] else cells, None if own is None else row[own] or None
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.adapters import rows
+from ldpaudit.adapters.places import place
 from ldpaudit.errors import DeploymentError, LdpauditError, without_file
 
 _WORDS = 300_000
@@ -83,7 +84,7 @@ def read(path: str | Path, column: str = "") -> Held:
     the first one; not of text. Raises DeploymentError where the file cannot be read, or has no such column, or a
     record without a value, or fewer than two different values.
     """
-    file = Path(path)
+    file = place(path)
     try:
         values = [*rows.values(file, column)]
         if (nested := next((x for x in values if isinstance(x, list | dict)), None)) is not None:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit import registry
+from ldpaudit.core.units import stream
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import Deployment, among, table_of
-from ldpaudit.files.reports import Released, Unwrap
-from ldpaudit.mechanism import Mechanism, is_ours
+from ldpaudit.files.reports import Released, ReportForm, Tally, Unwrap, blocks
+from ldpaudit.files.whole import Saved
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.studies.intervals import Intervals, intervals, variances
 from ldpaudit.studies.postprocessing import WAYS
+from ldpaudit.studies.sums import Summing, summing
+from ldpaudit.workers.experiment import HERE, Execution
+from ldpaudit.workers.runs import LARGEST_FILE, loaded, packed, unpacked
 
+SCHEMA = "ldpaudit.estimate/1"
 Floats = NDArray[np.float64]
 
 
@@ -35,27 +42,53 @@ class Estimates:
     @classmethod
     def of_reports(cls, m: Mechanism, blocks: Iterable[NDArray[Any]]) -> Self:
         """From all users' views, in parts. Raises ValueError where there are none."""
-        users, parts, found = 0, list[NDArray[Any]](), None
-        # Ours add up, report by report, but for systems that name values.
-        adds_up = is_ours(m) and not m.names_values
-        for views in blocks:
-            if not len(views):
-                continue
-            users += len(views)
-            if adds_up:
-                estimate = m.estimate(views)
-                found = estimate if found is None else found + estimate
-            else:
-                parts.append(views)
-        if not users:
+        way = summing(m, ReportForm.of(m))
+        return cls._of_total(way, *_added(way, blocks))
+
+    @classmethod
+    def of_files(cls, m: Mechanism, files: Sequence[Path], tally: Tally, execution: Execution = HERE) -> Self:
+        """From files of reports, whose number and order change nothing but which of two reports with one id is the second.
+
+        ``tally``: counts what is read; ``execution``: who reads a file, where the state is kept, and who is told: how many reports
+        there are so far, and of how many files. Raises ValueError where there are no reports, or the checkpoint is another one;
+        DeploymentError where a file cannot be read.
+        """
+        way = summing(m, ReportForm.of(m))
+        saved = None
+        if execution.checkpoint is not None:
+            work = f"{m!r} {[(str(file), file.stat().st_size) for file in files]} {np.__version__}"
+            saved = Saved(Path(execution.checkpoint), "estimate", SCHEMA, work, LARGEST_FILE)
+        done, total = (None if saved is None else loaded(saved, lambda data: _resumed(data, tally))) or (0, None)
+
+        def told(more: int) -> None:
+            if execution.progress is not None:
+                execution.progress(tally.accepted + more, done)
+
+        # In this process ids that were there before are known at once; where others read, they are compared afterwards.
+        here = execution.executor is None
+        parts = (_Part(m, file, tally.ids if here else set(), told if here else None) for file in files[done:])
+        for file, (added, more) in zip(files[done:], stream(parts, execution.executor), strict=True):
+            if not tally.add(more):
+                added, more = _Part(m, file, tally.ids)()
+                tally.add(more)
+            if added is not None:
+                total = added if total is None else way.add(total, added)
+            done += 1
+            if saved is not None:
+                saved.save({"files": done, "sum": None if total is None else packed(_wide(total)), "tally": tally.state()})
+            told(0)
+        return cls._of_total(way, total, tally.accepted)
+
+    @classmethod
+    def _of_total(cls, way: Summing, total: NDArray[Any] | None, users: int) -> Self:
+        if total is None:
             raise ValueError("needs at least one report, got none")
-        if m.names_values:
-            named = getattr(m, "named", None)
-            if named is None:
-                raise Unsupported(m, "its reports name no values by themselves: `run` is the whole system")
-            pairs = named(np.concatenate(parts))
-            return cls(m, users, tuple(pairs), np.array([*pairs.values()], dtype=np.float64))
-        return cls._of(m, users, m.estimate(np.concatenate(parts)) if found is None else found)
+        if way.m.names_values:
+            if (named := getattr(way.m, "named", None)) is None:
+                raise Unsupported(way.m, "its reports name no values by themselves: `run` is the whole system")
+            pairs = named(total)
+            return cls(way.m, users, tuple(pairs), np.array([*pairs.values()], dtype=np.float64))
+        return cls._of(way.m, users, way.estimate(total, users))
 
     @classmethod
     def of_sum(cls, m: Mechanism, released: Released, noise: Sequence[CountNoise] = ()) -> Self:
@@ -94,6 +127,52 @@ class Estimates:
         """Of estimates of these true counts. Raises Unsupported where it is not known."""
         own, other, added = variances(self.mechanism, self.counts, self.users, self.noise, self.total)
         return np.asarray(counts * own + (self.users - counts) * other + added)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file whose reports are to be added up."""
+
+    m: Mechanism
+    file: Path
+    before: Set[Any] = frozenset()  # ids of other files' reports
+    told: Callable[[int], None] | None = None  # how many reports there are
+
+    def __call__(self) -> tuple[NDArray[Any] | None, Tally]:
+        tally, form = Tally(before=self.before), ReportForm.of(self.m)
+
+        def read() -> Iterator[NDArray[Any]]:
+            for views in blocks(self.file, self.m, form, tally):
+                if self.told is not None:
+                    self.told(tally.accepted)
+                yield views
+
+        total, _ = _added(summing(self.m, form), read())
+        return total, replace(tally, before=frozenset())
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+
+def _added(way: Summing, blocks: Iterable[NDArray[Any]]) -> tuple[NDArray[Any] | None, int]:
+    """The sum of views, None where there are none, and how many there are."""
+    total, users = None, 0
+    for views in blocks:
+        if len(views):
+            added = way.of(views)
+            total, users = added if total is None else way.add(total, added), users + len(views)
+    return total, users
+
+
+def _wide(total: NDArray[Any]) -> NDArray[Any]:
+    """In the types that a checkpoint holds; of reports themselves, which `estimate` takes in these, too."""
+    return total if total.dtype.kind == "O" else total.astype(np.float64 if total.dtype.kind == "f" else np.int64)
+
+
+def _resumed(data: Any, tally: Tally) -> tuple[int, NDArray[Any] | None]:
+    """How many files are read, and the sum of their views; what they held is added to the tally."""
+    tally.add(Tally.from_state(data["tally"]))
+    return int(data["files"]), None if data["sum"] is None else unpacked(data["sum"])
 
 
 def unwrapping(deployment: Deployment, m: Mechanism) -> Unwrap:

@@ -101,13 +101,9 @@ def _two_numbers(
     m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: Floats | None
 ) -> tuple[float, float, Floats] | None:
     """P[b | holder], P[b | other], and how many reports add b to each estimate; None where reports add more than two numbers."""
-    numbers = np.unique([np.ravel(m.estimate(report)) for report in _reports(m, estimates.size)])
-    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1e-9 * np.abs(numbers).max()) + 1)
-    if len(parts) != 2:
+    if (two := two_numbers(m, estimates.size)) is None or not two[0] <= 0 < 1 <= two[1] + 1e-9:
         return None
-    a, b = parts[0].mean(), parts[1].mean()
-    if not a <= 0 < 1 <= b + 1e-9:
-        return None
+    a, b = two
     if noise:
         # In a sum of vectors, a coordinate is how many reports add b, and noise; of no other sum is this known.
         off = float(sum((each.mean for each in noise), Fraction(0)))
@@ -115,9 +111,21 @@ def _two_numbers(
             return None
         return (1 - a) / (b - a), -a / (b - a), np.floor(total)
     ones = (estimates - users * a) / (b - a)
-    if np.abs(ones - np.rint(ones)).max() > _WHOLE:
+    if not near_whole(ones).all():
         return None
     return (1 - a) / (b - a), -a / (b - a), np.rint(ones)
+
+
+def two_numbers(m: Mechanism, size: int) -> tuple[float, float] | None:
+    """The numbers that a report adds to each of as many estimates, the lesser one first; None where they are not two."""
+    numbers = np.unique([np.ravel(m.estimate(report)) for report in _reports(m, size)])
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1e-9 * np.abs(numbers).max()) + 1)
+    return None if len(parts) != 2 else (float(parts[0].mean()), float(parts[1].mean()))
+
+
+def near_whole(numbers: Floats) -> NDArray[np.bool_]:
+    """Which numbers are integers but for rounding."""
+    return np.abs(numbers - np.rint(numbers)) <= _WHOLE
 
 
 def _reports(m: Mechanism, size: int) -> Iterator[NDArray[np.generic]]:

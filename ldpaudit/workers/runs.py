@@ -79,9 +79,9 @@ def _begun(seed: int | None, file: Saved | None) -> tuple[Coins, _State]:
     if file is None:
         return (Secret.fresh() if seed is None else Seeded(seed)), _State()
     if seed is not None:
-        return Seeded(seed), _loaded(file, _State.from_json) or _State()
+        return Seeded(seed), loaded(file, _State.from_json) or _State()
     file.require_private()
-    found = _loaded(file, lambda data: (Secret(bytes.fromhex(data["key"])), _State.from_json(data)))
+    found = loaded(file, lambda data: (Secret(bytes.fromhex(data["key"])), _State.from_json(data)))
     if found is None:
         found = Secret.fresh(), _State()
         file.save({**_key(found[0]), "totals": [], "parts": 0, "added": None})
@@ -139,7 +139,7 @@ class _State:
         added, parts = data["added"], data["parts"]
         if not isinstance(parts, int) or parts < 0 or (parts == 0) is not (added is None):
             raise ValueError(f"the sum of {parts!r:.20} parts")
-        return cls(tuple(map(_answer, data["totals"])), parts, None if added is None else _answer(added))
+        return cls(tuple(map(unpacked, data["totals"])), parts, None if added is None else unpacked(added))
 
 
 class _Rounds:
@@ -158,7 +158,7 @@ class _Rounds:
         self._system, self._parts, self._digests, self._coins = m, partition.parts, digests, coins
         self._execution, self._file, self._state = execution, file, state
         self._known, self._answers = iter(self._state.totals), 0
-        self._written = [*map(_plain, self._state.totals)]
+        self._written = [*map(packed, self._state.totals)]
 
     def answered(self, questions: Sequence[Question | None]) -> Answer:
         """The sum of all answers in a round."""
@@ -182,7 +182,7 @@ class _Rounds:
         over = self._state.added
         self._state = _State((*self._state.totals, over))
         if self._file is not None:
-            self._written.append(_plain(over))
+            self._written.append(packed(over))
         return over
 
     def _add(self, answer: Answer, asked: int) -> None:
@@ -190,13 +190,14 @@ class _Rounds:
         self._state = replace(self._state, parts=self._state.parts + 1, added=added)
         self._answers += 1
         if self._file is not None:
-            state = {"totals": self._written, "parts": self._state.parts, "added": _plain(added)}
+            state = {"totals": self._written, "parts": self._state.parts, "added": packed(added)}
             self._file.save({**_key(self._coins), **state})
         if self._execution.progress is not None:
             self._execution.progress(self._answers, len(self._state.totals) + self._state.parts / asked)
 
 
-def _loaded(file: Saved, read: Callable[[Any], _Read]) -> _Read | None:
+def loaded(file: Saved, read: Callable[[Any], _Read]) -> _Read | None:
+    """The state of a checkpoint, if there is one. Raises ValueError where it is none of this work."""
     data = file.load()
     try:
         return None if data is None else read(data)
@@ -205,19 +206,24 @@ def _loaded(file: Saved, read: Callable[[Any], _Read]) -> _Read | None:
         raise ValueError(f"{file.needs}, got one of another kind: {said:.200}") from None
 
 
-def _plain(answer: Answer) -> dict[str, Any]:
+def packed(answer: Answer) -> dict[str, Any]:
     """An answer as JSON, every bit of it."""
     if isinstance(answer, Counter):
         return {"votes": dict(answer)}
+    if answer.dtype.kind == "O":
+        return {"integers": [*map(hex, answer.tolist())]}
     kind = answer.dtype.newbyteorder("<").str
     if kind not in _KINDS:
         raise TypeError(f"a checkpoint holds arrays of {' or '.join(_KINDS)}, got {kind}")
-    packed = zlib.compress(answer.astype(kind).tobytes(), _PACKED)
-    return {"kind": kind, "shape": [*answer.shape], "zlib": base64.b64encode(packed).decode()}
+    small = zlib.compress(answer.astype(kind).tobytes(), _PACKED)
+    return {"kind": kind, "shape": [*answer.shape], "zlib": base64.b64encode(small).decode()}
 
 
-def _answer(data: Any) -> Answer:
+def unpacked(data: Any) -> Any:
+    """An answer, read back. Raises ValueError where it is none."""
     match data:
+        case {"integers": [*numbers]}:
+            return np.array([int(each, 16) for each in numbers], dtype=object)
         case {"votes": dict(votes)} if all(isinstance(n, int) and n > 0 for n in votes.values()):
             return Counter(votes)
         case {"kind": kind, "shape": [*shape], "zlib": str(text)} if kind in _KINDS:

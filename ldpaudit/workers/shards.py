@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldpaudit.adapters import rows
+from ldpaudit.adapters.places import ending, is_here, place, reached
 from ldpaudit.core.partitions import Counts, Part, Partition, listed
 from ldpaudit.errors import DeploymentError, without_file
 from ldpaudit.files.user_data import of_bytes
@@ -25,10 +26,8 @@ _DIGITS = re.compile(r"\s*-?[0-9]{1,30}\s*")
 class Shard:
     """A file of users' values. Workers on other machines find it at the same path."""
 
-    # ending in ``.csv`` or ``.parquet``; in ``.txt`` or without an ending it is text. What a record is,
-    # adapters/rows.py says
-    path: Path
-    column: str = ""  # of the values; by default the first one. In a Parquet file a value may be a list of words
+    path: Path  # what a record is, adapters/rows.py says
+    column: str = ""  # of the values; by default the first one. In a Parquet or Arrow file a value may be a list of words
     users: str = ""  # the column that says how many users hold a value; by default a row is a user
     end: str = ""  # what words are given at their end, so that a word differs from the beginning of a longer one
 
@@ -45,8 +44,8 @@ class Shard:
 
     def _read(self) -> tuple[Iterable[Any], list[int]]:
         kind = rows.form(self.path)
-        if kind == rows.PARQUET:
-            values, users = rows.parquet_counted(self.path, rows.chosen, self.column, self.users)
+        if kind in rows.TABLES:
+            values, users = rows.table_counted(self.path, self.column, self.users)
             return values, [*map(_whole, users)]
         if not self.users:
             found = Counter(rows.values(self.path, self.column))
@@ -99,31 +98,37 @@ def shards(paths: Iterable[str | Path], column: str = "", users: str = "", end: 
     """Files as parts, numbered in the order given; those of a folder in the order of their names.
 
     Of a folder everything is a part, but hidden files and marks of other programs, such as ``_SUCCESS``: names that begin with
-    ``.`` or ``_`` and end as no data do.
+    ``.`` or ``_`` and end as no data do. Folders within it are read only where they are partitions, such as ``day=1``.
 
-    ``paths``: files and folders; ``column``, ``users``, ``end``: as for `Shard`. Raises DeploymentError where a path
-    is neither a file nor a folder, a folder has no such files, or something else, such as a folder, beside them, or a
-    file is there twice.
+    ``paths``: files and folders, also with schemes that fsspec knows; ``column``, ``users``, ``end``: as for `Shard`.
+    Raises DeploymentError where a path is neither a file nor a folder, a folder has no such files, or something else, such as a
+    folder, beside them, or a file is there twice.
     """
-    seen: dict[tuple[int, int], Path] = {}
-    for file in (file for path in paths for file in _files(Path(path))):
+    seen: dict[Any, Path] = {}
+    for file in (file for path in paths for file in _files(place(path))):
         status = file.stat()
-        if (first := seen.setdefault((status.st_dev, status.st_ino), file)) is not file:
+        same = (status.st_dev, status.st_ino) if is_here(file) else str(file)
+        if (first := seen.setdefault(same, file)) is not file:
             raise DeploymentError(f"needs each file once, got the same file as {first}", str(file))
     return Partition(tuple(Shard(file, column, users, end) for file in seen.values()))
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        if not path.is_file():
-            raise DeploymentError(f"needs files, or a folder of files that end in {', '.join(SUFFIXES)}", str(path))
-        rows.form(path)
-        yield path
-        return
-    found = sorted(each for each in path.iterdir() if each.suffix.lower() in SUFFIXES or not each.name.startswith((".", "_")))
-    if other := [each for each in found if not (each.is_file() and each.suffix.lower() in SUFFIXES)]:
-        what = "a folder within it" if other[0].is_dir() else "what is none"
-        raise DeploymentError(f"needs a folder of files that end in {', '.join(SUFFIXES)}, got {what}", str(other[0]))
+    needs = f"a folder of files that end in {', '.join(SUFFIXES)}"
+    with reached(path):
+        if not path.is_dir():
+            if not path.is_file():
+                raise DeploymentError(f"needs files, or {needs}", str(path))
+            rows.form(path)
+            yield path
+            return
+        found = sorted(each for each in path.iterdir() if ending(each) in SUFFIXES or not each.name.startswith((".", "_")))
     if not found:
-        raise DeploymentError(f"needs files, or a folder of files that end in {', '.join(SUFFIXES)}", str(path))
-    yield from found
+        raise DeploymentError(f"needs files, or {needs}", str(path))
+    for each in found:
+        if each.is_dir() and "=" in each.name and not ending(each):  # a partition, as Hive and Spark name them
+            yield from _files(each)
+        elif each.is_dir() or ending(each) not in SUFFIXES:
+            raise DeploymentError(f"needs {needs}, got {'a folder within it' if each.is_dir() else 'what is none'}", str(each))
+        else:
+            yield each

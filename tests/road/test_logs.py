@@ -216,7 +216,7 @@ def _panics(*_: Any) -> Any:
 def test_a_panic_below_python_is_an_error_of_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(polars, "read_parquet", _panics)
+    monkeypatch.setattr(polars, "scan_parquet", _panics)
     with pytest.raises(DeploymentError, match=r"needs a readable Parquet file: assertion failed left: 1 right: 2$"):
         read_log(tmp_path / "log.parquet")
     assert capfd.readouterr().err == ""
@@ -226,7 +226,7 @@ def test_an_interruption_while_a_log_is_read_is_no_fault_of_the_log(tmp_path: Pa
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(polars, "read_parquet", interrupted)
+    monkeypatch.setattr(polars, "scan_parquet", interrupted)
     with pytest.raises(KeyboardInterrupt):
         read_log(tmp_path / "log.parquet")
 

@@ -30,7 +30,8 @@ HASHES = LocalHashing(3, Fraction(3, 4), 5, 7)
 
 def read(m: Mechanism, *files: Path) -> tuple[list[Any], Tally]:
     tally = Tally()
-    return [y for block in blocks(files, m, ReportForm.of(m), tally) for y in block.tolist()], tally
+    form = ReportForm.of(m)
+    return [y for file in files for block in blocks(file, m, form, tally) for y in block.tolist()], tally
 
 
 @pytest.mark.parametrize("m", ONE_EACH, ids=lambda m: type(m).__name__)

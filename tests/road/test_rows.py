@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -66,9 +67,11 @@ BAD = [
     ("a.csv", b"w,x\na\rb,1\n", ":2: needs a readable CSV file"),
     ("a.csv", b"w,x\na,1\nb,\0\n", ":3: needs text, got a NUL character"),
     ("a.csv", b"w\na\n\xff\n", ":3: needs text in UTF-8"),
-    ("a.arrow", b"ARROW1", ": needs a file that ends in .csv or .parquet or .txt, got .arrow"),
-    ("a.tsv", b"w\tx\n", ": needs a file that ends in .csv or .parquet or .txt, got .tsv"),
-    ("a.csv.gz", b"w", ": needs a file that ends in .csv or .parquet or .txt, got .gz"),
+    ("a.arrow", b"ARROW1", ": needs a readable Arrow file"),
+    ("a.tsv", b"w\tx\n", ": needs a file that ends in .csv or .parquet or .arrow or .feather or .txt, got .tsv"),
+    ("a.csv.gz", b"w", ": needs a readable file of users' values: Not a gzipped file"),
+    ("a.csv.gz", gzip.compress(b"w\na\n" * 99)[:-9], ": needs a readable file of users' values: needs a whole gzip file"),
+    ("a.txt.zst", b"w", ": needs a readable file of users' values: needs a whole zstd file"),
 ]
 
 
