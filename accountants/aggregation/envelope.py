@@ -93,14 +93,6 @@ class Bits:
         """Whether user 1's two reports differ in one bit, and zeros are as noisy as ones."""
         return self.possible == {(1, 0), (0, 1)} and len(self.one) == 2 and self.one == self.zero[::-1]
 
-    def repeated(self, rounds: int) -> Bits:
-        """Of this many reports of a user, each summed with those of its round."""
-        if rounds == 1:
-            return self
-        attained, possible = (frozenset((a * rounds, b * rounds) for a, b in moves) for moves in (self.attained, self.possible))
-        values = {(a * rounds, b * rounds): held for (a, b), held in self.values.items()}
-        return replace(self, attained=attained, possible=possible, spare=None, values=values)
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -146,10 +138,21 @@ class Curve:
 
     def times(self, other: Curve) -> Curve:
         """A curve above the divergence of both pairs together, with as many nodes as the finer one of them."""
+        nodes = self.nodes(other)
+        return Curve.through(nodes, np.array([self.together(other, x) for x in nodes]))
+
+    def nodes(self, other: Curve) -> Floats:
+        """Those of the finer one of two curves, and their squares."""
         finer = max(self, other, key=lambda curve: len(curve.x)).x[1:]
         squares = finer[(finer > _ROOT) & (finer < 1 / _ROOT)] ** 2
-        nodes = np.unique(np.concatenate([finer, squares[squares != 1]]))
-        return Curve.through(nodes, np.array([self.together(other, x) for x in nodes]))
+        return np.unique(np.concatenate([finer, squares[squares != 1]]))
+
+    def power(self, times: int) -> Curve:
+        """A curve above the divergence of this many such pairs, at least one: by squaring, since each product adds something."""
+        if times == 1:
+            return self
+        half = self.power(times // 2)
+        return half.times(half).times(self) if times % 2 else half.times(half)
 
 
 _ROUNDED = 1 + 1e-11
@@ -250,6 +253,14 @@ class Envelope:
     def moved(self, x: float) -> float:
         """Upper bound of the divergence at x where user 1 moves from one coordinate to another."""
         return max(first.together(second, x) for first, second in self.split or ((self.ups, self.downs),))
+
+    def curve(self, ups: int, downs: int) -> Curve:
+        """Above the divergence of one user's move in this many coordinates each way."""
+        if ups == downs == 1 and self.split:
+            nodes = self.ups.nodes(self.downs)
+            return Curve.through(nodes, np.array([self.moved(x) for x in nodes]))
+        powers = [curve.power(times) for curve, times in ((self.ups, ups), (self.downs, downs)) if times]
+        return reduce(Curve.times, powers)
 
 
 @lru_cache(maxsize=64)

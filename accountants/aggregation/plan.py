@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.clamped import Clamped, ClampedProfile
@@ -56,6 +56,8 @@ _BITS = 16
 """Bits that a user's reports may differ in, for the cost of noise alone."""
 _COINS = 1 << 10
 """Largest group whose coins are added one by one."""
+_WAYS = 16
+"""Ways that a user may move in all rounds together, up to which each is looked at alone."""
 _COMPOSED = 512
 """Groups of the integers of a coordinate that is composed: with 2,048, epsilon of ten sums grows by 1e-4 of itself."""
 _USUAL = 1e-6
@@ -130,11 +132,10 @@ def profile(
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
         shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one[1]), plan.users))
         return OneBitProfile(plan, added, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
-    bits = added.repeated(rounds)
     if plan.noise:
-        a, b = (max(times) for times in zip(*bits.possible, strict=True))
-        local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b)))
-    return BitsProfile(plan, bits, local, tuple(map(listed, plan.noise)))
+        a, b = (max(times) for times in zip(*added.possible, strict=True))
+        local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b, rounds)))
+    return BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds)
 
 
 def _known_report(noise: tuple[Mechanism, ...], change: tuple[int, ...], rounds: int = 1) -> Iterator[PrivacyProfile]:
@@ -163,6 +164,7 @@ class BitsProfile(SummedLosses):
     bits: Bits
     local: PrivacyProfile  # of one report
     added: tuple[Masses, ...] = ()  # laws of the aggregators' noise
+    rounds: int = 1  # that are summed one by one
     _known: dict[tuple[bool, int, int, bool], Pair] = field(default_factory=dict, compare=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
@@ -189,7 +191,8 @@ class BitsProfile(SummedLosses):
     def renyi(self, order: Number) -> Enclosure:
         """From the worst of the data sets to the envelopes' pairs, coordinate by coordinate, or to that of a known report."""
         at, alone = Fraction(order), self.local.renyi(order)
-        moved = [tuple((pair, n) for pair, n in zip(self._pairs, move, strict=True) if n) for move in self.bits.possible]
+        moves = [[n * self.rounds for n in move] for move in self.bits.possible]
+        moved = [tuple((pair, n) for pair, n in zip(self._pairs, move, strict=True) if n) for move in moves]
         high = of_pairs(moved, at, "").high
         low = max(each.renyi_low(at) for each in self._data_sets())
         return self._enclosure(low, min(high, alone.high), math.inf)
@@ -211,20 +214,34 @@ class BitsProfile(SummedLosses):
     def _is_small(self) -> bool:
         """Whether every data set is looked at."""
         bits = self.bits
-        one_hot = bits.spare is not None and max(map(max, bits.possible)) == 1
+        one_hot = bits.spare is not None and max(map(max, bits.possible)) == self.rounds == 1
         return one_hot and self.plan.users - 1 <= _FEW and bits.attained == bits.possible
 
     def _high(self, x: float) -> float:
         """Upper bound of delta at ``log x``, over all data sets and all moves that are possible."""
         if self._is_small:
             return max(each.high(x) for each in self._data_sets(above=True))
-        return max(self._moved(move, x) for move in self.bits.possible)
-
-    def _moved(self, move: Move, x: float) -> float:
-        if move == (1, 1):
+        if self.rounds == 1 and self.bits.possible == {(1, 1)}:
             return self._envelope.moved(x)
-        *several, last = [self._envelope.ups] * move[0] + [self._envelope.downs] * move[1]
-        return reduce(Curve.times, several).together(last, x) if several else last.value(x)
+        return max(one.value(x) if rest is None else rest.together(one, x) for one, rest in self._wholes)
+
+    @cached
+    def _wholes(self) -> tuple[tuple[Curve, Curve | None], ...]:
+        """Of one round and of all others, for each way that user 1 moves, which may be another one in each round."""
+        moves = [self._envelope.curve(*move) for move in self.bits.possible]
+        if math.comb(self.rounds + len(moves) - 1, self.rounds) > _WAYS:
+            moves = [self._curve]
+
+        def whole(first: Curve, *rest: Curve) -> tuple[Curve, Curve | None]:
+            powers = [each.power(n) for each, n in Counter(rest).items()]
+            return first, reduce(Curve.times, powers) if powers else None
+
+        return tuple(whole(*way) for way in combinations_with_replacement(moves, self.rounds))
+
+    @cached
+    def _curve(self) -> Curve:
+        """Of one round, whichever way user 1 moves."""
+        return reduce(Curve.above, (self._envelope.curve(*move) for move in self.bits.possible))
 
     @cached
     def _others(self) -> Others:
@@ -239,7 +256,8 @@ class BitsProfile(SummedLosses):
         return (self._coordinates(*each, above) for each in self._tried())
 
     def _coordinates(self, move: Move, first: int, second: int, above: bool = False) -> TwoCoordinates:
-        return TwoCoordinates(self._pair(True, move[0], first, above), self._pair(False, move[1], second, above))
+        a, b = (times * self.rounds for times in move)
+        return TwoCoordinates(self._pair(True, a, first, above), self._pair(False, b, second, above))
 
     def _tried(self) -> Iterator[tuple[Move, int, int]]:
         """Each move, and how many others hold what user 1 holds first, and then: all of few users; else corners, the envelope's."""
@@ -269,12 +287,16 @@ class BitsProfile(SummedLosses):
 
     @property
     def dominating(self) -> Groups:
-        """Of the envelopes of all coordinates of the largest move; of a single coordinate, of both directions at once."""
-        if self.bits.possible == {(1, 0), (0, 1)}:
-            either = self._envelope.ups.above(self._envelope.downs)
-            return ((_pair_of(either, self._others.largest_ratio), 1),)
+        """Of the envelopes of all coordinates of the largest move; of a single coordinate, of both directions at once.
+
+        Of two coordinates of which the others cannot hold both, that of the two together.
+        """
+        bits = max(map(sum, self.bits.possible))
+        if bits == 1 or self._envelope.split:
+            ratio = self._others.largest_ratio
+            return ((_pair_of(self._curve, None if ratio is None else ratio**bits), self.rounds),)
         most = (max(times) for times in zip(*self.bits.possible, strict=True))
-        return tuple((pair, times) for pair, times in zip(self._pairs, most, strict=True) if times)
+        return tuple((pair, times * self.rounds) for pair, times in zip(self._pairs, most, strict=True) if times)
 
     @cached
     def _pairs(self) -> tuple[ExactPLD, ExactPLD]:
@@ -289,7 +311,7 @@ class BitsProfile(SummedLosses):
         (a, b), first, second = max(self._tried(), key=lambda each: self._coordinates(*each).low(x))
         pairs = [(self._pair(True, 1, first), a), (self._pair(False, 1, second), b)]
         orders = pairs, [(pair.reversed, times) for pair, times in pairs]
-        return tuple(tuple((_pair_within(pair), times) for pair, times in order if times) for order in orders)
+        return tuple(tuple((_pair_within(pair), times * self.rounds) for pair, times in order if times) for order in orders)
 
 
 class OneBitProfile(BitsProfile):
@@ -359,7 +381,8 @@ class GroupProfile(PrivacyProfile):
         n = rest.users
         sets = [(n, 0), (0, n), *([(0, 0)] if self.one.bits.spare else [])]
         for first, second in sets:
-            yield TwoCoordinates(rest.holding(first, self.group).coarse(), rest.holding(second, self.group).reversed.coarse())
+            pairs = rest.holding(first, self.group), rest.holding(second, self.group).reversed
+            yield TwoCoordinates(*(pair.power(self.one.rounds).coarse() for pair in pairs))
 
     def _enclosure(self, low: float, high: float, most: float) -> Enclosure:
         source = f"{self.group} users among {self.users}; above: replaced one after the other; below: the same move of all"

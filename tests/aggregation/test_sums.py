@@ -229,22 +229,34 @@ def test_different_sums_compose() -> None:
     assert deleted.high < 1.002 * deleted.low < 0.8 * both.low
 
 
-@given(two_probabilities, st.integers(2, 3), ratios, st.booleans())
-@settings(max_examples=10, deadline=None)
+@given(two_probabilities, st.integers(2, 3), ratios, st.booleans(), st.sampled_from(["other", "twice", "one bit"]))
+@example((Fraction(19, 20), Fraction(17, 20)), 3, Fraction(3, 2), True, "twice")  # present in one round, absent in the other
+@settings(max_examples=20, deadline=None)
 def test_composed_sums_cost_at_least_what_is_certified_and_at_most(
-    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, deletion: bool, kind: str
 ) -> None:
-    """Against the neighbouring data sets of both sums, all of them, outcome by outcome."""
-    m, other = UnaryEncoding(2, *bits), UnaryEncoding(2, Fraction(3, 4), Fraction(1, 8))
-    plan = Compose([Aggregate(m, users), Aggregate(other, 2)])
+    """Against the neighbouring data sets of both sums, all of them, outcome by outcome; two values may differ in one bit only."""
+    m: Mechanism = UnaryEncoding(2, *bits)
+    if kind == "one bit":
+        m, deletion = Rappor(2, 2, Fraction(0), bits[1], bits[0], 1, 2), False
+    parts = [(m, users), (m, users) if kind != "other" else (UnaryEncoding(2, Fraction(3, 4), Fraction(1, 8)), 2)]
+    plan = Compose([Aggregate(*part) for part in parts])
     found = account(plan, ADD_REMOVE if deletion else REPLACE_ONE).delta(math.log(x))
-    truth = max(
-        divergence(together(first[0], second[0]), together(first[1], second[1]), x)
-        for first in neighbouring(m, users, deletion)
-        for second in neighbouring(other, 2, deletion)
-    )
+    first, second = (neighbouring(*part, deletion) for part in parts)
+    truth = max(divergence(together(a, c), together(b, d), x) for a, b in first for c, d in second)
     assert found.low <= truth + Fraction(1, 10**12)
     assert truth <= found.high + Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(
+    "m", [UnaryEncoding(2, Fraction(9, 10), HALF), Rappor(3, 1, Fraction(0), Fraction(1, 10), Fraction(1, 3), 1, 3)]
+)
+def test_rounds_of_unequal_bits_are_known_to_a_hundredth(m: Mechanism) -> None:
+    """Others who hold both of two bits were once allowed for, and those who hold neither not looked at."""
+    found = account(Repeat(Aggregate(m, 1000), 3)).epsilon(1e-6)
+    assert account(Aggregate(m, 1000)).epsilon(1e-6).high < found.low < found.high < 1.01 * found.low
+    beside = account(Compose([Repeat(Aggregate(m, 1000), 3), Aggregate(m, 10**5)])).epsilon(1e-6)
+    assert found.low < beside.high < 1.05 * found.high
 
 
 def together(first: Outcomes, second: Outcomes) -> Outcomes:

@@ -268,6 +268,12 @@ def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:
         account(Skellam(F(10**9)))
 
 
+def test_a_thousand_runs_with_losses_of_tens_are_known_from_both_sides() -> None:
+    """The lattice of all losses was once so coarse that it told nothing from below."""
+    found = account(Repeat(RoundedGaussian(HALF, (1, -1)), 1000)).epsilon(1e-6)
+    assert 0.998 * found.high < found.low < found.high < account(Repeat(Gaussian(HALF, (1, -1)), 1000)).epsilon(1e-6).low
+
+
 SHARES = DiscreteGaussianShares(F(1, 3), 5)
 
 
