@@ -206,6 +206,8 @@ class Evidence:
         if self.claimed is None:
             return "nothing was claimed, so the bound is all that this audit says"
         if self.detectable is None:
+            if self.guesses == 1:
+                return "on this event, 1 guess is too few to refute the claim, even if it is right"
             return f"on this event, {self.guesses:,} guesses are too few to refute the claim, even if all of them are right"
         told = f"on this event alone, an epsilon of {show_up(self.detectable, 4)} or more would have been detected"
         return f"{told} with 95 % power; this audit says nothing about other events"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,6 +146,9 @@ def init(
         str | None,
         typer.Argument(help="STEM or STEM:VARIANT, as `ldpaudit mechanisms` lists them; without one, a few.", show_default=False),
     ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask what is reported, how often, and by whom it is seen; on a terminal, without a name.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Output file; by default standard output.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     schema: Annotated[str, typer.Option(help="Path or URL of the JSON Schema, named in the first line for editors.")] = "",
@@ -163,6 +167,13 @@ def init(
         if name is not None:
             raise ValueError(f"init needs a STEM or --client, got both: {name} and {client}")
         text, told = reference(client), 'to compare it with what is certified: ldpaudit conform "exec:COMMAND" --deployment FILE'
+    elif ask or (name is None and sys.stdin.isatty()):
+        from ldpaudit.commands.asking import asked
+        from ldpaudit.files.deployment import loads
+
+        stem, variant, known = asked(name)
+        text, told = starter(stem, variant, schema, known), f"to have it judged: ldpaudit certify {output}"
+        loads(text, str(output or "the file"))  # numbers that do not fit together are an error
     elif name is None:
         if output is not None:
             raise ValueError("init needs a STEM with --output")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 def check(
     folder: Annotated[Path, typer.Argument(help="Folder with ldpaudit.toml, pyproject.toml or deployment files.")] = Path(),
+    init: Annotated[
+        bool, typer.Option("--init", help="First write ldpaudit.toml, for all deployment files of FOLDER, and then the baseline.")
+    ] = False,
     baseline: Annotated[str | None, typer.Option(help="Compare with this file instead of the configured one.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Write the findings as the new baseline.")] = False,
     no_import: NoImportOption = False,
@@ -37,9 +40,13 @@ def check(
 
     from ldpaudit.files.whole import write_whole
     from ldpaudit.gate import checking
+    from ldpaudit.gate.config import initial
 
     if no_cache and cache is not None:
         raise ValueError("check needs --cache FOLDER or --no-cache, got both")
+    if init:
+        write_whole(folder / checking.CONFIG, initial(folder))
+        note(f"wrote {folder / checking.CONFIG}")
     path, config = checking.find_config(folder)
     reports = pairs(report, "--report", "FORMAT=FILE")
     known = [each.value for each in GateFormat]
@@ -47,7 +54,7 @@ def check(
         raise ValueError(f"check --report needs a format among {', '.join(known)}, got {unknown[0]!r}")
     config = config.model_copy(update={"no_import": no_import or config.no_import, "baseline": baseline or config.baseline})
     written = config.baseline
-    if update_baseline:
+    if update_baseline := update_baseline or init:
         if written is None:
             raise ValueError("check --update-baseline needs a baseline in the configuration, or --baseline FILE")
         config = config.model_copy(update={"baseline": None})  # what is replaced is not compared with
@@ -61,6 +68,7 @@ def check(
             note(f"{written} is unchanged, because not everything was checked")
         else:
             write_whole(folder / written, checking.baseline_of(result))
+            note(f"wrote {folder / written}")
             result = replace(result, uncompared="")
     for kind, file in reports.items():
         write_whole(Path(file), GateFormat[kind].write(result))

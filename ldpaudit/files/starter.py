@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ldpaudit import registry
@@ -18,8 +19,12 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.files.stated import SCHEMA, DeploymentTable
 from ldpaudit.mechanism import Mechanism
 
-CHOICE = ("randomized_response", "unary_encoding", "rappor", "laplace", "geometric", "hashtogram", "trie_heavy_hitter")
-"""Stems to begin with: one of a few values, the same in bits, strings, numbers, counts, many values, words."""
+CHOICE = {
+    "randomized_response": "one of a few values", "unary_encoding": "one of more values, in as many bits",
+    "rappor": "a text, again and again", "laplace": "a number", "geometric": "an integer",
+    "hashtogram": "one of very many values", "trie_heavy_hitter": "a word, of which only frequent ones are seen",
+}  # fmt: skip
+"""Stems to begin with, by what a user reports."""
 ASKED = "1e-6"
 """The delta that is asked for, where no epsilon is enough for 0: with a shuffler, a sample of the users, or Gaussian noise."""
 _EPOCHS = {"count": 52, "window": 4, "window_answers": 4, "lifetime_answers": 52}  # a year of weeks
@@ -36,15 +41,26 @@ _WIDTH = 100
 _LARGEST = 1 << 63
 
 
-def starter(stem: str, variant: str = "", schema: str = "") -> str:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before a file is written: a constructor and its parameters, how often a user reports, and who sees it."""
+
+    constructor: str
+    values: Mapping[str, str]
+    reports: int = 1  # per user and day
+    users: Mapping[str, int] = field(default_factory=dict)  # of the table [shuffle], or [aggregate]
+
+
+def starter(stem: str, variant: str = "", schema: str = "", known: Known | None = None) -> str:
     """A commented deployment file that certifies as it stands.
 
     ``stem``, ``variant``: of the mechanism; ``schema``: path or address of the JSON Schema, for editors; nothing
-    where it is empty. Raises ParameterError where there is no such mechanism; Unsupported where its docstring shows
-    no example.
+    where it is empty; ``known``: by default the example of the docstring. Raises ParameterError where there is no such
+    mechanism; Unsupported where its docstring shows no example.
     """
     owner = registry.find(stem, variant)
-    constructor, values = example(owner)
+    known = known or Known(*example(owner))
+    constructor, values = known.constructor, known.values
     lines = [f"#:schema {schema}"] if schema else []
     lines += ["# What is deployed, and what is claimed about it. To certify it: ldpaudit certify FILE"]
     lines += [f"schema = {json.dumps(SCHEMA)}"]
@@ -52,20 +68,30 @@ def starter(stem: str, variant: str = "", schema: str = "") -> str:
     lines += _key("", "id", f"my-{name.replace('_', '-')}")
     lines += [*_key("", "title", f"My {plain(owner.title)}"), ""]
     lines += [*_mechanism(stem, variant, owner, constructor, values), ""]
-    lines += ["# If a user contributes more than once a day, uncomment these lines:", "# [contribution]"]
-    lines += [*_marked(_key("contribution", "reports", 10)), *_marked(_key("contribution", "memoized", True)), ""]
+    often, kept = known.reports > 1, _marked(_key("contribution", "memoized", True))
+    reports = _key("contribution", "reports", known.reports if often else 10)
+    lines += [*_table("contribution", "If a user contributes more than once a day", reports, often), *kept, ""]
     lines += ["# If reports are collected in several epochs, uncomment these lines:", "# [epochs]"]
     for key, value in _EPOCHS.items():
         lines += _marked(_key("epochs", key, value))
     lines += [""]
-    if owner.model == "local":
-        lines += ["# If there is a shuffler, uncomment these lines:", "# [shuffle]"]
-        lines += [*_marked(_commented("shuffle", "users", "1_000_000")), ""]
-    lines += _claim(owner, values)
+    if owner.model == "local" and "aggregate" in known.users:
+        lines += [*_table("aggregate", "", _commented("aggregate", "users", f"{known.users['aggregate']:_}"), True), ""]
+    elif owner.model == "local":
+        users = _commented("shuffle", "users", f"{known.users.get('shuffle', 10**6):_}")
+        lines += [*_table("shuffle", "If there is a shuffler", users, "shuffle" in known.users), ""]
+    lines += _claim(owner, values, bool(known.users))
+    if often:
+        lines += ["", "[[claims]]", 'id = "day"', 'epsilon = "?"', *(["delta = 1e-6"] if known.users else []), 'unit = "user-day"']
     lines += ["", "# Where the parameters and claims are published; a claim with an epsilon needs one:", "# [[sources]]"]
     for key, value in _SOURCE.items():
         lines += _marked(_key("sources", key, value))
     return "\n".join(lines) + "\n"
+
+
+def _table(name: str, wherever: str, lines: Iterator[str], stated: bool) -> list[str]:
+    """A table, as it is, or to be uncommented where it is so."""
+    return [f"[{name}]", *lines] if stated else [f"# {wherever}, uncomment these lines:", f"# [{name}]", *_marked(lines)]
 
 
 _TEXT = '"'  # what a value begins with that is text, and no number: a matrix
@@ -156,8 +182,8 @@ def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str
         yield from _comment(f"Or, instead of these: {' or '.join(others)}; see `ldpaudit mechanisms {stem}`.")
 
 
-def _claim(owner: type[Mechanism], values: Mapping[str, str]) -> Iterator[str]:
-    pooled = owner.model in ("shuffled", "sampled", "central")
+def _claim(owner: type[Mechanism], values: Mapping[str, str], pooled: bool) -> Iterator[str]:
+    pooled = pooled or owner.model in ("shuffled", "sampled", "central")
     delta = values.get("delta", ASKED if pooled or owner.needs_delta else "0") if owner.model != "interactive" else "0"
     yield "[[claims]]"
     yield from _key("claims", "id", "report")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -99,6 +100,39 @@ def find_config(folder: Path) -> tuple[Path, Config]:
     if found := [file.name for file in sorted(folder.glob("*.toml")) if _is_deployment(file)]:
         return folder / CONFIG, Config.model_validate({"deployments": [escape(name) for name in found]})
     raise DeploymentError(f"needs {CONFIG}, or [tool.ldpaudit] in pyproject.toml, or deployment files", str(folder))
+
+
+INITIAL = """\
+# What `ldpaudit check` checks, and by which policy; `ldpaudit schema gate` describes every key.
+deployments = [
+{deployments}]
+# What every claim came out as, at the last `ldpaudit check --update-baseline`; whatever is worse fails the build.
+baseline = "ldpaudit-baseline.json"
+# To fail the build where a claim is undecided, uncomment this line:
+# require-decision = true
+
+# To audit code of your own as a black box, uncomment these lines:
+# [[targets]]
+# id = "client"
+# callable = "mypackage.client:report"  # from an input to a report; or "exec:COMMAND"
+# inputs = [0, 1]
+# epsilon = 1
+"""
+
+
+def initial(folder: Path) -> str:
+    """A configuration of all deployment files of a folder and of those in it, but for hidden ones.
+
+    Raises DeploymentError where it has a configuration, or no deployment file.
+    """
+    for path in (folder / CONFIG, folder / "pyproject.toml"):
+        if path.is_file() and (path.name == CONFIG or "tool.ldpaudit" in read_text(path)):
+            raise DeploymentError("is a configuration already", str(path))
+    files = [each.relative_to(folder) for each in sorted(folder.rglob("*.toml"))]
+    shown = [each for each in files if not any(part.startswith(".") for part in each.parts) and _is_deployment(folder / each)]
+    if not shown:
+        raise DeploymentError("needs deployment files; `ldpaudit init` writes one", str(folder))
+    return INITIAL.format(deployments="".join(f"    {json.dumps(escape(each.as_posix()))},\n" for each in shown))
 
 
 def _is_deployment(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tomllib
 from fractions import Fraction
@@ -19,6 +20,7 @@ from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import CHOICE, example, starter
 from ldpaudit.files.stated import DeploymentTable
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Run
 from ldpaudit.report.schema import schema
 from ldpaudit.verdict import Outcome
@@ -127,9 +129,27 @@ def test_it_is_printed_where_no_file_is_named() -> None:
 def test_without_a_stem_it_shows_a_few_and_writes_nothing(tmp_path: Path) -> None:
     done = run("init")
     assert done.returncode == 0
-    assert tuple(line.split()[0] for line in done.stdout.splitlines()) == CHOICE
+    assert tuple(line.split()[0] for line in done.stdout.splitlines()) == tuple(CHOICE)
     fails_in_one_line(run("init", "--output", str(tmp_path / "x.toml")), "needs a STEM")
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("answers", "again", "plans"),
+    [
+        ("1 2 8 3 2 1e4", 0, ["Shuffle({}, users=10000)", "Shuffle(Repeat({}, 3), users=10000)"]),
+        ("9 1 x 2 8 0 1/2 1 3 1000", 4, ["Aggregate({}, users=1000)"]),
+        ("1 2 8 1 1", 0, ["{}"]),
+    ],
+)
+def test_the_file_says_what_was_answered(answers: str, again: int, plans: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answers.replace(" ", "\n")))
+    done = run("init", "--ask")
+    assert done.stderr.startswith("What does a user report?\n  1  one of a few values: k-ary randomized response\n")
+    assert done.stderr.count("Error: needs") == again
+    found = loads(done.stdout)
+    mechanism = KaryRandomizedResponse.for_epsilon(2, k=8)
+    assert [str(claim.plan) for claim in found.claims] == [plan.format(mechanism) for plan in plans]
 
 
 def test_a_stem_that_is_mistyped_is_answered_with_the_one_that_was_meant() -> None:

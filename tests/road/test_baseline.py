@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.gate import checking
 from ldpaudit.gate.findings import read_baseline
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import within
+from tests.helpers import fails_in_one_line, within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -69,6 +70,24 @@ def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tm
     assert rows["claims"] == {"ours/report": CLAIM}
     assert rows["targets"] == {"code": CODE}
     assert run(tmp_path).exit_code == 0
+
+
+def test_init_writes_a_configuration_of_all_deployments_and_what_they_come_out_as(tmp_path: Path) -> None:
+    for folder in ("a", "b[1]", ".hidden"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1).replace("ours", f"of {folder[0]}"))
+    (tmp_path / "other.toml").write_text("[tool]\n")
+    done = within(tmp_path, "check", "--init", "--no-cache")
+    assert (done.returncode, done.stderr) == (0, "ldpaudit: wrote ldpaudit.toml\nldpaudit: wrote ldpaudit-baseline.json\n")
+    assert tomllib.loads((tmp_path / "ldpaudit.toml").read_text())["deployments"] == ["a/ours.toml", "b[[]1]/ours.toml"]
+    worse = tmp_path / "a" / "ours.toml"
+    worse.write_text(worse.read_text().replace("exp(1)", "exp(0.9)"))
+    assert within(tmp_path, "check", "--no-cache").returncode == 0
+    worse.write_text(worse.read_text().replace("epsilon = 1", "epsilon = 2").replace("exp(0.9)", "exp(1.9)"))
+    assert within(tmp_path, "check", "--no-cache").returncode == 1  # it holds, but the claim was a smaller one
+    fails_in_one_line(within(tmp_path, "check", "--init"), "ldpaudit.toml: is a configuration already")
+    (tmp_path / "empty").mkdir()
+    fails_in_one_line(within(tmp_path / "empty", "check", "--init"), "needs deployment files; `ldpaudit init` writes one")
 
 
 def test_a_baseline_that_a_link_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
