@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,6 +67,8 @@ def audit(
     patience: Annotated[
         float | None, given.real_number("Seconds that an answer may take, by default 20; 3 times as long at first.")
     ] = None,
+    workers: given.WorkersOption = 1,
+    cluster: given.ClusterOption = None,
     seed: SeedOption = 0,
     format: FormatOption = Format.text,
 ) -> None:
@@ -92,7 +95,7 @@ def audit(
         raise ValueError(f"an audit needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with {target}")
     if canaries is not None:
         unread = {"inputs": inputs, "trials": trials, "budget": budget, "sets": sets, "outputs": outputs, "learned": learned}
-        unread["estimate"] = estimate
+        unread |= {"estimate": estimate, "cluster": cluster, "workers": workers > 1}
         if needless := [name for name, value in unread.items() if value]:
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
         claim: dict[str, Any] = {"epsilon": _float(claimed), "delta": round_up(slack)}
@@ -118,12 +121,13 @@ def audit(
 
     def audited(reading: Reading, trials: int, **more: Any) -> Evidence:
         with progress("sampling") as advance:
-            told = Execution(
-                progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"), patience=patience
+            told = replace(
+                execution, progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")
             )
             return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options | more)
 
     with ExitStack() as stack:
+        execution = Execution(given.executor(workers, cluster, stack), patience=patience)
         with progress("sampling"):
             if kind == "log":
                 function, values, number = _log(rest, values, users, budget, trials)
@@ -139,7 +143,7 @@ def audit(
             options |= {"confidence": confidence, "seed": seed, "mode": Mode.FIXED if claimed is None else Mode.SEQUENTIAL}
             if allowed is not None:
                 raw = Reading(users=users, learned=learned, support=read)
-                patient = {"reading": raw, "execution": Execution(patience=patience)}
+                patient = {"reading": raw, "execution": execution}
                 number = _trials_within(allowed, function, {**options, **patient})
                 note(f"{budget} allow {number:,} trials")
         raw = Reading(users=users, learned=learned, support=read)

@@ -181,7 +181,7 @@ _CLUSTER_RETRIES = 10  # times that a cluster may lose what it is doing for one 
 
 def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
     """Who does the work until the stack ends; None for this process."""
-    from ldpaudit.errors import LdpauditError
+    from ldpaudit.errors import LdpauditError, in_a_line
     from ldpaudit.workers.worker_processes import Processes
 
     if cluster is None:
@@ -192,9 +192,13 @@ def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
         from ldpaudit.adapters.callables import resolve
 
         sys.path.insert(0, str(Path.cwd()))
-        made = resolve(cluster)()
+        make = resolve(cluster)
+        try:
+            made = make()
+        except Exception as error:  # whatever the user's code raises
+            raise LdpauditError(f"--cluster {cluster}: needs an executor of concurrent.futures: {in_a_line(error)}") from None
         if not callable(getattr(made, "submit", None)):
-            raise ValueError(f"--cluster {cluster}: needs what returns an executor of concurrent.futures, got {made!r:.60}")
+            raise LdpauditError(f"--cluster {cluster}: needs an executor of concurrent.futures, got {made!r:.60}")
         return stack.enter_context(made) if hasattr(made, "__exit__") else made
     try:
         from distributed import Client

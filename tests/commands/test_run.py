@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks import scale
 from ldpaudit.commands import run
 
 WORDS = ["sun"] * 60 + ["moon"] * 40 + ["mars"] * 3
@@ -71,6 +73,65 @@ def test_a_system_for_numbers_names_words_by_their_first_bytes(folder: Path, cap
     found = {word: float(number) for word, number in (line.rsplit("  ", 1) for line in lines)}
     assert list(found) == ["sunflow", "moon"]
     assert abs(found["moon"] - 30_000) < 3_000
+
+
+CODE = """\
+from concurrent.futures import ThreadPoolExecutor as threads
+
+
+def flip(x, size, rng):
+    return [x if coin < 0.8 else 1 - x for coin in rng.random(size)]
+
+
+def fails():
+    raise OSError("no nodes")
+"""
+
+
+@pytest.mark.parametrize("who", [["--workers", "2"], ["--cluster", "flipping:threads"]])
+def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
+    who: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.delitem(sys.modules, "flipping", raising=False)
+    Path("flipping.py").write_text(CODE)
+    for part in range(3):
+        Path(f"{part}.csv").write_text("report\n0\n2\n1\n2\n")
+    audit = ["audit", "flipping:flip", "--inputs", "0", "--inputs", "1", "--trials", "20000"]
+    for arguments in (audit, ["run", *SYSTEM, "--data", "data", "--seed", "1"],
+                      ["estimate", "0.csv", "1.csv", "2.csv", "randomized_response", "k=4", "p=3/4"]):  # fmt: skip
+        printed = []
+        for more in ([], who):
+            assert run([*arguments, *more, "--format", "json"]) == 0
+            printed.append(capsys.readouterr().out)
+        assert printed[0] == printed[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("flipping:fails", "--cluster flipping:fails: needs an executor of concurrent.futures: no nodes"),
+     ("flipping:dict", "cannot import"), ("builtins:dict", "needs an executor of concurrent.futures, got {}")],
+)  # fmt: skip
+def test_a_cluster_that_is_none_is_an_error_of_a_line(
+    name: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.delitem(sys.modules, "flipping", raising=False)
+    Path("flipping.py").write_text(CODE)
+    assert run(["run", *SYSTEM, "--data", "data", "--cluster", name]) == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask and tornado
+def test_a_dask_cluster_s_address_is_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    printed = []
+    with scale.cluster() as client:
+        for more in ([], ["--cluster", client.scheduler.address], ["--dask", client.scheduler.address]):
+            assert run(["run", *SYSTEM, "--data", str(folder), "--seed", "1", *more]) == 0
+            printed.append(capsys.readouterr().out)
+    assert len(set(printed)) == 1
 
 
 @pytest.mark.parametrize(
