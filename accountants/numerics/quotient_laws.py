@@ -4,15 +4,15 @@ The quotients are those of `shuffling.replaced`, :math:`W = (R_1(Y) - e^\varepsi
 :math:`1 - e^\varepsilon`. As in `largest_positive_part`, for every :math:`\theta > 0` and all laws x of one group,
 
 .. math:: E\Bigl[\Bigl(\sum_{k \le m} W_{x_k}\Bigr)_+\Bigr]
-          \le \frac1\pi \int_0^\infty \max_x \frac{|M_x(\theta + iu)|^m}{\theta^2 + u^2}\, du, \qquad
+          \le \max_x \frac1\pi \int_0^\infty \frac{|M_x(\theta + iu)|^m}{\theta^2 + u^2}\, du, \qquad
           |M_x(\theta + iu)|^m \le M_x(\theta)^m \exp\Bigl(-\frac m2 \Bigl(u^2 V - \frac{u^4}{24} F\Bigr)\Bigr)
 
 where V is the variance of W under the law tilted by :math:`\theta`, and F the mean of :math:`(W - W')^4` for two of them: the
 squared modulus of the tilted transform is the mean of :math:`\cos u(W - W') \le 1 - u^2 (W - W')^2/2 + u^4 (W - W')^4/24`. That
 loses one part in m, or less. So three moments of each law do, which floats give for thousands of laws in some milliseconds.
 
-As a function of :math:`u^2`, and up to the least :math:`u^2 = 12 V/F`, each bound over :math:`\theta^2 + u^2` is convex and falls,
-and so is the largest: chords are above it, and are integrated exactly. Beyond, two values at the distance d, of the probabilities p
+As a function of :math:`u^2`, and up to :math:`u^2 = 12 V/F`, the bound over :math:`\theta^2 + u^2` is convex and falls: chords are
+above it, and are integrated exactly. Beyond, two values at the distance d, of the probabilities p
 and q, give :math:`e^{-\kappa (1 - \cos du)}` with :math:`\kappa = mpq` as in `largest_positive_part`: up to :math:`u = \pi/d` that
 falls, and there another value that is nearer takes over, with a longer period; each period of the last one has the mean
 :math:`e^{-\kappa} I_0(\kappa)`.
@@ -49,7 +49,7 @@ _COARSE, _FINE, _BEYOND = 96, 384, 192
 _STEPS, _FALLEN = 4, 16.0
 """Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
 _SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
-"""Part of the integral from which on what is beyond is looked at in intervals, how many, and the nats that all laws must have lost
+"""Part of the integral from which on what is beyond is looked at in intervals, how many, and the nats that a law must have lost
 where one begins."""
 _ANCHORS = (0.0, 0.5, 0.999)
 """Where the likeliest value lies in its block: the best of these is taken."""
@@ -91,9 +91,14 @@ class QuotientLaws:
 
         ``growth``: ``e**epsilon - 1``; ``m``: how many values are added.
         """
-        rise = float(growth)
-        if not _SLIGHT < rise < math.sqrt(_MOST):
+        rise = max(float(growth), _SLIGHT)
+        if not rise < math.sqrt(_MOST):
             return math.inf
+        found = self._log_largest(rise, m)
+        # Where it is smaller, the values are larger by what the mean is.
+        return found if float(growth) >= rise else float(np.logaddexp(found, math.log(rise * m)))
+
+    def _log_largest(self, rise: float, m: int) -> float:
         with np.errstate(all="ignore"):
             if self.shape[0] == 1:
                 return float(self._bounds(np.zeros(1, dtype=np.int64), rise, m, True)[0])
@@ -126,7 +131,9 @@ class QuotientLaws:
         return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, spread.shape), strict=True)]
 
     def _rough(self, rise: float, m: int) -> Floats:
-        """Of each group, by its laws' second moments; of these the largest and the least are enough, for all is linear in them."""
+        """Of each group, by its laws' second moments; of these the largest and the least are enough: exponents are linear in them,
+        and the integral of an exponential is convex in its exponent.
+        """
         if math.prod(self.shape) <= _CELLS or self.differences.shape[1] > 1 or len(self.others) > 1:
             return np.full(self.shape[0], math.inf)
         most, (squares, sizes, mixed, alike) = self._products
@@ -154,9 +161,9 @@ class QuotientLaws:
         levels += _ROOM * np.abs(levels)
         fourth = 2 * variance * ((top + bottom) ** 2)[:, None] * (1 + _ROOM)
         end = math.sqrt(6) / (top + bottom) * (1 - _ROOM)
-        found = _integral(
-            levels, variance, fourth, theta, m, _COARSE, end, np.exp(levels - levels[:, :1]).sum(axis=1) / end
-        )
+        ends, theta_of = np.repeat(end, 2), np.repeat(theta, 2)
+        found = _integral(levels.ravel(), variance.ravel(), fourth.ravel(), theta_of, m, _COARSE, ends, 1 / ends)
+        found = found.reshape(levels.shape).max(axis=1)
         usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
@@ -211,99 +218,97 @@ def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
 
 
 def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: int, count: int) -> Floats:
-    """Logarithms of upper bounds."""
-    t = theta[:, None, None] * w
+    """Logarithms of upper bounds, of each group's largest law."""
+    groups, laws, cells = w.shape
+    w, a, b = (np.broadcast_to(each, w.shape).reshape(-1, cells) for each in (w, a, b))
+    theta = np.repeat(theta, laws)
+    t = theta[:, None] * w
     growth = np.exp(t)
     series = t * t / 2 * (1 + t / 3 * (1 + t / 4 * (1 + t / 5 * (1 + t / 6 * (1 + t / 7)))))
     risen = np.where(np.abs(t) < 0.01, series, growth - 1 - t)
-    blur = _WRONG * (theta[:, None, None] * a) ** 2 * np.maximum(growth, 1)
-    moved = (b * (risen + blur)).sum(axis=2) * (1 + _ROOM) - (theta * rise)[:, None] * (1 - _ROOM)
+    blur = _WRONG * (theta[:, None] * a) ** 2 * np.maximum(growth, 1)
+    moved = (b * (risen + blur)).sum(axis=1) * (1 + _ROOM) - theta * rise * (1 - _ROOM)
     levels = float(m) * np.log1p(moved)
     levels += _ROOM * np.abs(levels)
-    top = levels.max(axis=1)
 
     weights = b * growth
-    tilted = weights / weights.sum(axis=2, keepdims=True)
-    left = w - (tilted * w).sum(axis=2, keepdims=True)
-    squares = (tilted * left**2).sum(axis=2)
-    variance = np.maximum(squares * (1 - _ROOM) - 10 * _WRONG * (tilted * a**2).sum(axis=2), 0)
-    fourth = 2 * (tilted * left**4).sum(axis=2) + 6 * squares**2
-    fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=2)
+    tilted = weights / weights.sum(axis=1, keepdims=True)
+    left = w - (tilted * w).sum(axis=1, keepdims=True)
+    squares = (tilted * left**2).sum(axis=1)
+    variance = np.maximum(squares * (1 - _ROOM) - 10 * _WRONG * (tilted * a**2).sum(axis=1), 0)
+    fourth = 2 * (tilted * left**4).sum(axis=1) + 6 * squares**2
+    fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=1)
 
-    end = np.sqrt((12 * variance / fourth).min(axis=1)) * (1 - _ROOM)
-    below = levels - top[:, None]
-    heights = np.exp(below)
-    apart = np.minimum((_far(w, a, tilted, m, end) * heights).sum(axis=1), 1 / end)
+    end = np.sqrt(12 * variance / fourth) * (1 - _ROOM)
+    apart = _far(w, a, tilted, m, end)
     # The whole integral is about that of a normal law.
-    large = np.flatnonzero(~(apart * theta**2 * np.sqrt(float(m) * _picked(variance, levels.argmax(axis=1))) < _SEEN))
+    large = np.flatnonzero(~(apart * theta**2 * np.sqrt(float(m) * variance) < _SEEN))
     if len(large):
         w, a, tilted = (each[large] for each in (w, a, tilted))
-        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=2), below[large], m, end[large])
-        if (reached > end[large]).any():
-            left = np.minimum((_far(w, a, tilted, m, reached) * heights[large]).sum(axis=1), 1 / reached)
-            apart[large] = np.minimum(apart[large], passed + left)
-    return _integral(levels, variance, fourth, theta, m, count, end, apart)
+        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=1), m, end[large])
+        apart[large] = np.minimum(apart[large], passed + _far(w, a, tilted, m, reached))
+    found = _integral(levels, variance, fourth, theta, m, count, end, apart).reshape(groups, laws)
+    return np.asarray(found.max(axis=1), dtype=np.float64)
 
 
 def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
-    """Of each law, the integral of its bound from its group's end on, by pairs of values, one of which is the likeliest."""
-    likeliest = tilted.argmax(axis=2)[:, :, None]
+    """Of each law, the integral of its bound over u squared from its end on, by pairs of values, one of them the likeliest."""
+    likeliest = tilted.argmax(axis=1)[:, None]
     blurs = _WRONG * (a + _picked(a, likeliest))
     gaps = np.abs(w - _picked(w, likeliest)) - blurs
     widest = gaps + 2 * blurs
     kappas = float(m) * _picked(tilted, likeliest) * tilted * (1 - _ROOM)
     # One value after the other takes the bound further, as long as it has fallen; any do.
-    reached, passed = np.broadcast_to(end[:, None], w.shape[:2]), np.zeros(w.shape[:2])
+    reached, passed = end, np.zeros(len(w))
     for _ in range(_STEPS):
-        falls = 2 * kappas * (gaps * reached[:, :, None] / np.pi) ** 2
-        usable = (gaps > 0) & (falls > _FALLEN) & (widest * reached[:, :, None] < np.pi * (1 - _ROOM))
-        other = np.where(usable, widest, math.inf).argmin(axis=2)[:, :, None]
-        further, fall, gap = (_picked(each, other)[:, :, 0] for each in (usable, falls, widest))
+        falls = 2 * kappas * (gaps * reached[:, None] / np.pi) ** 2
+        usable = (gaps > 0) & (falls > _FALLEN) & (widest * reached[:, None] < np.pi * (1 - _ROOM))
+        other = np.where(usable, widest, math.inf).argmin(axis=1)[:, None]
+        further, fall, gap = (_picked(each, other)[:, 0] for each in (usable, falls, widest))
         passed = passed + np.where(further, np.exp(-fall) / reached, 0)
         reached = np.where(further, np.pi / gap * (1 - 3 * _ROOM), reached)
     # Of the last one its periods are added; it is the one by which these are least.
-    from_here, mean = reached[:, :, None], i0e(kappas)
+    from_here, mean = reached[:, None], i0e(kappas)
     first = np.exp(-2 * kappas * (gaps * from_here / np.pi) ** 2) / from_here + mean * widest * np.pi / 4
     later = mean * (1 / from_here + 2 * np.pi / gaps / from_here**2)
-    periods = np.where(gaps > 0, np.where(widest * from_here < np.pi * (1 - _ROOM), first, later), math.inf).min(axis=2)
+    periods = np.where(gaps > 0, np.where(widest * from_here < np.pi * (1 - _ROOM), first, later), math.inf).min(axis=1)
     return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
 
 
-def _falling(w: Floats, tilted: Floats, blur: Floats, levels: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
-    """Of each group, the integral of the largest law's bound from its end on, as far as all fall, and how far that is."""
-    order = w.argsort(axis=2)
-    values, masses = np.take_along_axis(w, order, 2), np.take_along_axis(tilted, order, 2)
-    values = values - _picked(values, masses.argmax(axis=2)[:, :, None])
-    rows = np.arange(levels.size).reshape(levels.shape)[:, :, None] * w.shape[2]
+def _falling(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
+    """Of each law, the integral of its bound from its end on, as far as it falls, and how far that is."""
+    order = w.argsort(axis=1)
+    values, masses = np.take_along_axis(w, order, 1), np.take_along_axis(tilted, order, 1)
+    values = values - _picked(values, masses.argmax(axis=1)[:, None])
     passed, reached = np.zeros(len(end)), end
     for _ in range(_DOUBLINGS):
-        width = (np.pi / 2 / reached[:, None] * (1 - _ROOM) - blur).clip(0)[:, :, None]
-        spread = np.max([_within_blocks(values, masses, width, rows, at) for at in _ANCHORS], axis=0)
-        room = 2 * width[:, :, 0] * blur  # of all pairs, whose masses are at most 1 together
-        falls = 2 * float(m) * (reached[:, None] / np.pi) ** 2 * (spread - room).clip(0) * (1 - _ROOM)
-        most = np.where(np.isnan(falls), levels, levels - falls).max(axis=1)
-        further = most < -_SOME
+        width = (np.pi / 2 / reached * (1 - _ROOM) - blur).clip(0)
+        spread = np.max([_within_blocks(values, masses, width[:, None], at) for at in _ANCHORS], axis=0)
+        room = 2 * width * blur  # of all pairs, whose masses are at most 1 together
+        falls = 2 * float(m) * (reached / np.pi) ** 2 * (spread - room).clip(0) * (1 - _ROOM)
+        further = falls > _SOME
         if not further.any():
             break
-        passed = passed + np.where(further, np.exp(most) / (2 * reached), 0)
+        passed = passed + np.where(further, np.exp(-falls) / (2 * reached), 0)
         reached = np.where(further, 2 * reached, reached)
     return passed, reached
 
 
-def _within_blocks(values: Floats, masses: Floats, width: Floats, rows: NDArray[np.int64], at: float) -> Floats:
+def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> Floats:
     """Of each law, the sum over pairs of values in one block of this width, of their masses and squared distance: a lower bound.
 
-    ``values``: rising, less the likeliest one, which lies at this part of its block; ``rows``: where each law's places begin.
+    ``values``: rising, less the likeliest one, which lies at this part of its block.
     """
     with np.errstate(all="ignore"):
         block = np.floor(values / width + at)
     within = values - (block - at) * width
-    later = (np.diff(block) > 0).cumsum(axis=2)
-    places = (rows + np.concatenate([np.zeros_like(later[:, :, :1]), later], axis=2)).ravel()
+    later = (np.diff(block) > 0).cumsum(axis=1)
+    rows = np.arange(len(values))[:, None] * values.shape[1]  # where each law's places begin
+    places = (rows + np.concatenate([np.zeros_like(later[:, :1]), later], axis=1)).ravel()
     mass, first, second = (
         np.bincount(places, (masses * each).ravel(), values.size).reshape(values.shape) for each in (1.0, within, within**2)
     )
-    return np.asarray((mass * second * (1 - _ROOM) - first**2).clip(0).sum(axis=2), dtype=np.float64)
+    return np.asarray((mass * second * (1 - _ROOM) - first**2).clip(0).sum(axis=1), dtype=np.float64)
 
 
 def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
@@ -315,24 +320,19 @@ def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
 def _integral(
     levels: Floats, variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, end: Floats, beyond: Floats
 ) -> Floats:
-    """Logarithms of upper bounds, from the laws' moments and what each adds to the integral beyond its end."""
-    top = levels.max(axis=1)
-    wide = _picked(variance, levels.argmax(axis=1))
-    reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * wide), 256 * theta), end)
+    """Logarithms of upper bounds, from the laws' moments and what the modulus over the squared u adds beyond each one's end."""
+    reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * variance), 256 * theta), end)
     steps = np.arange(1, _BEYOND * count // _FINE + 1) * _FINE / (_BEYOND * count)
     ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))
     edges = np.concatenate([np.multiply.outer(reach, np.linspace(0, 1, count + 1)), reach[:, None] * ratios], axis=1)
-    edges = np.minimum(edges, end[:, None])
-    v = edges**2
-    falls = fallen(v[:, None], variance[:, :, None], fourth[:, :, None])
-    logs = (levels[:, :, None] - float(m) / 2 * falls * (1 - _ROOM)).max(axis=1) - top[:, None]
-    heights = np.exp(logs) / (theta[:, None] ** 2 + v)
+    v = np.minimum(edges, end[:, None], out=edges) ** 2
+    heights = np.exp(-float(m) / 2 * (1 - _ROOM) * fallen(v, variance[:, None], fourth[:, None])) / (theta[:, None] ** 2 + v)
     near, far = edges[:, :-1], edges[:, 1:]
     share = (far + 2 * near) / (3 * (far + near))  # of the further end, in the integral of a chord
     chords = ((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share)).sum(axis=1)
-    # Nothing at all is known of a transform but that its modulus is at most that at 0.
-    integral = np.minimum(chords + beyond, np.pi / (2 * theta))
-    return np.asarray(top + np.log(integral * (1 + _ROOM) / np.pi), dtype=np.float64)
+    # Of a constant nothing is known but that a modulus is at most that at 0.
+    integral = np.fmin(chords + beyond, np.pi / (2 * theta))
+    return np.asarray(levels + np.log(integral * (1 + _ROOM) / np.pi), dtype=np.float64)
 
 
 def fallen(v: Floats, variance: Floats, fourth: Floats) -> Floats:

@@ -55,12 +55,9 @@ ones in the convex order, for all numbers. Let E stand for :math:`e^\varepsilon`
 
 So the types are: 0, s among others at a grid point, silent with probability :math:`\kappa_*`; and u, s or s, u among others at 0,
 where u is a grid point, with or without a part omega of a neighbour or of its own that has the mass :math:`\kappa_*` more. The
-grid may be another one for each: it is coarse for large u, which are far from the worst. User 1's inputs are two, whatever the
-others hold: those more than D apart allow u up to s - D, and for others at most D apart s may be D in the first types, and u + D
-in the second ones.
+grid may be another one for each: it is coarse for large u, which are far from the worst.
 
-Not shown: that the worst are 0, s among others at 0, as it looks. Some thousandths are lost among a thousand users, for the
-integral takes the largest transform of all types, and those of small u are wide further out.
+Not shown: that the worst are 0, s among others at 0, as it looks.
 
 Source: Balle, Bell, Gascon, Nissim 2019 for the blanket; arXiv 2601.19154 for its use where losses are continuous. The worst
 pair, the grid and the types of other users are proved here.
@@ -214,24 +211,20 @@ class _Grid:
 
 
 def _replacement(s: Fraction, precise: bool) -> Replacement:
-    """Of pairs of user 1's inputs about s apart, and nearer; or by three moments of each type, whatever the users are."""
+    """Of all pairs of user 1's inputs; or by three moments of each type, whatever the users are."""
     gamma, last = ball(-s / 2).exp(), max(_COARSE, _COARSE_PER_SCALE * math.ceil(s))
     many, few = _CUT
-    far, near = _pairs(s, last, few)
+    types = _types(s, last, few)
     if not precise or s > _FEW_SCALES:
-        return Replacement((), gamma, pairs=quotients(far), apart=Replacement((), gamma, pairs=quotients(near)))
-    finer, finer_near = map(quotients, _pairs(s, last, many))
-    return Replacement(far, gamma, pairs=finer, apart=Replacement(near, gamma, pairs=finer_near))
+        return Replacement((), gamma, pairs=quotients(types))
+    return Replacement(types, gamma, pairs=quotients(_types(s, last, many)))
 
 
-def _pairs(s: Fraction, last: int, cut: int) -> tuple[tuple[CutBlanket, ...], tuple[CutBlanket, ...]]:
-    """Types of pairs of user 1's inputs: some that are nearly s apart, and all that are nearer."""
+def _types(s: Fraction, last: int, cut: int) -> tuple[CutBlanket, ...]:
+    """On a grid that is finer next to the worst."""
     steps = last * cut
     fine, coarse = _Grid.of(s, steps), _Grid.of(s, last)
-    far = [fine.between(steps, x) for x in (*range(cut + 1), *range(steps - cut, steps + 1))]
-    far += [coarse.between(last, x) for x in range(1, last)]
-    far += [law for u in range(cut) for law in fine.beyond(u, steps)]
-    near = [fine.between(steps - cut, x) for x in range(steps - cut + 1)]
-    near += [law for u in range(cut) for law in fine.beyond(u, steps - cut + u + 1)]
-    near += [law for u in range(1, last) for law in coarse.beyond(u, last)]
-    return tuple(far), tuple(near)
+    found = [fine.between(steps, x) for x in (*range(cut + 1), *range(steps - cut, steps + 1))]
+    found += [coarse.between(last, x) for x in range(1, last)]
+    found += [law for u in range(cut) for law in fine.beyond(u, steps)]
+    return tuple(found + [law for u in range(1, last) for law in coarse.beyond(u, last)])

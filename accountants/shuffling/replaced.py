@@ -20,8 +20,8 @@ have the density :math:`\frac1{n-s} \sum_k R_{x_j}(y_k)/R_{x_k}(y_k)` with respe
 the rest has one law on both sides. If nobody draws from b, user 1's report alone tells them apart.
 
 The largest mean over m users falls with m, for the mean of m values is the mean of all means of m - 1 of them, and the positive
-part is convex. So a block of s is bounded by its last one, and a mean by one integral (`numerics.largest_positive_part`), which
-is linear in each law: mixtures of laws are covered, too.
+part is convex. So a block of s is bounded by its last one, and a mean by the largest of one integral for each type
+(`numerics.largest_positive_part`), which covers mixtures of laws, too.
 
 Nearly tight: the data set in which all others hold x has exactly :math:`E(\sum_{k \le n} W_x)_+ / n` (`blanket`), so that no more
 than some :math:`1/\gamma` of n users are lost. It needs more than ten times as many; else the blanket is better.
@@ -89,8 +89,7 @@ class Replacement:
     types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
-    pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own bound: by user 1's inputs, or one
-    apart: Replacement | None = None  # of other pairs of user 1's inputs, which have their own bound
+    pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own contour
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -99,8 +98,7 @@ class Replacement:
     def drawn(self, rate: Fraction) -> Replacement:
         """Of a secret sample, at this rate."""
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
-        apart = None if self.apart is None else self.apart.drawn(rate)
-        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs, apart)
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
@@ -111,12 +109,12 @@ class Replacement:
         if missed > 0:
             nats = -float(missed.log())
             # First as if a single user were passed; then with as many as may be passed at such a delta.
-            least = mean(users - 1, self.apart is not None) * _LEFT
+            least = mean(users - 1) * _LEFT
             last = math.ceil(-float(least.log()) / nats) if least > 0 else users
         if last >= users:
             return flint.arb(1)
         ends = [last]
-        for chance in reversed(() if not missed > 0 else _LARGE_BLOCKS if self.apart or not self.types else _BLOCKS):
+        for chance in reversed(() if not missed > 0 else _BLOCKS if self.types else _LARGE_BLOCKS):
             end = max(1, math.ceil(-math.log(chance) / nats))
             if ends[-1] - end > _SAME * users:
                 ends.append(end)
@@ -125,19 +123,15 @@ class Replacement:
             beyond = missed**end
             total += (reached - beyond) * mean(users - end)
             reached = beyond
-        total = total.min(flint.arb(1)).upper()
-        # Often one block is enough to know that other pairs cost less.
-        if self.apart is not None and not self.apart.means(exp_epsilon)(users - last) + missed**last <= total:
-            total = total.max(self.apart.delta(exp_epsilon, users - self.is_sample))
-        return total
+        return total.min(flint.arb(1)).upper()
 
-    def means(self, exp_epsilon: flint.arb) -> Callable[..., flint.arb]:
-        """Upper bounds, at most 1, of the largest mean of this many terms, whatever the others hold; also roughly."""
+    def means(self, exp_epsilon: flint.arb) -> Callable[[int], flint.arb]:
+        """Upper bounds, at most 1, of the largest mean of this many terms, whatever the others hold."""
         parts: list[PositiveParts] = []
 
-        def mean(left: int, roughly: bool = False) -> flint.arb:
+        def mean(left: int) -> flint.arb:
             found = flint.arb(1)
-            if self.pairs is not None and (left >= _MANY or roughly or not self.types):
+            if self.pairs is not None and (left >= _MANY or not self.types):
                 found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
                 parts[:] = parts or [PositiveParts([each.terms(exp_epsilon) for each in self.types])]

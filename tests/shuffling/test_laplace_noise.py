@@ -19,7 +19,7 @@ from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _pairs, bound
+from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _types, bound
 from ldpaudit.accountants.shuffling.laplace_noise import reports as intervals
 from ldpaudit.accountants.shuffling.plan import _attained
 from ldpaudit.core.working_precision import working_precision
@@ -235,14 +235,14 @@ def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: f
     """User 1's two inputs and another user's; the mixture is found by linear programming."""
     rng = np.random.default_rng(seed)
     with working_precision(200):
-        far, near = map(floats, _pairs(Fraction(s), 12, 2))
+        types = floats(_types(Fraction(s), 12, 2))
     cuts = np.concatenate([[-np.inf], np.arange(4001) * s / 4000, [np.inf]])  # what is seen of them tells less
     corners = [(0.02, 1, 0), (1, 1 / 48, 0), (1, 0.9, 0.97), (0, 1, 1 / 48), (0.01, 0.99, 0), (0, 0.91, 0), (0.05, 0.96, 0)]
     for x1, x2, x in s * np.array([*corners, *rng.uniform(0, 1, (12, 3))]):
         e = math.exp(abs(x1 - x2) * rng.random() ** 2)
         c = np.concatenate([np.linspace(-e * math.exp(s), math.exp(s), 50), np.linspace(-2 * e, 2, 50)])
         truth = stop_loss(np.stack([np.diff(laplace.cdf(cuts - z)) for z in (x1, x2, x)], axis=1), e, c)
-        above = np.stack([stop_loss(each, e, c) for each in (far if abs(x1 - x2) > s * 11 / 12 else near)], axis=1)
+        above = np.stack([stop_loss(each, e, c) for each in types], axis=1)
         assert short_of_mixtures(truth, above) <= 1e-9 * math.exp(s)
 
 
