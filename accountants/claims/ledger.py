@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.published import Published, published
+from ldpaudit.accountants.claims.published import Bound, Published, published
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.theorems import corollary_1_delta, triehh_delta
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
@@ -131,13 +131,15 @@ CHAPTERS = (
 
 
 @lru_cache(maxsize=1)
-def ledger() -> tuple[Chapter, ...]:
-    """Every chapter, computed; its formulas by year and name, the same one at every setting."""
+def ledger(bounds: tuple[Bound, ...] = ()) -> tuple[Chapter, ...]:
+    """Every chapter, computed; its formulas by year and name, the same one at every setting; ``bounds``: more, of one's own."""
     chapters = []
     for title, settings in CHAPTERS:
         certified = tuple(setting.certified() for setting in settings)
-        columns = [{row.name: row for row in published(s.subject, s.delta, c)} for s, c in zip(settings, certified, strict=True)]
-        names = sorted(columns[0], key=lambda name, first=columns[0]: (first[name].year, name))  # type: ignore[misc]
+        rows = [published(s.subject, s.delta, c, bounds=bounds) for s, c in zip(settings, certified, strict=True)]
+        columns = [{row.name: row for row in found} for found in rows]
+        everywhere = [name for name in columns[0] if all(name in column for column in columns)]
+        names = sorted(everywhere, key=lambda name, first=columns[0]: (first[name].year, name))  # type: ignore[misc]
         formulas = tuple(Formula(tuple(column[name] for column in columns)) for name in names)
         chapters.append(Chapter(title, settings, certified, formulas))
     return tuple(chapters)

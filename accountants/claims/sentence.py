@@ -63,6 +63,8 @@ class Provenance(StrEnum):
     """The source states it without constants, or its formula is illegible; it is derived from its proof, or from what is left."""
     MEMORY = "from memory"
     """Nobody has compared it with the source."""
+    OWN = "by its function"
+    """A function of the user's computes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,8 @@ def account(
     ] = None,
     zcdp: Annotated[bool, typer.Option("--zcdp", help="Compute the smallest rho of zero-concentrated privacy.")] = False,
     gdp: Annotated[bool, typer.Option("--gdp", help="Compute the smallest mu of Gaussian privacy.")] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
+    compare: options.CompareOption = False,
+    bound: options.BoundOption = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     change: Annotated[
         str | None,
@@ -65,6 +66,8 @@ def account(
         others = "without --delta, --epsilon, --compare and --plot"
         raise ValueError(f"account answers one question: --renyi, --zcdp or --gdp stands alone, {others}")
     require_drawable(plot)
+    if bound and not compare:
+        raise ValueError("account needs --compare with --bound: it is shown beside the published ones")
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     order = None if renyi is None else options.number("--renyi", renyi)
@@ -100,7 +103,7 @@ def account(
         from ldpaudit.accountants.claims.published import published
         from ldpaudit.report.tables import bound_as_data, print_comparison
 
-        beside = published(plan, given, answer, relation)
+        beside = published(plan, given, answer, relation, options.bounds(bound))
     other = "" if given is None else f"{at}={six_digits(given)}"
     if format is Format.json:
         number = {} if given is None else {"at": at, "at_number": nearest(given), "at_exact": spelled(given)}

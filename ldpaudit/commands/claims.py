@@ -135,6 +135,7 @@ def table(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
     ] = None,
+    bound: options.BoundOption = None,
 ) -> None:
     """Print a paper's bound table beside certified values; `field` prints the field's formulas.
 
@@ -145,6 +146,8 @@ def table(
     """
     from ldpaudit.studies import ggkpv_tables, tables
 
+    if bound and name != FIELD:
+        raise ValueError(f"table needs {FIELD} with --bound, got {name or 'no name'}")
     if name in COUNTING:
         _counting(name, parameters, runs, seed, plot, format)
     elif parameters or plot is not None:
@@ -153,10 +156,11 @@ def table(
         from ldpaudit.accountants.claims.ledger import ledger
         from ldpaudit.report import tables as report
 
+        chapters = ledger(options.bounds(bound))
         if format is Format.json:
-            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.chapter_as_data(each) for each in ledger()]})
+            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.chapter_as_data(each) for each in chapters]})
         else:
-            report.print_ledger(ledger(), console())
+            report.print_ledger(chapters, console())
     elif name is not None:
         _printed(name, format)
     else:

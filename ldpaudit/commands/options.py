@@ -92,6 +92,15 @@ ClusterOption = Annotated[
         show_default=False,
     ),
 ]
+CompareOption = Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")]
+BoundOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE:FUNCTION",
+        help="A bound of your own beside the published ones, from a plan and a delta to an epsilon; repeatable. Those of installed "
+        "packages are there anyway.",
+    ),
+]
 ShuffleOption = Annotated[int | None, whole_number("Number of users whose views are shuffled.")]
 AggregateOption = Annotated[int | None, whole_number("Number of users whose views are summed.")]
 SubsampleOption = Annotated[int | None, whole_number("Population size: participants are drawn without replacement.")]
@@ -209,6 +218,18 @@ def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
     except (OSError, ValueError) as error:
         raise LdpauditError(f"--cluster {cluster}: needs a scheduler that answers: {error}") from None
     return client.get_executor(retries=_CLUSTER_RETRIES)
+
+
+def bounds(given: list[str] | None) -> Any:
+    """The bounds that installed packages register, and the named ones."""
+    import sys
+
+    from ldpaudit.accountants.claims.published.own import installed
+    from ldpaudit.adapters.callables import resolve
+
+    if given:
+        sys.path.insert(0, str(Path.cwd()))
+    return (*installed(), *map(resolve, given or []))
 
 
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:

@@ -68,7 +68,8 @@ def account(
     ] = None,
     repeat: Annotated[str | None, typer.Option(metavar="RANGE", help="Numbers of repetitions.")] = None,
     neighbours: options.NeighboursOption = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Print the field's published bounds beside it.")] = False,
+    compare: options.CompareOption = False,
+    bound: options.BoundOption = None,
     plot: Annotated[Path | None, typer.Option(help="Draw epsilon over the longest range (PNG, SVG or PDF; extra 'plot').")] = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How the table is written.")] = TableFormat.text,
 ) -> None:
@@ -76,6 +77,9 @@ def account(
     import ldpaudit
 
     require_drawable(plot)
+    if bound and not compare:
+        raise ValueError("sweep needs --compare with --bound: it is shown beside the published ones")
+    bounds = options.bounds(bound) if compare else None
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     around = {"--shuffle": shuffle, "--aggregate": aggregate, "--subsample": subsample, "--repeat": repeat, "--delta": delta}
     given = {**options.pairs(parameters), **{name: text for name, text in around.items() if text is not None}}
@@ -87,7 +91,7 @@ def account(
         for point in product(*ranges.values()):
             at = dict(zip(ranges, point, strict=True))
             shown = {name.lstrip("-"): value for name, value in at.items() if len(ranges[name]) > 1}
-            rows.append(_row(mechanism, at, shown, relation, compare))
+            rows.append(_row(mechanism, at, shown, relation, bounds))
             advance()
     if all(row.answer is None for row in rows):
         raise ValueError(rows[0].refused)
@@ -126,7 +130,7 @@ def _between(name: str, first: str, last: str, points: str) -> list[str]:
     return [first, *(f"{x:.6g}" for x in between), last]
 
 
-def _row(mechanism: str, at: Mapping[str, str], shown: Mapping[str, str], relation: Any, compare: bool) -> _Row:
+def _row(mechanism: str, at: Mapping[str, str], shown: Mapping[str, str], relation: Any, bounds: Any) -> _Row:
     import ldpaudit
     from ldpaudit.errors import in_a_line, of_the_user
 
@@ -135,11 +139,11 @@ def _row(mechanism: str, at: Mapping[str, str], shown: Mapping[str, str], relati
         around = [_whole(name, at.get(name)) for name in ("--shuffle", "--aggregate", "--subsample", "--repeat")]
         goal, plan = options.number("--delta", at["--delta"]), deployed(mechanism, given, *around)
         answer = ldpaudit.account(plan, relation).epsilon(goal)
-        if not compare:
+        if bounds is None:
             return _Row(shown, answer)
         from ldpaudit.accountants.claims.published import published
 
-        return _Row(shown, answer, published=published(plan, goal, answer, relation))
+        return _Row(shown, answer, published=published(plan, goal, answer, relation, bounds))
     except Exception as error:
         if not of_the_user(error):
             raise

@@ -95,13 +95,13 @@ def print_comparison(certified: Enclosure, rows: Sequence[Published], console: C
     for row in rows:
         if row.printed is not None:
             value, ratio = show_up(float(row.printed.claimed), 5), show_down(row.printed.looseness, 4)
-            grid.add_row(row.name, str(row.year), value, ratio, row.standing.value)
+            grid.add_row(row.name, str(row.year or ""), value, ratio, row.standing.value)
     console.print(grid)
     for standing in dict.fromkeys(row.standing for row in rows if row.standing.meaning):
         console.print(f"{standing.value}: {standing.meaning}.")
     for row in rows:
         if row.unmet:
-            console.print(f"{row.name} ({row.year}) needs {row.unmet}.")
+            console.print(f"{row.name} ({row.year or 'your own'}) needs {row.unmet}.")
 
 
 def bound_as_data(row: Published) -> dict[str, Any]:

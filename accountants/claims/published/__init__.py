@@ -6,17 +6,19 @@ profile that is no plan's: a count with binomial noise, and a sample by coins wi
 what is certified of the parts, rounded toward what the theorem allows; one whose hypotheses are not met is a row that says
 which.
 
-Reading order: `theorem` (a bound beside the certified value), `composed`, `shuffled`, `sampled`, `counted`.
+Reading order: `theorem` (a bound beside the certified value), `composed`, `shuffled`, `sampled`, `counted`, `own`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ldpaudit.accountants.claims.published.composed import composed, grouped
 from ldpaudit.accountants.claims.published.counted import binomial_count, count_min
+from ldpaudit.accountants.claims.published.own import Bound as Bound
+from ldpaudit.accountants.claims.published.own import own
 from ldpaudit.accountants.claims.published.sampled import sampled_by_coins, subsampled, trie
 from ldpaudit.accountants.claims.published.shuffled import shuffled
 from ldpaudit.accountants.claims.published.theorem import Published as Published
@@ -32,18 +34,23 @@ from ldpaudit.profile import PrivacyProfile, require_delta
 
 
 def published(
-    subject: Plan | PrivacyProfile, delta: Fraction, certified: Enclosure, neighbours: Neighbours | None = None
+    subject: Plan | PrivacyProfile,
+    delta: Fraction,
+    certified: Enclosure,
+    neighbours: Neighbours | None = None,
+    bounds: Sequence[Bound] = (),
 ) -> tuple[Published, ...]:
     """The published bounds on a plan's epsilon at delta, beside what is certified of it.
 
     ``subject``: what is deployed, or the profile of noise that is no mechanism of ours; ``delta``: in [0, 1);
     ``certified``: of epsilon at delta; ``neighbours``: the relation of `certified`; by default each mechanism's usual
-    one. Returns the smallest bound first, those whose hypotheses are not met last; empty where none is on record for
-    this plan.
+    one; ``bounds``: more of them, as `own` says. Returns the smallest bound first, those whose hypotheses are not met last;
+    empty where none is on record for this plan.
     """
     require_delta(delta)
     sentence = f"epsilon at delta={float(delta):g}"
-    found = [each.beside(certified, sentence) for each in _theorems(subject, delta, neighbours)]
+    mine = own(bounds, subject, delta) if isinstance(subject, Plan) else ()
+    found = [each.beside(certified, sentence) for each in (*_theorems(subject, delta, neighbours), *mine)]
     return tuple(sorted(found, key=lambda p: math.inf if p.printed is None else p.printed.claimed))
 
 
