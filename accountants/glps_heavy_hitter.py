@@ -26,19 +26,21 @@ def profile(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> Privacy
     step s, at every epsilon: :math:`1 - e^{-u/2} \ge 1 - e^{-u/2}(1 + u/4)` with :math:`u = 2s - \varepsilon`, and so has
     it beside further coordinates (Zhu, Dong, Wang 2022, Theorem 10). So of all pairs only those count of which no other
     has at least their :math:`D_1 + 2D_2` and at least their :math:`D_2`; what hash functions and signs do to a pair
-    depends on x xor x' alone, and with up to 22 bits a value all of these are compared. Beyond, delta lies between the
-    worst pair that was found and what the worst seed could cost, `any_seed`. Tight for real numbers. Source: Hsu, Khanna,
-    Roth 2012, Theorem 4.1, for an upper bound. Proof: proofs/glps_heavy_hitter.py, of epsilon(0) <= 2 R (L+1) / b.
+    depends on x xor x' alone, and with up to 22 bits a value all of these are compared. Beyond, those of few ones and of few
+    zeros are, which shift most by 2 where buckets are shared; what all others could at most shift is only above
+    (`signed_buckets.furthest`). Open is, where many rows have many buckets, which values that share several of these are
+    worst. Tight for real numbers. Source: Hsu, Khanna, Roth 2012, Theorem 4.1, for an upper bound.
+    Proof: proofs/glps_heavy_hitter.py, of epsilon(0) <= 2 R (L+1) / b.
 
     ``m``: ``scale > 0``, as its constructor ensures; ``neighbours``: replace-one or add-remove. Returns in nats.
-    Rigour EXACT for add-remove, and where ``domain <= 2**22``; else INTERVAL.
+    Rigour EXACT for add-remove, and where no pair is left that may be worse; else INTERVAL.
     """
     if neighbours == ADD_REMOVE:
         return any_seed(m, neighbours)
     pairs, known = m.apart()
     level = Rigour.EXACT if known else Rigour.INTERVAL
-    found = LargestProfile(tuple(_shifted(pair.once, pair.twice, m.scale, level) for pair in pairs))
-    return found if known else Bracket(found, any_seed(m))
+    found, above = (tuple(_shifted(each.once, each.twice, m.scale, level) for each in kinds) for kinds in (pairs, m.beyond))
+    return LargestProfile(found) if known else Bracket(LargestProfile(found), LargestProfile(found + above))
 
 
 def any_seed(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:

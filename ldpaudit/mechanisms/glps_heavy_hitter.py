@@ -139,7 +139,13 @@ class GlpsHeavyHitter(InParts, HashedColumn):
 
     def apart(self) -> tuple[tuple[Apart, ...], bool]:
         """Kinds of pairs of values among which the worst is, and whether that is certain; see `pair`."""
-        return furthest(self.matrix)
+        found, beyond = furthest(self.matrix)
+        return found, not beyond
+
+    @property
+    def beyond(self) -> tuple[Apart, ...]:
+        """No pair of values is further apart than one of the kinds of `apart`, or than one of these."""
+        return furthest(self.matrix)[1]
 
     def pair(self, apart: Apart) -> tuple[int, int]:
         """Two values of a kind."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +23,9 @@ _CHUNK = 1 << 16
 _PASSES = 3
 """Rounds of naming, estimating and taking off: what collides with a frequent value is seen once that is taken off. A second
 finds up to 1.3 % more of the ten most frequent values of Zipf data; a third to fifth found nothing more in 120 runs."""
-_TRIED = 1 << 10
-"""Differences that are tried where there are too many for all, beside the heaviest that share buckets."""
+_TRIED, _WEIGHED = 1 << 10, 1 << 15
+"""Differences that are tried where there are too many for all, beside the heaviest that share buckets; and most of those with few
+ones, which are all tried, as are those with few zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +147,29 @@ class Apart:
 
 
 @lru_cache(maxsize=32)
-def furthest(matrix: SignedBuckets) -> tuple[tuple[Apart, ...], bool]:
-    """Pairs that no other pair beats in both `total` and `twice`, by falling total; and whether these are all such pairs.
+def furthest(matrix: SignedBuckets) -> tuple[tuple[Apart, ...], tuple[Apart, ...]]:
+    """Pairs that no other pair beats in both `total` and `twice`, by falling total; and the kinds that may beat them.
 
     A measurement shifted by 2 tells at least as much as two that are shifted by 1, so one of these pairs is the worst at
-    every epsilon. Up to 22 bits all differences are compared; else these are the best of those tried.
+    every epsilon. Up to 22 bits all differences are compared; else those of few ones, of few zeros and some others. All that are
+    left have w to L - w ones, so that a row shared by the two values shifts at most L + 1 - w measurements by 2.
     """
-    known = matrix.bits <= ENUMERATED
-    return _unbeaten(matrix, np.arange(1, 1 << matrix.bits) if known else _tried(matrix)), known
+    if matrix.bits <= ENUMERATED:
+        return _unbeaten(matrix, np.arange(1, 1 << matrix.bits)), ()
+    weighed, ones = _light_and_heavy(matrix.bits)
+    found, positions = _unbeaten(matrix, np.union1d(_tried(matrix), weighed)), matrix.bits + 1
+    rest = [Apart(2 * positions * (matrix.rows - n), n * (positions - ones), 0) for n in range(matrix.rows + 1)]
+    return found, tuple(kind for kind in rest if not any(p.total >= kind.total and p.twice >= kind.twice for p in found))
+
+
+def _light_and_heavy(bits: int) -> tuple[NDArray[np.int64], int]:
+    """All differences with fewer ones than a number, or fewer zeros; and that number."""
+    light, ones = [0], 1
+    while len(light) + comb(bits, ones) <= _WEIGHED:
+        light += map(sum, combinations([1 << bit for bit in range(bits)], ones))
+        ones += 1
+    few = np.array(light, dtype=np.int64)
+    return np.concatenate([few[1:], few ^ ((1 << bits) - 1)]), ones
 
 
 def _unbeaten(matrix: SignedBuckets, differences: NDArray[np.int64]) -> tuple[Apart, ...]:
