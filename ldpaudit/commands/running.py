@@ -30,6 +30,10 @@ def run(
     numbered: Annotated[
         bool, typer.Option("--numbered", help="Encode words as numbers by their first 7 bytes, for at least 2**56 values.")
     ] = False,
+    passes: Annotated[
+        int | None,
+        options.whole_number("TrieHH reads data at most so often after counting users; by default once a level.", least=1),
+    ] = None,
     workers: options.WorkersOption = 1,
     cluster: options.ClusterOption = None,
     dask: Annotated[str | None, typer.Option(help="As --cluster, for a Dask scheduler.", show_default=False)] = None,
@@ -74,7 +78,7 @@ def run(
         advance = stack.enter_context(progress("counting users"))
         executor = options.executor(workers, cluster or dask, stack)
         told = Execution(executor, checkpoint, lambda parts, rounds: advance(f"{parts} answers, {rounds:.2f} rounds"))
-        found = _listed(runs.run(m, partition, seed, told))
+        found = _listed(runs.run(m, partition, seed, told, passes))
     if numbered:  # pairs of a number and its users, or numbers: the words of which they are the first bytes
         found = [[text_of(each[0]), *each[1:]] if isinstance(each, list) else each for each in found]
     told_of = {} if seed is None else {"seed": seed}

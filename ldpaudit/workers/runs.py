@@ -26,6 +26,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.whole import Saved
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.in_parts import Answer, InParts, Question, driven, total
+from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.workers.experiment import HERE, Execution
 
 SCHEMA = "ldpaudit.run/1"
@@ -36,7 +37,9 @@ _KINDS = ("<i8", "<f8")  # arrays that a checkpoint holds
 _Read = TypeVar("_Read")
 
 
-def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE) -> Any:
+def run(
+    m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE, passes: int | None = None
+) -> Any:
     """The whole system over data in parts: of the law of the mechanism's own `run` on all parts' users, one after the other.
 
     ``m``: a system whose rounds need nothing of a part but what adds up: TrieHH and those of its kind; ``partition``:
@@ -46,7 +49,9 @@ def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: 
     far, and how many rounds are over, of the present one the share that is. The result does not depend on it. The
     checkpoint is written before the first answer, and after each that is added; it holds no more than the centre of a
     deployment would see, and without a seed the key of all coins: it is the owner's alone, and to be deleted when the
-    run is over. Returns what the mechanism's `run` returns. Raises Unsupported where the mechanism is not run over
+    run is over. ``passes``: at most so many rounds, for TrieHH, whose parts, and checkpoint, then show the votes for prefixes that
+    do not grow, too; by default one for each level. The law is the same, but what is drawn is not.
+    Returns what the mechanism's `run` returns. Raises Unsupported where the mechanism is not run over
     parts; ValueError where the data are not what the mechanism is for, or of more or fewer users, or the checkpoint
     is another run's, or one with a secret that others may read; DeploymentError where a part cannot be read, or is
     another when it is read again.
@@ -61,17 +66,22 @@ def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: 
     """
     if not isinstance(m, InParts):
         raise Unsupported(m, "it does not read users' data in parts")
-    if seed is not None and seed < 0:
-        raise ValueError(f"a run needs seed >= 0, got {seed}")
+    system: Any = m
+    if passes is not None and not isinstance(system, TrieRounds):
+        raise Unsupported(m, "its rounds depend on each other, so that their number is its own")
+    if (seed is not None and seed < 0) or (passes is not None and passes < 1):
+        raise ValueError(f"a run needs seed >= 0 and passes >= 1, got seed={seed} and passes={passes}")
     census = tuple(stream(map(_Counting, partition.parts), execution.executor))
     users = sum(users for users, _ in census)
     if (stated := getattr(m, "users", users)) != users:  # a part that is missing is no smaller deployment
         raise ValueError(f"a run of {type(m).__name__} needs the values of {stated} users, got {users} in all parts")
-    made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}"  # str(m) would round parameters
+    asked = "" if passes is None else f" {passes}"
+    made = f"{type(m).__module__} {m!r} {seed} {census} {np.__version__}{asked}"  # str(m) would round parameters
     file = None if execution.checkpoint is None else Saved(Path(execution.checkpoint), "run", SCHEMA, made, LARGEST_FILE)
     coins, state = _begun(seed, file)
     rounds = _Rounds(m, partition, [digest for _, digest in census], coins, execution, file, state)
-    return driven(m.centre([users for users, _ in census], coins.at(_CENTRE).generator()), rounds.answered)
+    at_most = () if passes is None else (passes,)
+    return driven(system.centre([users for users, _ in census], coins.at(_CENTRE).generator(), *at_most), rounds.answered)
 
 
 def _begun(seed: int | None, file: Saved | None) -> tuple[Coins, _State]:

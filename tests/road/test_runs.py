@@ -26,7 +26,7 @@ from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import subset
-from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
+from ldpaudit.mechanisms.shared.in_parts import driven, total
 from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.workers.experiment import Execution
@@ -42,13 +42,13 @@ WORDS = {"sun$": 400, "sea$": 300, "moon$": 200, "star$": 60, "mars$": 10, "venu
 DATA = Partition.of_counts([WORDS, {"sun$": 17, "saturn$": 10}, {**WORDS, "earth$": 500}, {"": 127}])
 
 
-def once(m: InParts, parts: list[Counts], rng: np.random.Generator) -> Any:
+def once(m: Any, parts: list[Counts], rng: np.random.Generator, *passes: int) -> Any:
     """A run in which all draw from one generator."""
 
     def answers(questions: Any) -> Any:
         return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True) if q is not None)
 
-    return driven(m.centre([part.users for part in parts], rng), answers)
+    return driven(m.centre([part.users for part in parts], rng, *passes), answers)
 
 
 SMALL: list[dict[Any, int]] = [
@@ -58,14 +58,14 @@ SMALL: list[dict[Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("noisy", "batch"), [(False, 5), (True, 3)])
-def test_tries_of_data_in_parts_have_the_exact_law_of_all_users_together(noisy: bool, batch: int) -> None:
+@pytest.mark.parametrize(("noisy", "batch", "passes"), [(False, 5, 2), (True, 3, 2), (False, 5, 1), (True, 3, 1)])
+def test_tries_of_data_in_parts_have_the_exact_law_of_all_users_together(noisy: bool, batch: int, passes: int) -> None:
     m: Any = TrieHeavyHitter(users=8, batch=batch, threshold=2, levels=2, words=2, counts=1)
     m = NoisyTrieHeavyHitter(8, batch, 2, 2, Fraction(1, 3), 1, words=2) if noisy else m
     together = Counter(words for part in SMALL for words, users in part.items() for _ in range(users))
     law = dict(m.law(tuple(sorted(together.items()))).items())
     parts, rng = [Counts.of(each) for each in SMALL], np.random.default_rng(5)
-    seen = Counter(once(m, parts, rng) for _ in range(RUNS))
+    seen = Counter(once(m, parts, rng, passes) for _ in range(RUNS))
     assert set(seen) <= set(law)
     common = [view for view, p in law.items() if RUNS * p >= 10]
     rest = 1 - sum(law[view] for view in common)
@@ -83,6 +83,41 @@ def test_any_number_of_workers_finds_the_same() -> None:
             assert run(TRIE, DATA, 3, Execution(pool)) == alone
     with Processes(2) as pool:
         assert run(TRIE, DATA, 3, Execution(pool)) == alone
+
+
+@dataclass
+class Counted:
+    """A part that counts how often it is read."""
+
+    held: Counts
+    reads: int = 0
+
+    def counts(self) -> Counts:
+        self.reads += 1
+        return self.held
+
+
+@pytest.mark.parametrize(("passes", "reads"), [(None, 6), (6, 6), (3, 3), (4, 3), (2, 2), (1, 1)])
+def test_data_are_read_once_to_count_and_then_at_most_as_often_as_is_said(passes: int | None, reads: int) -> None:
+    parts = tuple(Counted(part.counts()) for part in DATA.parts)
+    found = run(TRIE, Partition(parts), 3, passes=passes)
+    assert [part.reads for part in parts[:2]] == [1 + reads] * 2
+    assert "sun$" in TRIE.prefixes(found)
+    assert all(prefix[:-1] in {"", *TRIE.prefixes(found)} for prefix in TRIE.prefixes(found))
+
+
+def test_a_run_in_few_passes_goes_on_from_its_own_checkpoint_alone(tmp_path: Path) -> None:
+    file, alone = tmp_path / "run.json", run(TRIE, DATA, 3, passes=2)
+    with pytest.raises(UnpluggedError):
+        run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(6)), passes=2)
+    for passes in (None, 1):
+        with pytest.raises(ValueError, match="needs the checkpoint of this run, got another"):
+            run(TRIE, DATA, 3, Execution(checkpoint=file), passes=passes)
+    assert run(TRIE, DATA, 3, Execution(checkpoint=file), passes=2) == alone
+    with pytest.raises(Unsupported, match="its rounds depend on each other"):
+        run(TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4)), DATA, passes=1)
+    with pytest.raises(ValueError, match="passes >= 1"):
+        run(TRIE, DATA, passes=0)
 
 
 def test_a_part_of_which_nobody_is_drawn_is_not_read() -> None:
@@ -201,7 +236,7 @@ def test_the_secret_is_on_the_disk_before_the_first_coin_is_drawn(tmp_path: Path
     class Watched(TrieHeavyHitter):
         __slots__ = ()
 
-        def centre(self, users: Any, rng: np.random.Generator) -> Any:
+        def centre(self, users: Any, rng: np.random.Generator, passes: int | None = None) -> Any:
             state = json.loads((tmp_path / "run.json").read_text())["state"]
             first.append((len(bytes.fromhex(state["key"])), state["totals"], state["parts"]))
             return super().centre(users, rng)

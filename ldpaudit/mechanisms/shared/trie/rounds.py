@@ -18,7 +18,7 @@ from ldpaudit.core.partitions import Counts
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, View, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, subset
-from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven, relayed
+from ldpaudit.mechanisms.shared.in_parts import Centre, InParts, driven
 from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise, Round, Votes, Words, alike
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
@@ -260,37 +260,60 @@ class TrieRounds(InParts, Mechanism):
             last = frozenset(new)
         return trie
 
-    def centre(self, users: Sequence[int], rng: np.random.Generator) -> Centre:
-        """As `run`, over parts of these many users: the batch is drawn by number, and each part is told how many of it are its own.
+    def centre(self, users: Sequence[int], rng: np.random.Generator, passes: int | None = None) -> Centre:
+        """As `run`, over parts of these many users: a batch is drawn by number, and each part is told how many of it are its own.
 
         Each part then draws as many of its users without replacement, so that the batch is uniform among all users' batches.
+
+        ``passes``: how often parts are asked at most; by default once for each level. Where it is less often, a part says at once
+        what batches of several levels vote for: its prefix tree, of which all that does not grow is left out afterwards. The law
+        is the same, for batches do not depend on what grew, but parts show prefixes that nobody asked for.
         """
         self._require_users(sum(users))
-        ends = np.cumsum(users)
+        at_once, ends = -(-self.levels // (passes or self.levels)), np.cumsum(users)
+        ballots, tree = self._ballots(rng), Counter[str]()
 
-        def put(ballot: Ballot) -> list[tuple[Ballot, int] | None]:
+        def drawn() -> list[int]:
             batch = subset(self.users, self.batch, rng)
-            drawn = np.bincount(np.searchsorted(ends, batch, side="right"), minlength=len(users))
-            return [(ballot, each) if each else None for each in drawn.tolist()]
+            found: list[int] = np.bincount(np.searchsorted(ends, batch, side="right"), minlength=len(users)).tolist()
+            return found
 
-        return relayed(self._ballots(rng), put, lambda _, votes: Counter(dict(sorted(votes.items()))))
+        def votes(ballot: Ballot) -> Counter[str]:
+            before = (ballot.level - 1) * self.unit
+            own = (p for p in tree if self._units(p) == ballot.level and p[:before] in ballot.last)
+            return Counter({prefix: tree[prefix] for prefix in sorted(own)})
 
-    def answer(self, question: tuple[Ballot, int], part: Counts, rng: np.random.Generator) -> Counter[str]:
-        """The votes of this many users of a part, drawn without replacement."""
-        ballot, drawn = question
-        batch = part.at(subset(part.users, drawn, rng))
-        if (found := next((words for words in batch if not isinstance(words, str | Sequence)), None)) is not None:
-            raise ValueError(f"{type(self).__name__}.run needs words, got {found!r:.80}")
-        self._require_few_words(batch)
-        return self._votes(batch, ballot, rng)
+        try:
+            ballot = next(ballots)
+            while True:
+                if (ballot.level - 1) % at_once == 0:
+                    levels = range(ballot.level, min(ballot.level + at_once, self.levels + 1))
+                    each = zip(*(drawn() for _ in levels), strict=True)
+                    tree = yield [(ballot, batches) if any(batches) else None for batches in each]
+                ballot = ballots.send(votes(ballot))
+        except StopIteration as end:
+            return end.value
 
-    def _votes(self, batch: list[Any], ballot: Ballot, rng: np.random.Generator) -> Counter[str]:
-        """Votes of sampled users, who pick a word each."""
-        before, after = (ballot.level - 1) * self.unit, ballot.level * self.unit
+    def answer(self, question: tuple[Ballot, tuple[int, ...]], part: Counts, rng: np.random.Generator) -> Counter[str]:
+        """The votes of users of a part, for each level from that of the ballot on this many, drawn without replacement."""
+        ballot, batches = question
+        votes = Counter[str]()
+        for deeper, drawn in enumerate(batches):
+            batch = part.at(subset(part.users, drawn, rng)) if drawn else []
+            if (found := next((words for words in batch if not isinstance(words, str | Sequence)), None)) is not None:
+                raise ValueError(f"{type(self).__name__}.run needs words, got {found!r:.80}")
+            self._require_few_words(batch)
+            votes += self._votes(batch, ballot, rng, deeper)  # of other lengths
+        return votes
+
+    def _votes(self, batch: list[Any], ballot: Ballot, rng: np.random.Generator, deeper: int = 0) -> Counter[str]:
+        """Votes of sampled users, who pick a word each; for longer prefixes than those of the ballot, where these are deeper."""
+        grown = (ballot.level - 1) * self.unit
+        before, after = (grown + i * self.unit for i in (deeper, deeper + 1))
         picks = rng.integers(0, [1 if isinstance(words, str) else max(1, len(words)) for words in batch]).tolist()
         pairs = zip(batch, picks, strict=True)
         picked = (words if isinstance(words, str) else words[pick] for words, pick in pairs if len(words))
-        return Counter(w[:after] for w in picked if len(w) > before and (not before or w[:before] in ballot.last))
+        return Counter(w[:after] for w in picked if len(w) > before and (not grown or w[:grown] in ballot.last))
 
     def _users(self, data: Any) -> Any:
         users = data if isinstance(data, np.ndarray | Sequence) and not isinstance(data, str) else list(data)
