@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +12,20 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack, Summand, Summands
 from ldpaudit.attacks.shared.odds import count_losses, look_up
 from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
+Noisy: TypeAlias = Rappor | PermanentRappor | LongitudinalUnary
 
-def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+
+def attack(m: Noisy, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two values whose signatures differ most, told apart by the bits that only one of them sets."""
-    memoized = 1 - m.f / 2, m.f / 2
-    if isinstance(m, Rappor):
-        losses = count_losses(m.reports, memoized, (m.q, m.p))
-    else:
+    memoized = m.kept(1), m.kept(0)
+    if isinstance(m, PermanentRappor):
         losses = count_losses(1, memoized, (Fraction(1), Fraction(0)))
+    else:
+        losses = count_losses(m.reports, memoized, m.shown)
     most, least = losses[-1], -losses[0]
     differences = m.differences
     largest = max(differences, key=lambda d: (d[0] * most + d[1] * least, d))
@@ -39,7 +43,7 @@ def attack(m: Rappor | PermanentRappor, neighbours: Neighbours = REPLACE_ONE) ->
     return Attack((first, second), score, "{the bits that x alone sets are 1, those that x' alone sets are 0}")
 
 
-def summands(m: Rappor | PermanentRappor, values: Sequence[int]) -> Summands:
+def summands(m: Noisy, values: Sequence[int]) -> Summands:
     """The bits that not all of the values' signatures share; of several reports, how many of them set each."""
     zero, one = (Summand(0, tuple(map(float, m.bit_law(bit)))) for bit in (0, 1))
     signatures = np.stack([m.signature(x) for x in values])

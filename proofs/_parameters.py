@@ -65,6 +65,23 @@ def bit(p: Any, q: Any, one: str = "the bit is 1", zero: str = "it is 0") -> Law
     return {one: (p, q), zero: (1 - p, 1 - q)}
 
 
+def apart(low: str, high: str, of: str = "gap", rest: str = "rest") -> tuple[Parameters, Expr, Expr]:
+    """Fields 0 < low < high < 1, as 1 : gap : rest are low, high - low and 1 - high; the two in symbols, high first."""
+    (gap, more), a, b = positive(of, rest), named(low), named(high)
+    q, p = 1 / (1 + gap + more), (1 + gap) / (1 + gap + more)
+    return {"fields": {low: q, high: p}, "recover": {gap: b / a - 1, more: (1 - b) / a}}, p, q
+
+
+def two_bits(law: tuple[Any, Any], fields: tuple[Any, Any], times: Any = 1) -> list[Part]:
+    """What bits tell that only x sets, and that only x' sets: 1 with the first probability where set, else with the second."""
+    (p, q), (set_, unset) = law, fields
+    by_one, by_zero = set_ / unset, (1 - unset) / (1 - set_)
+    return [
+        Part(by_one, [bit(p, q, "a bit that only x sets is reported as 1", "as 0")], times, by_zero),
+        Part(by_zero, [bit(q, p, "a bit that only x' sets is reported as 1", "as 0")], times, by_one),
+    ]
+
+
 def flipped(p: Any, what: str = "the bit") -> tuple[Law, Law]:
     """A bit that is told with probability p: of two inputs that it tells apart, and of two that it does not."""
     return bit(p, 1 - p, f"{what} is as on x", "as on x'"), bit(p, p, f"{what} is as on both", "as on neither")

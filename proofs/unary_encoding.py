@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ldpaudit.proofs._algebra import positive
 from ldpaudit.proofs._kernel import Part, Theorem, named
-from ldpaudit.proofs._parameters import bit, ends
+from ldpaudit.proofs._parameters import apart, bit, ends, two_bits
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -20,20 +19,10 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _replace_one() -> Theorem:
-    (gap, rest), p_field, q_field = positive("gap", "rest"), named("p"), named("q")
-    q, p = 1 / (1 + gap + rest), (1 + gap) / (1 + gap + rest)
-    by_one, by_zero = p_field / q_field, (1 - q_field) / (1 - p_field)
+    known, p, q = apart("q", "p")
+    parts = two_bits((p, q), (named("p"), named("q")))
     return Theorem(
-        mechanism="UnaryEncoding",
-        sentence="unary encoding",
-        fields={"p": p, "q": q},
-        recover={gap: p_field / q_field - 1, rest: (1 - p_field) / q_field},
-        parts=[
-            Part(by_one, [bit(p, q, "bit x is 1", "bit x is 0")], back=by_zero),
-            Part(by_zero, [bit(q, p, "bit x' is 1", "bit x' is 0")], back=by_one),
-        ],
-        tight="",
-        assumes=("independent",),
+        mechanism="UnaryEncoding", sentence="unary encoding", **known, parts=parts, tight="", assumes=("independent",)
     )
 
 

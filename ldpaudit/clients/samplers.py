@@ -11,9 +11,10 @@ from ldpaudit.mechanism import Mechanism, View
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.rappor import MemoizedReports, NoisyBits, PermanentRappor, Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 
@@ -43,13 +44,13 @@ def _unary_encoding(m: UnaryEncoding, x: int | None, source: Randomness) -> tupl
     return tuple(int(source.coin(m.p if bit == x else m.q)) for bit in range(m.k))
 
 
-def _permanent(m: PermanentRappor | Rappor, x: int, source: Randomness) -> tuple[int, ...]:
-    return tuple(int(source.coin(1 - m.f / 2 if bit else m.f / 2)) for bit in m.signature(x).tolist())
+def _permanent(m: NoisyBits, x: int, source: Randomness) -> tuple[int, ...]:
+    return tuple(int(source.coin(m.kept(bit))) for bit in m.signature(x).tolist())
 
 
-def _rappor(m: Rappor, x: int, source: Randomness) -> tuple[int, ...]:
-    kept = _permanent(m, x, source)
-    reports = [[source.coin(m.q if bit else m.p) for bit in kept] for _ in range(m.reports)]
+def _rappor(m: MemoizedReports, x: int, source: Randomness) -> tuple[int, ...]:
+    kept, (on, off) = _permanent(m, x, source), m.shown
+    reports = [[source.coin(on if bit else off) for bit in kept] for _ in range(m.reports)]
     return tuple(map(sum, zip(*reports, strict=True)))
 
 
@@ -91,6 +92,7 @@ SAMPLERS: dict[type[Mechanism], Callable[[Any, Any, Randomness], View]] = {
     UnaryEncoding: _unary_encoding,
     Rappor: _rappor,
     PermanentRappor: _permanent,
+    LongitudinalUnary: _rappor,
     LocalHashing: _local_hashing,
     HadamardResponse: _hadamard_response,
     CountMeanSketch: _count_mean_sketch,

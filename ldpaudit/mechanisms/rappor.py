@@ -34,7 +34,75 @@ Difference = tuple[int, int]
 """How many bits are set only in the first of two signatures, and only in the second."""
 
 
-class _BloomFilter(LinearEstimate, DomainValues):
+class NoisyBits(LinearEstimate):
+    """A value's bits, each kept as 1 or 0 by a coin of its own, and what a view shows of these."""
+
+    @abstractmethod
+    def signature(self, x: int) -> NDArray[np.bool_]:
+        """The bits of one value."""
+
+    @abstractmethod
+    def kept(self, bit: int) -> Fraction:
+        """Probability that a bit is kept as 1."""
+
+    def permanent(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """What `size` clients with value `x` memoize, a row each."""
+        self.require_input(x)
+        truth = self.signature(x)
+        noisy = bernoulli(self.kept(0), (size, len(truth)), rng)
+        noisy[:, truth] = bernoulli(self.kept(1), (size, int(np.count_nonzero(truth))), rng)
+        return noisy
+
+    @abstractmethod
+    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
+        """Probability of what a view shows of a bit."""
+
+    def law(self, x: int) -> Law:
+        """Law on rows of a number for each bit: those of different bits are independent."""
+        self.require_input(x)
+        tables = self.bit_law(0), self.bit_law(1)
+        return product_law([tables[bit] for bit in self.signature(x).tolist()])
+
+
+class MemoizedReports(NoisyBits):
+    """`reports` reports with fresh noise of what is kept for one value; a view counts how often each bit was reported as 1."""
+
+    reports: int
+
+    @property
+    @abstractmethod
+    def shown(self) -> tuple[Fraction, Fraction]:
+        """P[report 1 | kept 1] and P[report 1 | kept 0]."""
+
+    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
+        """Probability of each count that the reports show of a bit."""
+        kept, (on, off) = self.kept(bit), self.shown
+        counts = zip(binomial_law(self.reports, on), binomial_law(self.reports, off), strict=True)
+        return tuple(kept * one + (1 - kept) * zero for one, zero in counts)
+
+    @property
+    def summed_range(self) -> tuple[int, Fraction]:
+        """See `Mechanism`."""
+        return self.reports, Fraction(0)
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
+        """Views, a row of counts each, in the smallest unsigned type."""
+        return reported(self.permanent(x, size, rng), self.reports, *self.shown, rng)
+
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        one, zero = (sum((y * p for y, p in enumerate(self.bit_law(bit))), Fraction(0)) for bit in (1, 0))
+        holder, other = ({(y - zero) / (one - zero): p for y, p in enumerate(self.bit_law(bit))} for bit in (1, 0))
+        return holder, other
+
+    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        """Unbiased count of the users whose value sets each bit."""
+        on, off = self.shown
+        one, zero = (kept * on + (1 - kept) * off for kept in (self.kept(1), self.kept(0)))
+        return (total / self.reports - users * float(zero)) / float(one - zero)
+
+
+class _BloomFilter(NoisyBits, DomainValues):
     """What the two mechanisms share: values, and the bits that these set.
 
     Parameters
@@ -72,31 +140,18 @@ class _BloomFilter(LinearEstimate, DomainValues):
         """Every largest way in which two signatures differ, among the first 1,024 values, and two values that do."""
         return _differences(self.bits, self.hashes, min(self.domain, SEARCHED))
 
-    def permanent(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """What `size` clients with value `x` memoize, shape ``(size, bits)``."""
-        self.require_input(x)
-        truth = self.signature(x)
-        noisy = bernoulli(self.f / 2, (size, self.bits), rng)
-        noisy[:, truth] = bernoulli(1 - self.f / 2, (size, int(np.count_nonzero(truth))), rng)
-        return noisy
-
-    @abstractmethod
-    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
-        """Probability of what a view shows of a bit of the filter."""
-
-    def law(self, x: int) -> Law:
-        """Law on rows of `bits` numbers: those of different bits are independent."""
-        self.require_input(x)
-        tables = self.bit_law(0), self.bit_law(1)
-        return product_law([tables[bit] for bit in self.signature(x).tolist()])
+    def kept(self, bit: int) -> Fraction:
+        """Probability that a bit of the filter is memoized as 1."""
+        return 1 - self.f / 2 if bit else self.f / 2
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users' signatures set each bit, shape ``(bits,)``."""
         values, counts = np.unique(np.asarray(data), return_counts=True)
         return counts.astype(np.float64) @ _signatures(values, self.bits, self.hashes).astype(np.float64)
 
+
 @dataclass(frozen=True, slots=True)
-class Rappor(_BloomFilter):
+class Rappor(MemoizedReports, _BloomFilter):
     """`reports` instantaneous reports of one memoized permanent response to a value's Bloom filter.
 
     Each of the filter's bits is memoized as 1 or as 0 with probability f/2 each, else as it is. A report shows a
@@ -148,31 +203,10 @@ class Rappor(_BloomFilter):
         """Reports without end: the permanent response itself."""
         return PermanentRappor(self.bits, self.hashes, self.f, self.domain)
 
-    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
-        """Probability of each count that the reports show of a bit of the filter."""
-        memoized = 1 - self.f / 2 if bit else self.f / 2
-        shown = zip(binomial_law(self.reports, self.q), binomial_law(self.reports, self.p), strict=True)
-        return tuple(memoized * one + (1 - memoized) * zero for one, zero in shown)
-
     @property
-    def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
-        return self.reports, Fraction(0)
-
-    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
-        """Views, shape ``(size, bits)``, in the smallest unsigned type."""
-        return reported(self.permanent(x, size, rng), self.reports, self.q, self.p, rng)
-
-    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
-        one, zero = (sum((y * p for y, p in enumerate(self.bit_law(bit))), Fraction(0)) for bit in (1, 0))
-        holder, other = ({(y - zero) / (one - zero): p for y, p in enumerate(self.bit_law(bit))} for bit in (1, 0))
-        return holder, other
-
-    def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased count of the users whose signature sets each bit, shape ``(bits,)``."""
-        one, zero = (m * self.q + (1 - m) * self.p for m in (1 - self.f / 2, self.f / 2))
-        return (total / self.reports - users * float(zero)) / float(one - zero)
+    def shown(self) -> tuple[Fraction, Fraction]:
+        """P[report 1 | memoized 1] and P[report 1 | memoized 0]."""
+        return self.q, self.p
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +246,7 @@ class PermanentRappor(_BloomFilter):
 
     def bit_law(self, bit: int) -> tuple[Fraction, ...]:
         """Probability that a bit of the filter is memoized as 0, and as 1."""
-        return (self.f / 2, 1 - self.f / 2) if bit else (1 - self.f / 2, self.f / 2)
+        return 1 - self.kept(bit), self.kept(bit)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Views, shape ``(size, bits)``."""

@@ -12,6 +12,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
@@ -56,7 +57,7 @@ def _frequencies(m: Mechanism, users: int) -> Frequencies | None:
             return Frequencies(users, m.domain, m.p, m.other)
         case HadamardResponse():
             return Frequencies(users, m.k, m.p, Fraction(1, 2))
-        case PermanentRappor() | Rappor(reports=1):
+        case PermanentRappor() | Rappor(reports=1) | LongitudinalUnary(reports=1):
             return Frequencies(users, m.bits, m.bit_law(1)[1], m.bit_law(0)[1])
         case _:
             return None

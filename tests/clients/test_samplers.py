@@ -19,6 +19,7 @@ from ldpaudit.mechanism import Mechanism, View
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -33,6 +34,8 @@ SMALL = (
     Rappor(3, 2, Fraction(1, 3), Q, P, reports=2, domain=5),
     PermanentRappor(4, 2, Fraction(0), domain=9),
     PermanentRappor(4, 2, Fraction(1, 3), domain=9),
+    LongitudinalUnary(2, P, Q, Fraction(3, 4), Fraction(1, 5), reports=2),
+    LongitudinalUnary.optimized(1, 3),
     LocalHashing(2, P, domain=3, prime=3),
     LocalHashing(4, P, domain=4, prime=5),
     HadamardResponse(2, P),

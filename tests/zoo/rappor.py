@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from tests.zoo import Broken, Refusal, Zoo, broken, mutant, refusals, tenth
 
@@ -68,4 +69,37 @@ ZOO = Zoo(
         mutant("p is cut to eighths, q is its rest", ONE, p=EIGHTHS, q=1 - EIGHTHS),
     ),
     loose=(PermanentRappor, Rappor),
+)  # fmt: skip
+
+SYMMETRIC = LongitudinalUnary.symmetric(2, k=6)
+OPTIMIZED = LongitudinalUnary.optimized(2, k=6)
+WEEK = replace(LongitudinalUnary.optimized(Fraction(3, 2), k=6, share=Fraction(1, 3)), reports=7)
+
+
+def every_report_draws_a_new_copy(x: int, size: int, rng: np.random.Generator) -> Views:
+    return sum(replace(WEEK, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(WEEK.reports))
+
+
+longitudinal_unary = Zoo(
+    small=(LongitudinalUnary.symmetric(1, k=3), LongitudinalUnary.optimized(2, k=4, share=Fraction(1, 5)),
+           LongitudinalUnary(3, QUARTER, Fraction(1, 5), Fraction(4, 5), Fraction(2, 5), reports=3)),
+    at_one=(SYMMETRIC, OPTIMIZED),
+    broken=(
+        Broken("the copy is reported", SYMMETRIC, SYMMETRIC.lifetime().sample),
+        Broken("the copy is reported", OPTIMIZED, OPTIMIZED.lifetime().sample),
+        Broken("every report draws a new copy", WEEK, every_report_draws_a_new_copy),
+        Broken("only set bits of the copy are noisy in a report", OPTIMIZED,
+               lambda x, size, rng: OPTIMIZED.permanent(x, size, rng) & (rng.random((size, 6)) < float(OPTIMIZED.p2))),
+    ),
+    refused=(
+        *refusals("0 < q1 < 0.731", SYMMETRIC, q1=[Fraction(0), Fraction(3, 4)]),
+        *refusals("0 < p2 < 1", SYMMETRIC, p2=[Fraction(1)]), *refusals("reports >= 1", SYMMETRIC, reports=[0]),
+        *refusals("k >= 2", SYMMETRIC, k=[1]), Refusal("0 < share < 1", lambda: LongitudinalUnary.symmetric(1, k=2, share=1)),
+    ),
+    mutants=(
+        mutant("the copy is rounded to fifths", SYMMETRIC, p1=Fraction(4, 5), q1=1 - Fraction(4, 5)),
+        mutant("the second step is of tenths", OPTIMIZED, p2=tenth(OPTIMIZED.p2, up=True), q2=tenth(OPTIMIZED.q2)),
+        mutant("a week is a day", OPTIMIZED, reports=7),
+    ),
+    loose=(LongitudinalUnary,),
 )  # fmt: skip
