@@ -1,20 +1,29 @@
-"""What local hashing costs."""
+"""What local hashing costs, once and memoized."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import comb, factorial, prod
 
+from ldpaudit.accountants.composition.product import exact_reports
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import compositions
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
+_COUNTS = 1 << 12
+"""Ways to share reports among hash values, up to which they are listed."""
 
-def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+
+def profile(m: LocalHashing | Loloha, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Exact profile of local hashing with a public hash function of each user's own.
 
     .. math:: \delta(\varepsilon) = (1-c) \bigl(p - e^\varepsilon q\bigr)_+, \qquad q = \frac{1-p}{g-1},
@@ -25,17 +34,46 @@ def profile(m: LocalHashing, neighbours: Neighbours = REPLACE_ONE) -> PrivacyPro
     ``c = (r (m+1)**2 + (g-r) m**2) / P**2``. Tight, for every pair of inputs: attained on {y = h(x) != h(x')}.
     Source: Wang, Blocki, Li, Jha 2017 for epsilon. Proof: proofs/local_hashing.py.
 
+    LOLOHA's first report is such a one, and so is the memoized response that all reports of one value show; of T reports
+
+    .. math:: \varepsilon(0) = \log \frac{p_1 (u^T - 1) + 1}{q_1 (u^T - 1) + 1}, \qquad u = \frac{p_2 (g-1)}{1 - p_2}
+
+    attained where all of them are the hash of x. Source: derived; the mechanism, Arcolezi, Pinzon, Palamidessi, Gambs 2023.
+
     ``m``: ``2 <= g <= prime`` and ``1/g <= p < 1``, as its constructor ensures; so c < 1; ``neighbours``:
-    replace-one. Returns in nats. Rigour EXACT at every epsilon.
+    replace-one. Returns in nats. Rigour EXACT at every epsilon; of many reports INTERVAL.
     """
+    if isinstance(m, Loloha):
+        return _memoized(m)
     # Functions that hash the two values alike, and hash values that are neither's, have likelihood ratio 1.
     apart = 1 - m.collision
     atoms = [(apart * m.p, apart * m.lie), (apart * m.lie, apart * m.p)]
     return FiniteProfile(both_directions(atoms), "local hashing: log(p(g-1)/(1-p)), attained at y = h(x) != h(x')")
 
 
-def shuffled(m: LocalHashing, users: int) -> Bound:
-    """Matched laws: the base is a uniform report, which matches x where it names the hash of x.
+def _memoized(m: Loloha) -> PrivacyProfile:
+    """Several reports, by how many are the hash of x, that of x', and each other hash value."""
+    if m.reports == 1:
+        return profile(m.first())
+    most = exact_reports(m.p1, m.p2)
+    while most > 1 and comb(most + m.g - 1, most) > _COUNTS:
+        most -= 1
+    if m.reports > most:
+        # Fewer reports are a part of these; the memoized response is all that any number of reports can show.
+        return Bracket(_memoized(replace(m, reports=most)), profile(m.lifetime()))
+    u, kept, atoms = m.p2 * (m.g - 1) / (1 - m.p2), m.lifetime(), []
+    apart, once = 1 - kept.collision, ((1 - m.p2) / (m.g - 1)) ** m.reports
+    for alike in compositions(m.reports, m.g):
+        ways = apart * once * factorial(m.reports) / prod(map(factorial, alike))
+        likely = [u**n for n in alike]
+        rest = kept.lie * sum(likely)
+        here, there = (rest + (kept.p - kept.lie) * likely[side] for side in (0, 1))
+        atoms.append((ways * here, ways * there))
+    return FiniteProfile(both_directions(atoms), f"{m.reports} reports of one memoized answer, by how many name each hash value")
+
+
+def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
+    """Matched laws: the base is a uniform report, which matches x where it names the hash of x; None of several reports.
 
     Three hashes of a linear function are not independent, so that the blanket knows of two. The inputs 0, 1, 2 are in arithmetic
     progression, and so are their residues r + g i, r + g j and r + g (2j - i): the third is one of the m with the same remainder r
@@ -43,6 +81,8 @@ def shuffled(m: LocalHashing, users: int) -> Bound:
     three is then about as likely as 1/(2 g**2), against 1/g**3 if the hashes were independent: of the data sets on which all others
     hold one value it is the worst that is known.
     """
+    if isinstance(m, Loloha):
+        return shuffled(m.first(), users) if m.reports == 1 else None
     both, one = m.collision / m.g, (1 - m.collision) / m.g
     patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
     if m.domain > 2:

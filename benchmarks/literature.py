@@ -96,6 +96,8 @@ def without(rows: Iterable[literature.Row]) -> str:
     lines = []
     for paper in literature.PAPERS:
         missing = [each for each in STATEMENTS if each.paper == paper and each.where not in judged]
+        if not missing:
+            continue
         lines += [f"### {paper}", "", "| statement | what it says | why it has no row |", "|---|---|---|"]
         lines += [f"| {each.where} | {each.says} | {each.without} |" for each in missing] + [""]
     return "\n".join(lines[:-1])

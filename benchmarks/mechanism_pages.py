@@ -121,7 +121,8 @@ def command(name: str, owner: type[Mechanism]) -> str:
     constructor, values = example(owner)
     if any(value.startswith('"') for value in values.values()):
         return ""
-    fitting = [way for way in of(owner).values() if {each.name for each in way if each.default is None} == set(values)]
+    parts = [({each.name for each in way if each.default is None}, {each.name for each in way}) for way in of(owner).values()]
+    fitting = [way for required, way in parts if required <= set(values) <= way]
     chosen = [f"{CONSTRUCTOR}={constructor}"] if len(fitting) > 1 else []
     return " ".join(("ldpaudit account", name, *(f"{key}={value}" for key, value in values.items()), *chosen))
 

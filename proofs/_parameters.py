@@ -35,14 +35,19 @@ def coin(name: str = "p") -> tuple[Parameters, Expr, Expr]:
     return {"fields": {name: truth}, "recover": {excess: p / (1 - p) - 1}}, truth, p / (1 - p)
 
 
-def response(size: str = "k") -> tuple[Parameters, Law, Law, Expr]:
+def response(size: str = "k", of: str = "p") -> tuple[Parameters, Law, Law, Expr]:
     """k-ary randomized response, by p(k-1)/(1-p), at least 1: its laws on two values and on equal ones, and that ratio."""
-    excess, more = nonnegative("excess", "more")
-    count, k, p = 2 + more, named(size), named("p")
+    excess, more = nonnegative("excess" if of == "p" else f"excess_{of}", "more")
+    count, k, p = 2 + more, named(size), named(of)
     truth, lie, ratio = (1 + excess) / (excess + count), 1 / (excess + count), p * (k - 1) / (1 - p)
-    known = {"fields": {size: count, "p": truth}, "recover": {excess: ratio - 1, more: k - 2}}
+    known = {"fields": {size: count, of: truth}, "recover": {excess: ratio - 1, more: k - 2}}
+    return known, *answers(truth, lie, count), ratio
+
+
+def answers(truth: Expr, lie: Expr, count: Expr) -> tuple[Law, Law]:
+    """Laws of one of `count` answers on two values and on equal ones, by the probabilities of the truth and of each other one."""
     apart = {"y = x": (truth, lie), "y = x', the other value": (lie, truth), "y is neither": (count - 2, lie, lie)}
-    return known, apart, {"y = x = x'": (truth, truth), "y is another": (count - 1, lie, lie)}, ratio
+    return apart, {"y = x = x'": (truth, truth), "y is another": (count - 1, lie, lie)}
 
 
 def ends(low: str, high: str, by_ones: bool) -> tuple[Parameters, Expr, Expr, Expr]:
@@ -124,11 +129,15 @@ def drawn_bits(mechanism: str, sentence: str, sizes: Parameters, times: Any, **a
     return Theorem(mechanism=mechanism, sentence=sentence, **both(known, sizes), parts=[Part(odds, laws, times)], **about)
 
 
-def hashed(mechanism: str, sentence: str) -> Theorem:
+HASHED = ("public", "hash functions")
+"""What a theorem takes from hash functions."""
+
+
+def hashed(mechanism: str, sentence: str, of: str = "p", tight: str | None = "", more: tuple[str, ...] = ()) -> Theorem:
     """g-ary randomized response on a public hash, which some two values share and others do not."""
-    known, apart, alike, ratio = response("g")
-    parts, assumes = [Part(ratio, [apart, alike])], ("public", "hash functions")
-    return Theorem(mechanism=mechanism, sentence=sentence, **known, parts=parts, tight="", assumes=assumes)
+    known, apart, alike, ratio = response("g", of)
+    parts = [Part(ratio, [apart, alike])]
+    return Theorem(mechanism=mechanism, sentence=sentence, **known, parts=parts, tight=tight, assumes=(*HASHED, *more))
 
 
 def transcript(mechanism: str, sentence: str, *, shared: bool = True) -> Theorem:

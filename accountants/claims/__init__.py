@@ -20,5 +20,7 @@ STEMS = {
     ),
     "JRUW18": ("bassily_smith", "heavy_thresh", "thresh"),
     "TRIEHH": ("trie_heavy_hitter",),
+    "ACBX22": ("longitudinal_unary",),
+    "LOLOHA": ("loloha",),
 }  # fmt: skip
 """The mechanisms of which each source prints claims; the sources as the rows name them."""

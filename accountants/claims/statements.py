@@ -2,7 +2,8 @@
 
 A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation, a section or an
 appendix without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
-Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once.
+Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once. Of ACBX22 and LOLOHA only
+what is judged is here, as nobody has compared it with their texts.
 """
 
 from __future__ import annotations
@@ -231,5 +232,14 @@ TRIEHH = _of("TRIEHH", {
     "Lemma 2": "a prefix that few hold",
 })  # fmt: skip
 
-STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH)
+LONGITUDINAL = tuple(Statement(f"{paper}, {name}", says) for paper, name, says in (
+    ("ACBX22", "first report", "a first report spends its share"),
+    ("ACBX22", "one value", "no number of reports of one value spends more than the memoized copy"),
+    ("LOLOHA", "first report", "a first report spends its share"),
+    ("LOLOHA", "one hash value", "no number of reports of one hash value spends more than the memoized answer"),
+    ("LOLOHA", "lifetime", "a user spends as much as all memoized answers"),
+    ("LOLOHA", "lifetime of unary encoding", "of unary encoding and RAPPOR, as much as all memoized copies"),
+))  # fmt: skip
+
+STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH, *LONGITUDINAL)
 """The register, in the order of `literature.PAPERS`."""

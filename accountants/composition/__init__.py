@@ -12,7 +12,7 @@ guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs co
 
 Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins`;
 `product` (independent parts of one view), `laplace_vector` (closed forms), `laplace_contour` (many coordinates, by an
-integral) and `laplace_products` (sums of noises, shifted differently); `memoized_bits` (one memoized bit over a whole
-stream); then the published bounds, `theorems` and `divergences`, which has what a published rho or mu guarantees;
-`filters` for adaptive use, `users` for many users at once.
+integral) and `laplace_products` (sums of noises, shifted differently); `memoized_bits` and `memoized_answers` (a
+whole stream of one memoized bit, or of g-ary answers); then the published bounds, `theorems` and `divergences`, which has
+what a published rho or mu guarantees; `filters` for adaptive use, `users` for many users at once.
 """

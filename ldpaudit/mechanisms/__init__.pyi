@@ -30,6 +30,7 @@ from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter as JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace as Laplace
 from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
 from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha as Loloha
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary as LongitudinalUnary
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit as MemoizedBit
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDBitFlip

@@ -116,10 +116,7 @@ class LocalHashing(DomainValues):
         views = np.empty((size, 3), dtype=np.int64)
         a, b = views[:, 0], views[:, 1]
         a[:], b[:] = rng.integers(0, self.prime, (2, size))
-        truth = self.hash(a, b, x)
-        other = rng.integers(0, self.g - 1, size)
-        other += other >= truth
-        views[:, 2] = np.where(bernoulli(self.p, size, rng), truth, other)
+        views[:, 2] = answers(self.hash(a, b, x), self.g, self.p, rng)
         return views
 
     def supports(self, views: Views, x: int) -> NDArray[np.bool_]:
@@ -155,3 +152,10 @@ class LocalHashing(DomainValues):
             values = np.arange(start, min(start + block, self.domain))
             support[values] = np.count_nonzero(self.hash(a, b, values[:, None]) == y, axis=1)
         return (support - len(y) * float(self.other)) / float(self.p - self.other)
+
+
+def answers(truth: NDArray[np.int64], g: int, p: Fraction, rng: np.random.Generator) -> NDArray[np.int64]:
+    """g-ary randomized responses, of which each is the truth with probability `p`, in the shape of the truths."""
+    other = rng.integers(0, g - 1, truth.shape)
+    other += other >= truth
+    return np.where(bernoulli(p, truth.shape, rng), truth, other)

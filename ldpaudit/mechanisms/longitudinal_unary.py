@@ -14,11 +14,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.core.number import brief
 from ldpaudit.mechanism import counted
 from ldpaudit.mechanisms.rappor import Difference, MemoizedReports
 from ldpaudit.mechanisms.shared.coins import held
-from ldpaudit.mechanisms.shared.parameters import exact, integer, probability
+from ldpaudit.mechanisms.shared.parameters import integer, probability, share_of
 from ldpaudit.mechanisms.shared.values import BitVector
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.profile import Number
@@ -75,12 +74,12 @@ class LongitudinalUnary(MemoizedReports, BitVector):
     @classmethod
     def symmetric(cls, epsilon: Number, k: int, share: Number = HALF) -> Self:
         """L-SUE: the copy and the first report are both symmetric unary encoding."""
-        return cls._chained(UnaryEncoding.symmetric(epsilon, k), UnaryEncoding.symmetric(_first(epsilon, share), k))
+        return cls._chained(UnaryEncoding.symmetric(epsilon, k), UnaryEncoding.symmetric(share_of(epsilon, share), k))
 
     @classmethod
     def optimized(cls, epsilon: Number, k: int, share: Number = HALF) -> Self:
         """L-OSUE: the copy is optimized unary encoding, and so is the first report, after a symmetric second step."""
-        return cls._chained(UnaryEncoding.optimized(epsilon, k), UnaryEncoding.optimized(_first(epsilon, share), k))
+        return cls._chained(UnaryEncoding.optimized(epsilon, k), UnaryEncoding.optimized(share_of(epsilon, share), k))
 
     @classmethod
     def _chained(cls, kept: UnaryEncoding, first: UnaryEncoding) -> Self:
@@ -136,11 +135,3 @@ class LongitudinalUnary(MemoizedReports, BitVector):
     def lifetime(self) -> UnaryEncoding:
         """Reports without end: the memoized copy itself."""
         return UnaryEncoding(self.k, self.p1, self.q1)
-
-
-def _first(epsilon: Number, share: Number) -> Fraction:
-    """The first report's epsilon."""
-    part = exact(share, "share")
-    if not 0 < part < 1:
-        raise ValueError(f"LongitudinalUnary needs 0 < share < 1, got share={brief(part)}")
-    return exact(epsilon, "epsilon") * part

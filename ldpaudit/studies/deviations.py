@@ -12,6 +12,7 @@ from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -55,6 +56,8 @@ def _frequencies(m: Mechanism, users: int) -> Frequencies | None:
             return Frequencies(users, m.k, m.p, m.other)
         case LocalHashing():
             return Frequencies(users, m.domain, m.p, m.other)
+        case Loloha(reports=1):
+            return _frequencies(m.first(), users)
         case HadamardResponse():
             return Frequencies(users, m.k, m.p, Fraction(1, 2))
         case PermanentRappor() | Rappor(reports=1) | LongitudinalUnary(reports=1):

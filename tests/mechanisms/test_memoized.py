@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.composition import memoized_bits
+from ldpaudit.accountants.composition import memoized_answers, memoized_bits
+from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers
 from ldpaudit.accountants.composition.memoized_bits import MOST_EPOCHS, MemoizedNoise, lifetime_epsilon
 from ldpaudit.accountants.memoized_bit import kept, repeated, same_pattern
 from ldpaudit.accountants.one_bit import memoized_values
@@ -285,3 +286,37 @@ def test_clients_of_several_answers_cost_what_all_their_answers_do() -> None:
     answers = account(Repeat(Run(client.report), 6)).delta(3)
     assert (found.low, found.high) == (answers.low, answers.high)
     assert found.rigour is Rigour.EXACT
+
+
+def likelihoods(noise: MemoizedAnswers, y: tuple[int, ...], streams: list[Stream]) -> list[Fraction]:
+    """Of a transcript under each stream, but for a common factor, by all that may be memoized of the values held."""
+    def likelihood(x: Stream) -> Fraction:
+        held, total = sorted(set(x)), F(0)
+        for drawn in product(range(noise.g), repeat=len(held)):
+            chance = math.prod((noise.p if m == c else noise.q for c, m in zip(held, drawn, strict=True)), start=F(1))
+            total += chance * noise.u ** sum(drawn[held.index(c)] == told for c, told in zip(x, y, strict=True))
+        return total
+
+    return [likelihood(x) for x in streams]
+
+
+@pytest.mark.parametrize(("g", "p", "u", "epochs"), [
+    (2, F(3, 4), F(3), 1), (2, F(3, 4), F(9), 6), (2, F(9, 10), F(2), 5), (3, F(1, 2), F(4), 3), (4, F(1, 2), F(3), 2),
+])  # fmt: skip
+def test_memoized_answers_with_fresh_noise_cost_what_all_transcripts_of_all_streams_do(
+    g: int, p: Fraction, u: Fraction, epochs: int
+) -> None:
+    noise, streams = MemoizedAnswers(g, p, u), list(product(range(g), repeat=epochs))
+    worst = max(max(each) / min(each) for each in (likelihoods(noise, y, streams) for y in streams))
+    found, wide = memoized_answers.lifetime_epsilon(noise, epochs), memoized_answers._enclosed(noise, epochs)
+    assert found.low - 1e-15 <= math.log(worst) <= found.high + 1e-15
+    assert found.high - found.low < 1e-12
+    assert wide.low <= found.high
+    assert found.low <= wide.high
+
+
+def test_what_memoized_answers_cost_grows_for_ever_by_half_a_fresh_answer_an_epoch() -> None:
+    noise = MemoizedAnswers(2, F(3, 4), F(3))
+    searched, enclosed = memoized_answers.lifetime_epsilon(noise, 60), memoized_answers.lifetime_epsilon(noise, 1000)
+    assert memoized_answers.lifetime_epsilon(noise, 80).low - searched.high == pytest.approx(10 * math.log(3), rel=1e-9)
+    assert 500 * math.log(3) - 1 < enclosed.low < enclosed.high < 500 * math.log(3) + 1

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.local_hashing import LocalHashing, answers
+from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, refusals, rounded_up
+from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, refusals, rounded_up, tenth
 
 BINARY = LocalHashing.binary(1.0, domain=100)
 OPTIMAL = LocalHashing.optimal(1.0, domain=100)
@@ -66,4 +67,38 @@ ZOO = Zoo(
                shown=BINARY.supports),
         rounded_up(BINARY),
     ),
+)  # fmt: skip
+
+TWO, FEW = Loloha.binary(2, domain=100), Loloha.optimal(2, domain=100)
+WEEK = replace(Loloha.binary(Fraction(3, 2), domain=50, share=Fraction(1, 3)), reports=7)
+
+
+def every_report_draws_a_new_answer(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views = WEEK.sample(x, size, rng)
+    truth = np.repeat(WEEK.first().hash(views[:, :1], views[:, 1:2], x), WEEK.reports, axis=1)
+    views[:, 2:] = answers(truth, WEEK.g, WEEK.first().p, rng)
+    return views
+
+
+loloha = Zoo(
+    small=(Loloha.binary(1, domain=4), Loloha(2, Fraction(3, 4), Fraction(2, 3), domain=3, prime=5, reports=3),
+           Loloha(3, Fraction(1, 2), Fraction(3, 5), domain=3, prime=5, reports=2),
+           Loloha(3, Fraction(2, 5), Fraction(3, 4), domain=5, prime=7)),
+    at_one=(TWO, FEW),
+    broken=(
+        Broken("the memoized answer is reported", TWO, TWO.lifetime().sample),
+        Broken("the memoized answer is reported", FEW, FEW.lifetime().sample),
+        Broken("every report draws a new answer", WEEK, every_report_draws_a_new_answer),
+    ),
+    refused=(
+        *refusals("1/g <= p2 < 1", TWO, p2=[Fraction(1), Fraction(1, 3)]), *refusals("1/g <= p < 1", TWO, p1=[Fraction(1)]),
+        *refusals("reports >= 1", TWO, reports=[0]), Refusal("epsilon <= 21", lambda: Loloha.optimal(22, 4)),
+        Refusal("0 < share < 1", lambda: Loloha.binary(1, 4, share=1)),
+    ),
+    mutants=(
+        mutant("the second answer is of tenths", TWO, p2=tenth(TWO.p2, up=True)),
+        mutant("three hash values, p for two", FEW, p1=Loloha.binary(2, 4).p1),
+        mutant("a week is a day", TWO, reports=7),
+    ),
+    loose=(Loloha,),
 )  # fmt: skip

@@ -80,6 +80,13 @@ def promise(owner: str, epsilon: Number, delta: Number) -> tuple[Fraction, Fract
     return nats, small
 
 
+def share_of(epsilon: Number, share: Number) -> Fraction:
+    """The epsilon of a first report: a share of that of what is memoized, ``0 < share < 1``."""
+    if not 0 < (part := exact(share, "share")) < 1:
+        raise ValueError(f"0 < share < 1 is needed, got share={brief(part)}")
+    return exact(epsilon, "epsilon") * part
+
+
 def odds(epsilon: Number, weight: Fraction | int = 1, scale: Fraction = Fraction(1)) -> Fraction:
     """``e**(scale * epsilon) / (e**(scale * epsilon) + weight)``, rounded down to a dyadic rational.
 
