@@ -20,7 +20,7 @@ from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQuer
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 _MERGED = 6
-"""Nodes of either value that are looked at together: what a message shows of so many is computed from 4,096 probabilities."""
+"""Nodes of either value that are looked at together: what a message shows of them is computed from 4,096 probabilities."""
 
 
 def attack(m: Mechanism, neighbours: Neighbours = REPLACE_ONE) -> Attack:

@@ -53,7 +53,7 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals that hold all counts together, not each by itself.")
     ] = False,
-    top: Annotated[int | None, options.whole_number("Show only so many, the largest.", least=1)] = None,
+    top: Annotated[int | None, options.whole_number("Show only this many of the largest estimates.", least=1)] = None,
     values: Annotated[
         Path | None, typer.Option(help="Text file with the values' names, one a line, in their order.", show_default=False)
     ] = None,

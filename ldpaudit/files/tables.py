@@ -88,7 +88,7 @@ class ContributionTable(Table):
 
     reports: int = Field(1, ge=1, description="Number of reports per user and period, a day by default.")
     period: Annotated[str, AfterValidator(_duration)] = Field(
-        DAY, description="Period in which a user may send so many reports, as an ISO 8601 duration such as `PT10M`."
+        DAY, description="Period of that number of reports, as an ISO 8601 duration such as `PT10M`."
     )
     per_day: int | None = Field(
         None, ge=1, description="Maximum number of reports per user and day, if it is less than that of all periods of a day."

@@ -77,10 +77,10 @@ class SubsetSelection(LinearEstimate, BitVector):
         """Probability that the subset contains a given value that is not the true one."""
         return (self.d - self.p) / (self.k - 1)
 
-    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
         """Views, shape ``(size, k)``."""
         self.require_input(x)
-        views = np.empty((size, self.k), dtype=np.bool_)
+        views = np.empty((size, self.k), dtype=np.int8)
         views[:, x] = inside = bernoulli(self.p, size, rng)
         others = np.arange(self.k) != x
         for rows, d in ((inside, self.d - 1), (~inside, self.d)):

@@ -49,7 +49,7 @@ def run(
     far, and how many rounds are over, of the present one the share that is. The result does not depend on it. The
     checkpoint is written before the first answer, and after each that is added; it holds no more than the centre of a
     deployment would see, and without a seed the key of all coins: it is the owner's alone, and to be deleted when the
-    run is over. ``passes``: at most so many rounds, for TrieHH, whose parts, and checkpoint, then show the votes for prefixes that
+    run is over. ``passes``: the most rounds, for TrieHH, whose parts, and checkpoint, then show the votes for prefixes that
     do not grow, too; by default one for each level. The law is the same, but what is drawn is not.
     Returns what the mechanism's `run` returns. Raises Unsupported where the mechanism is not run over
     parts; ValueError where the data are not what the mechanism is for, or of more or fewer users, or the checkpoint
