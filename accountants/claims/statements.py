@@ -238,7 +238,6 @@ LONGITUDINAL = tuple(Statement(f"{paper}, {name}", says) for paper, name, says i
     ("LOLOHA", "first report", "a first report spends its share"),
     ("LOLOHA", "one hash value", "no number of reports of one hash value spends more than the memoized answer"),
     ("LOLOHA", "lifetime", "a user spends as much as all memoized answers"),
-    ("LOLOHA", "lifetime of unary encoding", "of unary encoding and RAPPOR, as much as all memoized copies"),
 ))  # fmt: skip
 
 STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH, *LONGITUDINAL)

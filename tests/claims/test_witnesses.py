@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from math import ceil, comb, factorial, prod
+from math import ceil, comb, factorial
 from typing import Any
 
 import mpmath
@@ -226,35 +226,10 @@ def underestimate(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     return 1 - (1 - fewer) ** w["rows"], F(0)
 
 
-def turns(kept: Fraction, told: Fraction, ones: int, zeros: int) -> Fraction:
-    """Probability of reports of one memoized bit that is 1 with probability `kept`, and told with `told`."""
-    return kept * told**ones * (1 - told) ** zeros + (1 - kept) * (1 - told) ** ones * told**zeros
-
-
-def memoized_answers(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """Two hash values, each reported in its own epochs: of two memoized answers, or of one."""
-    p, told, n, epsilon = F(w["kept"]), F(w["told"]), w["each"], F(w["epsilon"])
-    report = turns(p, told, 1, 0)
-    assert p / (1 - p) <= exp_bounds(epsilon)[0], "an answer is epsilon-private"
-    assert report / (1 - report) <= exp_bounds(F(w["share"]) * epsilon)[0], "a first report spends its share"
-    return turns(p, told, n, 0) ** 2, turns(p, told, n, n)
-
-
-def memoized_copies(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """Bits of k values, all ones in the epochs of one value and all zeros in those of another: of two copies, or of one."""
-    one, zero, told, n, k, epsilon = F(1, 2), F(w["zero"]), F(w["told"]), w["each"], w["values"], F(w["epsilon"])
-    report = turns(zero, told, 1, 0)
-    assert (1 - zero) / zero <= exp_bounds(epsilon)[0], "a copy is epsilon-private"
-    assert (1 - report) / report <= exp_bounds(F(w["share"]) * epsilon)[0], "a first report spends its share"
-    own = [(one, zero), (zero, one), *[(zero, zero)] * (k - 2)]
-    first = prod((turns(a, told, n, 0) * turns(b, told, 0, n) for a, b in own), start=F(1))
-    return first, prod((turns(a, told, n, n) for a, _ in own), start=F(1))
-
-
 CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Fraction, Fraction]]] = {
     each.__name__: each
     for each in (composition, bucket, glps, projection, products, constant, thresh, empty_trie, sum_of_rare_prefixes, likely_ratio,
-                 fewer_shuffled, underestimate, memoized_answers, memoized_copies)
+                 fewer_shuffled, underestimate)
 }  # fmt: skip
 
 
