@@ -12,14 +12,14 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.mechanisms.shared.public_questions.questions import SplitSigns
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram
+from ldpaudit.mechanisms.tree_histogram import HashedAnswers
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
 
-def profile(m: PublicSign | SplitSigns | HashedTreeHistogram, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: PublicSign | SplitSigns | HashedAnswers, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     """Profile of one user's report to whichever server: see `of_signs` and `one_hash`. How the server decodes costs nothing."""
-    return one_hash(m) if isinstance(m, HashedTreeHistogram) else of_signs(m)
+    return one_hash(m) if isinstance(m, HashedAnswers) else of_signs(m)
 
 
 def of_signs(m: PublicSign | SplitSigns) -> PrivacyProfile:
@@ -50,7 +50,7 @@ def of_signs(m: PublicSign | SplitSigns) -> PrivacyProfile:
     return product_profile([pair], f"{m.title.partition(',')[0]}: {bound}, attained at {attained}")
 
 
-def one_hash(m: HashedTreeHistogram) -> PrivacyProfile:
+def one_hash(m: HashedAnswers) -> PrivacyProfile:
     """Exact profile of one user's report to TreeHist over local hashing: that of local hashing, whatever the user is asked.
 
     What is asked is public and fixed by the user's index; two values of different prefixes cost what any two values of local

@@ -10,13 +10,13 @@ from ldpaudit.attacks.shared.odds import by_support, loss_of
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.mechanisms.shared.public_questions.questions import Asked, SplitSigns
-from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram
+from ldpaudit.mechanisms.tree_histogram import HashedAnswers
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 
-def attack(m: PublicSign | SplitSigns | HashedTreeHistogram, neighbours: Neighbours = REPLACE_ONE) -> Attack:
+def attack(m: PublicSign | SplitSigns | HashedAnswers, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two values with opposite signs, or with different hashes, in all that the user tells; a sign speaks by its coin's odds."""
-    if isinstance(m, HashedTreeHistogram):
+    if isinstance(m, HashedAnswers):
         return by_support(m.apart, loss_of(m.p / m.oracle.lie), m.supports, "{y = h(prefix of x) != h(prefix of x')}")
     first, second = m.apart
     losses = np.array([loss_of(p / (1 - p)) for p in m.coins])

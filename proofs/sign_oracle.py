@@ -32,6 +32,12 @@ def tree_histogram() -> tuple[Theorem | Steps, ...]:
     return *_one_and_two("TreeHistogram", "TreeHist"), one_hash, _terms(), _levels()
 
 
+def prefix_extending() -> tuple[Theorem | Steps, ...]:
+    """PEM's, over local hashing and over the sign oracle."""
+    signs = _signs("SignPrefixExtending", "PEM over the sign oracle", "p")
+    return hashed("PrefixExtending", "PEM"), signs, _terms()
+
+
 def bitstogram() -> tuple[Theorem | Steps, ...]:
     """Bitstogram's."""
     return *_one_and_two("Bitstogram", "Bitstogram"), _differences(), _rows()

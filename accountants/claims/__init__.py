@@ -20,6 +20,8 @@ STEMS = {
     ),
     "JRUW18": ("bassily_smith", "heavy_thresh", "thresh"),
     "TRIEHH": ("trie_heavy_hitter",),
+    "WBLJ17": ("unary_encoding",),
+    "WLJ18": ("prefix_extending",),
     "ACBX22": ("longitudinal_unary",),
     "LOLOHA": ("loloha",),
 }  # fmt: skip

@@ -2,8 +2,8 @@
 
 A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation, a section or an
 appendix without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
-Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once. Of ACBX22 and LOLOHA only
-what is judged is here, as nobody has compared it with their texts.
+Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once. Of WBLJ17, WLJ18, ACBX22
+and LOLOHA only what is judged is here, as nobody has compared it with their texts.
 """
 
 from __future__ import annotations
@@ -232,7 +232,9 @@ TRIEHH = _of("TRIEHH", {
     "Lemma 2": "a prefix that few hold",
 })  # fmt: skip
 
-LONGITUDINAL = tuple(Statement(f"{paper}, {name}", says) for paper, name, says in (
+RECALLED = tuple(Statement(f"{paper}, {name}", says) for paper, name, says in (
+    ("WBLJ17", "thresholding", "THE is private, as a function of histograms with Laplace noise"),
+    ("WLJ18", "report", "a report of PEM is private"),
     ("ACBX22", "first report", "a first report spends its share"),
     ("ACBX22", "one value", "no number of reports of one value spends more than the memoized copy"),
     ("LOLOHA", "first report", "a first report spends its share"),
@@ -240,5 +242,5 @@ LONGITUDINAL = tuple(Statement(f"{paper}, {name}", says) for paper, name, says i
     ("LOLOHA", "lifetime", "a user spends as much as all memoized answers"),
 ))  # fmt: skip
 
-STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH, *LONGITUDINAL)
+STATEMENTS = (*HKR12, NAIVE, *STEMMER, *GGKPV, *JRUW18, *TRIEHH, *RECALLED)
 """The register, in the order of `literature.PAPERS`."""

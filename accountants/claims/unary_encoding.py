@@ -14,7 +14,7 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.randomized_response import ALIKE, simulated_error
-from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, remembered
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import expected_largest, expected_largest_binomial
 from ldpaudit.accountants.numerics.precision import narrow
@@ -94,9 +94,15 @@ def error(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
+def thresholded(s: Setting) -> Printed:
+    """THE of Wang, Blocki, Li and Jha 2017: a threshold of Laplace noise costs no more than the noise."""
+    found = account(UnaryEncoding.thresholded(s.epsilon, s.values)).epsilon(0)
+    return remembered("WBLJ17, thresholding", f"epsilon of THE with noise of epsilon={s.epsilon}", s.epsilon, found)
+
+
 def printed(s: Setting) -> tuple[Printed, ...]:
-    """Theorem 3.4, its second case."""
-    return *_privacy(s), *error(s)
+    """Theorem 3.4, its second case; and unary encoding by thresholds of noise."""
+    return *_privacy(s), *error(s), thresholded(s)
 
 
 EXAMPLES = (

@@ -38,6 +38,8 @@ from ldpaudit.mechanisms.memoized_response import MemoizedResponse as MemoizedRe
 from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
 from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
 from ldpaudit.mechanisms.polya_noise import PolyaNoise as PolyaNoise
+from ldpaudit.mechanisms.prefix_extending import PrefixExtending as PrefixExtending
+from ldpaudit.mechanisms.prefix_extending import SignPrefixExtending as SignPrefixExtending
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse as KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries as CountMinRangeQueries
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries as HadamardRangeQueries

@@ -30,7 +30,7 @@ from ldpaudit.mechanisms.shared.public_questions.questions import (
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 
-_WIDEST = 24
+WIDEST = 24
 """Bits by which a prefix grows at most: the children of one prefix are counted in one table."""
 
 
@@ -50,7 +50,7 @@ class _Tree(Asked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer(self, "width", 1, _WIDEST)
+        integer(self, "width", 1, WIDEST)
         probability(self, "beta")
 
     @property
@@ -186,13 +186,8 @@ class _Hashed(Counted):
         return (support - len(self.views) * other) / ((p - other) * float(self.share))
 
 
-@dataclass(frozen=True, slots=True)
-class HashedTreeHistogram(Partitioned, _Tree):
-    """One answer of local hashing per user: of a public prefix of their value, or of the whole value.
-
-    As `TreeHistogram`, but over another frequency oracle, `LocalHashing`, which is more accurate where epsilon is large, and
-    whose server needs time proportional to users for every cell that it counts. A view is a row ``(i, a, b, y)``: the user,
-    their own function of local hashing, and what it makes of the prefix, randomized.
+class HashedAnswers(Partitioned):
+    """A user answers one question by local hashing. A view is ``(i, a, b, y)``.
 
     Parameters
     ----------
@@ -202,41 +197,16 @@ class HashedTreeHistogram(Partitioned, _Tree):
         Number of hash values, at least 2.
     p : Fraction
         Probability of the true hash value, ``1/g < p < 1``.
-
-    Examples
-    --------
-    >>> m = HashedTreeHistogram.for_epsilon(4.0, users=10**6, domain=1 << 24)
-    >>> m.g, round(m.threshold(10**6)), round(TreeHistogram.for_epsilon(4.0, 10**6, 1 << 24).threshold(10**6))
-    (56, 4873, 17971)
     """
 
-    variant = "hashed"
-    title = "TreeHist over local hashing"
-
-    users: int
-    domain: int
-    width: int
     g: int
     p: Fraction
-    share: Fraction = HALF
-    beta: Fraction = BETA
-    seed: int = 0
-    index: int = 0
 
     def __post_init__(self) -> None:
         integers(self, domain=(2, 1 << 30), g=(2, 1 << 30))
         probability(self, "p", low=Fraction(1, self.g))
+        super().__post_init__()
         probability(self, "share")
-        # A class with slots is made anew, which the short form of super does not see.
-        super(HashedTreeHistogram, self).__post_init__()
-
-    @classmethod
-    def for_epsilon(
-        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
-    ) -> Self:
-        """Optimal local hashing that is epsilon-LDP: ``g = round(e**epsilon) + 1``, and p rounded down."""
-        oracle = LocalHashing.optimal(epsilon, 2)
-        return cls(users, domain, width, oracle.g, oracle.p, exact(share), exact(beta), seed)
 
     @property
     def oracle(self) -> LocalHashing:
@@ -247,7 +217,7 @@ class HashedTreeHistogram(Partitioned, _Tree):
     def chances(self) -> tuple[Support, Support]:
         """Of each level, and of the last question."""
         p, other = self.p, self.oracle.other
-        return Support(p, other, self.share / self.levels), Support(p, other, 1 - self.share)
+        return Support(p, other, self.share / len(self.questions)), Support(p, other, 1 - self.share)
 
     @property
     def apart(self) -> tuple[int, int]:
@@ -286,3 +256,40 @@ class HashedTreeHistogram(Partitioned, _Tree):
         rows = np.asarray(views)
         parts = self._answered(rows[:, 0])
         return tuple(_Hashed(self.oracle, rows[who, 1:], share, len(question)) for question, share, who in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class HashedTreeHistogram(HashedAnswers, _Tree):
+    """One answer of local hashing per user: of a public prefix of their value, or of the whole value.
+
+    As `TreeHistogram`, but over another frequency oracle, `LocalHashing`, which is more accurate where epsilon is large, and
+    whose server needs time proportional to users for every cell that it counts. A view is a row ``(i, a, b, y)``: the user,
+    their own function of local hashing, and what it makes of the prefix, randomized.
+
+    Examples
+    --------
+    >>> m = HashedTreeHistogram.for_epsilon(4.0, users=10**6, domain=1 << 24)
+    >>> m.g, round(m.threshold(10**6)), round(TreeHistogram.for_epsilon(4.0, 10**6, 1 << 24).threshold(10**6))
+    (56, 4873, 17971)
+    """
+
+    variant = "hashed"
+    title = "TreeHist over local hashing"
+
+    users: int
+    domain: int
+    width: int
+    g: int
+    p: Fraction
+    share: Fraction = HALF
+    beta: Fraction = BETA
+    seed: int = 0
+    index: int = 0
+
+    @classmethod
+    def for_epsilon(
+        cls, epsilon: Number, users: int, domain: int, width: int = 8, share: Number = HALF, beta: Number = BETA, seed: int = 0
+    ) -> Self:
+        """Optimal local hashing that is epsilon-LDP: ``g = round(e**epsilon) + 1``, and p rounded down."""
+        oracle = LocalHashing.optimal(epsilon, 2)
+        return cls(users, domain, width, oracle.g, oracle.p, exact(share), exact(beta), seed)

@@ -1,6 +1,6 @@
 r"""Unary encoding: a one-hot vector of k bits, each reported by a coin of its own.
 
-Erlingsson, Pihur, Korolova 2014 (one-time basic RAPPOR); Wang, Blocki, Li, Jha 2017 (symmetric and optimized).
+Erlingsson, Pihur, Korolova 2014 (one-time basic RAPPOR); Wang, Blocki, Li, Jha 2017 (symmetric, optimized, thresholded).
 """
 
 from __future__ import annotations
@@ -14,12 +14,23 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanism import Law, counted
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.independent_bits import product_law
-from ldpaudit.mechanisms.shared.parameters import ball, exact, integer, odds, probability, promise
+from ldpaudit.mechanisms.shared.parameters import (
+    ball,
+    exact,
+    integer,
+    odds,
+    probability,
+    promise,
+    rounded_down,
+    rounded_up,
+    spendable,
+)
 from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
@@ -40,6 +51,8 @@ class UnaryEncoding(LinearEstimate, BitVector):
         P[report 1 | bit 0], ``0 < q < p < 1``.
     rho : Number
         Probability of a flip, ``0 < rho < 1/2``.
+    threshold : Number
+        Of noisy bits that are reported as 1, ``1/2 < threshold <= 1``.
 
     Examples
     --------
@@ -49,7 +62,7 @@ class UnaryEncoding(LinearEstimate, BitVector):
     """
 
     title = "unary encoding"
-    calibrated = ("symmetric", "optimized")
+    calibrated = ("symmetric", "optimized", "thresholded")
     relations = (REPLACE_ONE, ADD_REMOVE)
 
     k: int
@@ -70,6 +83,30 @@ class UnaryEncoding(LinearEstimate, BitVector):
     def optimized(cls, epsilon: Number, k: int) -> Self:
         """OUE: the zeros as quiet as epsilon allows, ``p = 1/2`` and ``q = 1 / (1 + e**epsilon)``, rounded up."""
         return cls(k, Fraction(1, 2), 1 - odds(epsilon))
+
+    @classmethod
+    def thresholded(cls, epsilon: Number, k: int, threshold: Number | None = None) -> Self:
+        r"""THE: Laplace noise of scale 2/epsilon on every bit, of which only is seen whether it exceeds `threshold`, in (1/2, 1].
+
+        .. math:: p = 1 - \tfrac12 e^{(\theta - 1)\varepsilon/2}, \qquad q = \tfrac12 e^{-\theta\varepsilon/2}
+
+        p rounded down, q up. By default the multiple of 1/64 by which estimates of rare values are most accurate. The bits cost
+        less than epsilon, which is what the noise costs (Wang, Blocki, Li, Jha 2017).
+        """
+        nats = spendable(epsilon)
+        half = float(nats) / 2
+
+        def variance(at: Fraction) -> float:
+            above, below = math.exp((float(at) - 1) * half) / 2, math.exp(-float(at) * half) / 2
+            return below * (1 - below) / (1 - above - below) ** 2
+
+        best = min((Fraction(i, 64) for i in range(33, 65)), key=variance)
+        theta = best if threshold is None else exact(threshold, "threshold")
+        if not Fraction(1, 2) < theta <= 1:
+            raise ValueError(f"UnaryEncoding.thresholded needs 1/2 < threshold <= 1, got threshold={brief(theta)}")
+        with working_precision(2 * SIGNIFICANT_BITS):
+            p, q = 1 - (ball((theta - 1) * nats / 2)).exp() / 2, ball(-theta * nats / 2).exp() / 2
+            return cls(k, rounded_down(p), rounded_up(q))
 
     @classmethod
     def flips(cls, rho: Number, k: int) -> Self:

@@ -30,7 +30,7 @@ def stems(paper: str | None = None) -> list[str]:
     """
     if paper is not None and paper not in PAPERS:
         raise ValueError(f"claims --paper: {one_of(PAPERS, paper, 'ldpaudit claims')}")
-    return sorted(stem for source, several in STEMS.items() if paper in (None, source) for stem in several)
+    return sorted({stem for source, several in STEMS.items() if paper in (None, source) for stem in several})
 
 
 def of_paper(claims: Iterable[Printed], paper: str | None) -> tuple[Printed, ...]:

@@ -23,7 +23,7 @@ def about(stem: str, words: str) -> list[Printed]:
 
 
 def test_every_row_of_theorem_3_4_holds_where_its_hypotheses_are_met() -> None:
-    claims = [*claims_of("randomized_response"), *claims_of("unary_encoding")]
+    claims = [*claims_of("randomized_response"), *(each for each in claims_of("unary_encoding") if "WBLJ17" not in each.where)]
     assert all(each.holds for each in claims)
     assert sum(each.standing is Standing.OUTSIDE for each in claims) == 2
     assert all(each.where.startswith("GGKPV Theorem 3.4 (1") for each in claims)

@@ -33,10 +33,10 @@ def test_every_numbered_statement_has_a_row_or_a_reason_and_no_row_is_about_anot
     assert list(gaps(STATEMENTS, [*rows, *simulated()])) == []
 
 
-def test_every_file_that_judges_claims_is_of_one_source() -> None:
+def test_every_file_that_judges_claims_is_of_a_source() -> None:
     files = {module.name for module in pkgutil.iter_modules(room.__path__)} & set(stems())
     judging = [stem for stem in files if hasattr(import_module(f"{room.__name__}.{stem}"), "printed")]
-    assert sorted(judging) == literature.stems() == sorted(stem for several in room.STEMS.values() for stem in several)
+    assert sorted(judging) == literature.stems() == sorted({stem for several in room.STEMS.values() for stem in several})
 
 
 def test_the_register_is_of_the_sources_and_names_nothing_twice() -> None:

@@ -20,11 +20,12 @@ from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSke
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.in_parts import driven, total
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Cells, Children, Tables
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
+from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
 
@@ -155,6 +156,7 @@ def test_shuffled_messages_are_counted_part_by_part() -> None:
 
 
 SYSTEMS: list[Any] = [
+    *(kind.for_epsilon(4, users=100, domain=1 << 12, top=4, width=3) for kind in (PrefixExtending, SignPrefixExtending)),
     *LAPLACE, *(replace(m, users=100) for m in (*ASKED, HASHED, *SIGNS)),
     ShuffledHeavyHitters(users=100, domain=16, tau=14, rho=1, threshold=25),
 ]  # fmt: skip
@@ -162,7 +164,7 @@ SYSTEMS: list[Any] = [
 
 @pytest.mark.parametrize("m", SYSTEMS, ids=lambda m: type(m).__name__)
 def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: Any) -> None:
-    m = replace(m, p=Fraction(999, 1000)) if hasattr(m, "questions") and not isinstance(m, HashedTreeHistogram) else m
+    m = replace(m, p=Fraction(999, 1000)) if hasattr(m, "questions") and not isinstance(m, HashedAnswers) else m
     data, told = Partition.of_counts([{str(x): n for x, n in part.items()} for part in USERS]), list[int]()
 
     class StopError(Exception):

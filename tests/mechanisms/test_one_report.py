@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations, product
-from math import comb, exp
+from math import comb, exp, log
 
 import numpy as np
 import pytest
@@ -163,6 +163,30 @@ MECHANISMS = [
     UnaryEncoding.symmetric(1, k=2),
     UnaryEncoding.optimized(1.0, k=3),
 ]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "threshold"), [(Fraction(1, 3), Fraction(3, 5)), (1, None), (2, 1), (8, Fraction(9, 10)), (30, None)]
+)
+def test_thresholds_of_laplace_noise_are_exceeded_as_often_as_its_law_says(epsilon: Fraction, threshold: Fraction | None) -> None:
+    m, noise = UnaryEncoding.thresholded(epsilon, 5, threshold), stats.laplace(scale=2 / float(epsilon))
+    at = -2 * log(2 * m.q) / float(epsilon)
+    assert [float(m.p), float(m.q)] == pytest.approx([noise.sf(at - 1), noise.sf(at)], rel=1e-12)
+    assert threshold is None or at == pytest.approx(float(threshold), rel=1e-12)
+    cost = account(m).epsilon(0)
+    assert cost.high == pytest.approx(noise.logsf(at - 1) - noise.logcdf(at - 1) - noise.logsf(at) + noise.logcdf(at), rel=1e-12)
+    assert cost.high < epsilon
+
+
+def test_the_threshold_by_default_is_the_best_of_some_and_costs_accuracy_beside_optimized_bits_of_the_same_cost() -> None:
+    def variance(m: UnaryEncoding) -> float:
+        return float(m.q * (1 - m.q) / (m.p - m.q) ** 2)
+
+    for epsilon in (Fraction(1, 2), 1, 4):
+        best = UnaryEncoding.thresholded(epsilon, 3)
+        others = [UnaryEncoding.thresholded(epsilon, 3, Fraction(i, 64)) for i in range(33, 65)]
+        assert variance(best) == min(map(variance, others)) < max(map(variance, others))
+        assert variance(best) > variance(UnaryEncoding.optimized(account(best).epsilon(0).high, 3))
 
 
 @pytest.mark.parametrize("m", MECHANISMS, ids=str)

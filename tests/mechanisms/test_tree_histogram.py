@@ -20,6 +20,7 @@ from ldpaudit.accountants.claims.tree_histogram import detection_level, hashed_d
 from ldpaudit.core.number import exact
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Support, bernstein, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
@@ -270,3 +271,37 @@ def test_a_share_of_epsilon_is_spent_on_each_sign_and_never_more_than_all(share:
     assert spent == pytest.approx([2 * float(share), 2 - 2 * float(share)], rel=1e-12)
     assert m.p <= odds(2, scale=exact(share))
     assert account(m).epsilon(0).low <= 2
+
+
+@pytest.mark.parametrize(("bits", "top", "width"), [(10, 3, 3), (9, 8, 2), (12, 1, 5)])
+def test_pem_names_what_a_plain_search_by_lengths_finds_in_the_same_signs(bits: int, top: int, width: int) -> None:
+    m = SignPrefixExtending.for_epsilon(3, users=4000, domain=1 << bits, top=top, width=width, seed=1)
+    data = np.minimum(np.random.default_rng(2).zipf(1.4, 4000), (1 << bits) - 1)
+    views = m.collect(data, np.random.default_rng(3))
+    first = (top - 1).bit_length() + width
+    lengths, kept = [*range(first, bits, width), bits], [0]
+    assert [len(question) for question in m.questions] == lengths[:-1]
+    for number, length in enumerate(lengths):
+        index, told = views[m.groups(views[:, 0]) == number].T
+        step = length - ([0, *lengths][number])
+        longer = [prefix << step | end for prefix in kept for end in range(1 << step)]
+        counts = {prefix: int(told @ m.signs([prefix << bits - length] * len(index), index)) for prefix in longer}
+        kept = sorted(longer, key=lambda prefix: -counts[prefix])[:top]
+    assert list(m.named(views)) == kept
+
+
+@pytest.mark.parametrize("kind", [PrefixExtending, SignPrefixExtending])
+def test_pem_names_as_many_values_as_are_wanted_those_that_most_hold_among_them_with_unbiased_counts(kind: Any) -> None:
+    held = {77: 4000, 123_456: 3000, 900_000: 2000}
+    m = kind.for_epsilon(5, users=12_000, domain=1 << 20, top=16, width=5)
+    found = [m.run(values(held, 3000, np.random.default_rng(seed), 1 << 20), np.random.default_rng(seed)) for seed in range(12)]
+    assert all(len(named) == 16 and list(named)[:3] == list(held) for named in found)
+    errors = np.array([[named[x] - count for x, count in held.items()] for named in found])
+    assert np.all(np.abs(errors.mean(axis=0)) < 5 * errors.std(axis=0) / math.sqrt(12))
+
+
+def test_every_group_of_pem_is_asked_as_often_as_any_other() -> None:
+    m = PrefixExtending.for_epsilon(1, users=40_000, domain=1 << 20, top=16, width=4)
+    asked = np.bincount(m.groups(np.arange(40_000)), minlength=len(m.questions) + 1)
+    assert stats.chisquare(asked).pvalue > LEVEL
+    assert sum(each.share for each in m.chances) == 2 * Fraction(1, len(m.questions) + 1)

@@ -16,9 +16,10 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
 from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
+from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from tests.zoo import (
     Broken,
     Mutant,
@@ -46,6 +47,9 @@ SPELLED = Bitstogram.for_epsilon(1.0, MANY, domain=1 << 64)
 SPLIT_SPELLED = SplitBitstogram.for_epsilon(1.0, MANY, domain=1 << 64)
 SKETCHED = ExpanderSketch.for_epsilon(1.0, MANY, domain=1 << 64)
 SPLIT_SKETCHED = SplitExpanderSketch.for_epsilon(1.0, MANY, domain=1 << 64)
+
+
+CHOSEN = "the function is chosen so that it names the value"
 
 
 def the_lie_is_a_fair_sign(m: Any) -> Broken:
@@ -146,17 +150,19 @@ hashtogram = Zoo(
 )  # fmt: skip
 
 
-def the_lie_may_be_the_truth(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    views = HASHED_TREE.sample(x, size, rng)
-    truth = HASHED_TREE.oracle.hash(views[:, 1], views[:, 2], HASHED_TREE.cells([x], views[:, 0]))
-    views[:, 3] = np.where(rng.random(size) >= float(HASHED_TREE.p), rng.integers(0, HASHED_TREE.g, size), truth)
+def the_lie_may_be_the_truth(m: HashedAnswers, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    views = m.sample(x, size, rng)
+    truth = m.oracle.hash(views[:, 1], views[:, 2], m.cells([x], views[:, 0]))
+    views[:, 3] = np.where(rng.random(size) >= float(m.p), rng.integers(0, m.g, size), truth)
     return views
 
 
-def the_function_is_chosen_so_that_it_names_the_value(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def the_function_is_chosen_so_that_it_names_the_value(
+    m: HashedAnswers, x: int, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     # Of two answers the one that supports the value, as a user who wants to be counted would have it.
-    views, again = HASHED_TREE.sample(x, size, rng), HASHED_TREE.sample(x, size, rng)
-    return np.where(HASHED_TREE.supports(views, x)[:, None], views, again)
+    views, again = m.sample(x, size, rng), m.sample(x, size, rng)
+    return np.where(m.supports(views, x)[:, None], views, again)
 
 
 tree_histogram = Zoo(
@@ -171,8 +177,8 @@ tree_histogram = Zoo(
         the_lie_is_a_fair_sign(TREE),
         Broken("the level depends on the value", TREE, what_is_asked_depends_on_the_value(TREE)),
         *mistakes_with_two_signs(SPLIT_TREE),
-        Broken("the lie may be the truth", HASHED_TREE, the_lie_may_be_the_truth),
-        Broken("the function is chosen so that it names the value", HASHED_TREE, the_function_is_chosen_so_that_it_names_the_value),
+        Broken("the lie may be the truth", HASHED_TREE, partial(the_lie_may_be_the_truth, HASHED_TREE)),
+        Broken(CHOSEN, HASHED_TREE, partial(the_function_is_chosen_so_that_it_names_the_value, HASHED_TREE)),
     ),
     refused=(
         *refusals("TreeHistogram needs", TreeHistogram(10, 8, 4, Fraction(3, 4)),
@@ -183,6 +189,29 @@ tree_histogram = Zoo(
     mutants=(
         *mutants_of_questions(TREE, SPLIT_TREE),
         mutant("four hash values with the probability for two", HASHED_TREE, p=TREE.p),
+    ),
+)  # fmt: skip
+
+
+PEM = PrefixExtending.for_epsilon(1.0, users=MANY, domain=1 << 16, top=16, width=4)
+SIGN_PEM = SignPrefixExtending.for_epsilon(1.0, users=MANY, domain=1 << 16, top=16, width=4)
+prefix_extending = Zoo(
+    small=(PrefixExtending(MANY, 23, 3, 1, 3, Fraction(1, 2), seed=5, index=9), SignPrefixExtending(MANY, 4, 1, 1, Fraction(3, 4)),
+           SignPrefixExtending(MANY, 23, 3, 2, Fraction(2, 3), seed=5, index=9)),
+    at_one=(PEM, SIGN_PEM),
+    broken=(
+        Broken("the lie may be the truth", PEM, partial(the_lie_may_be_the_truth, PEM)),
+        Broken(CHOSEN, PEM, partial(the_function_is_chosen_so_that_it_names_the_value, PEM)),
+        the_lie_is_a_fair_sign(SIGN_PEM),
+        Broken("the length depends on the value", SIGN_PEM, what_is_asked_depends_on_the_value(SIGN_PEM)),
+    ),
+    refused=(
+        *refusals("1 <= top", PEM, top=[0]), *refusals("1 <= width", PEM, width=[0, 25]), *refusals("1/4 < p < 1", PEM, p=[1]),
+        *refusals("got 16 bits", PEM, top=[1 << 12, 1 << 16]), *refusals("1/2 < p < 1", SIGN_PEM, p=[Fraction(1, 2)]),
+    ),
+    mutants=(
+        fair_lie(SIGN_PEM), mutant("the coin has two bits", SIGN_PEM, p=Fraction(3, 4)),
+        mutant("four hash values with the probability for two", PEM, p=SIGN_PEM.p),
     ),
 )  # fmt: skip
 

@@ -110,5 +110,16 @@ def ball(value: Fraction) -> flint.arb:
 def rounded_up(value: flint.arb) -> Fraction:
     """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below a positive ball."""
     end = dyadic(value.upper())
-    unit = Fraction(2) ** (end.numerator.bit_length() - end.denominator.bit_length() - SIGNIFICANT_BITS)
+    unit = _unit(end)
     return -(-end // unit) * unit
+
+
+def rounded_down(value: flint.arb) -> Fraction:
+    """A dyadic rational of `SIGNIFICANT_BITS` bits that is not above a positive ball."""
+    end = dyadic(value.lower())
+    unit = _unit(end)
+    return end // unit * unit
+
+
+def _unit(end: Fraction) -> Fraction:
+    return Fraction(2) ** (end.numerator.bit_length() - end.denominator.bit_length() - SIGNIFICANT_BITS)
