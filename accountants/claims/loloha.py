@@ -3,8 +3,9 @@
 Nobody has compared the sentences with the paper's text but for its abstract, by which the cost of a changing value is linear in
 g, and in the number of values k for RAPPOR; the second step's probability, and what a user is said to spend, are those of its
 authors' implementation: epsilon for each hash value, or value, of which an answer is memoized. Of which pairs of streams is
-not known; so it is judged of those that repeat values alike. What any two streams cost, of which one may change where the
-other does not, is no claim of theirs: `composition.memoized_answers` has it.
+not known; so it is judged of those whose hash values repeat alike. What any two streams cost, of which one may change where the
+other does not, is no claim of theirs but a question of ours: also streams whose values repeat alike may differ so, as a hash
+function merges some of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed, restored
+from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers, lifetime_epsilon
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import round_down
@@ -23,6 +25,7 @@ from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.plan import Repeat
 
 PATTERN = "memoized answers are used in the same epochs of both streams"
+ANY = "of any two streams, one of which may change where the other does not; of which the source speaks is not known"
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,14 @@ class Setting:
 def printed(s: Setting) -> tuple[Printed, ...]:
     """The first report, any number of one hash value, and what is said of all."""
     m, where, first = s.mechanism, "LOLOHA, lifetime", s.share * s.epsilon
+    noise = MemoizedAnswers(s.g, m.p1, m.p2 * (s.g - 1) / (1 - m.p2))
     several, most = account(replace(m, reports=s.reports)), f"epsilon of {s.reports} reports of values that change"
     return (
         restored("LOLOHA, first report", "epsilon of the first report", first, account(m).epsilon(0)),
         restored("LOLOHA, first report", "epsilon of the first report, p2 as printed", first, account(s.as_printed).epsilon(0)),
         restored("LOLOHA, one hash value", f"epsilon of {s.reports} reports of one value", s.epsilon, several.epsilon(0)),
         restored(where, most, s.g * s.epsilon, account(Repeat(replace(m, reports=s.reports), s.g)).epsilon(0), reading=PATTERN),
+        restored(where, most, s.g * s.epsilon, lifetime_epsilon(noise, s.reports), variant=ANY),
     )
 
 
