@@ -242,3 +242,13 @@ def _exponent(n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.ar
         rest = n * step**power / (power * (1 - step))
         if rest < flint.arb(2) ** -working_bits() or power > working_bits():
             return coefficients, rest.upper()
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+    """The exact interval of a probability, from how often it came true; in floats."""
+    from scipy.special import betaincinv  # here: it takes a while to import
+
+    tail, failures = (1 - confidence) / 2, trials - successes
+    low = betaincinv(successes, failures + 1, tail) if successes else 0.0
+    high = betaincinv(successes + 1, failures, 1 - tail) if failures else 1.0
+    return float(low), float(high)

@@ -38,7 +38,6 @@ from typing import Self
 import flint
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import i0e
 
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.saddle import Tilt
@@ -210,6 +209,8 @@ class _Transform:
 
     def tail(self, end: NDArray[np.float64], m: int) -> NDArray[np.float64]:
         """Upper bounds of the integral of the modulus to the m over u squared, from each end on."""
+        from scipy.special import i0e  # here: it takes a while to import
+
         r = int(self.masses.argmax())
         gaps = np.abs(self.values - self.values[r])[:, None]
         kappas = (m * self.masses[r] * self.masses * (1 - _ROOM))[:, None]

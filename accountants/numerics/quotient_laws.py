@@ -31,7 +31,6 @@ from typing import Any, Self, TypeAlias
 import flint
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import i0e
 
 from ldpaudit.core.cached import cached
 
@@ -267,6 +266,8 @@ def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
         further, fall, gap = (_picked(each, other)[:, 0] for each in (usable, falls, widest))
         passed = passed + np.where(further, np.exp(-fall) / reached, 0)
         reached = np.where(further, np.pi / gap * (1 - 3 * _ROOM), reached)
+    from scipy.special import i0e  # here: it takes a while to import
+
     # Of the last one its periods are added; it is the one by which these are least.
     from_here, mean = reached[:, None], i0e(kappas)
     first = np.exp(-2 * kappas * (gaps * from_here / np.pi) ** 2) / from_here + mean * widest * np.pi / 4

@@ -29,7 +29,6 @@ from functools import lru_cache
 import flint
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import i0e
 
 EDGES = np.linspace(0.05, 0.95, 19)
 """Half-widths of the strip that are tried, relative to the distance from the nearest singularity."""
@@ -100,6 +99,8 @@ class Pairs:
     @classmethod
     def of(cls, values: NDArray[np.float64], tilted: NDArray[np.float64], n: int) -> Pairs:
         """Pairs with the likeliest values, which give the largest kappas; the pair with the least peaks first."""
+        from scipy.special import i0e  # here: it takes a while to import
+
         likeliest = np.argsort(-tilted, kind="stable")
         most = 1 + int(np.searchsorted(n * np.cumsum(tilted[likeliest]), _ENOUGH_NATS))
         ordered, p = values[likeliest], tilted[likeliest]
@@ -196,6 +197,8 @@ def tail(pairs: Pairs, h: float, first: int, allowed: float) -> float:
 @lru_cache(maxsize=64)  # what a glance has found, `tail` begins with
 def _tail(pairs: Pairs, chosen: int, h: float, first: int, cells: int) -> TailBound:
     """The bound from one gap's cells."""
+    from scipy.special import i0e  # here: it takes a while to import
+
     kappa, gap = float(pairs.kappas[chosen]), float(pairs.gaps[chosen])
     start, half = first * h * (1 - SLACK), math.pi / gap
     total = 0.0

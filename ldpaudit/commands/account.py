@@ -88,8 +88,9 @@ def account(
         asked, at = ("epsilon", "delta") if epsilon is None else ("delta", "epsilon")
         given = options.number(f"--{at}", (delta or "0") if epsilon is None else epsilon)
         (require_delta if epsilon is None else require_epsilon)(given)
-        profile = ldpaudit.account(plan, relation)
-        answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
+        with progress("accounting"):
+            profile = ldpaudit.account(plan, relation)
+            answer = profile.epsilon(given) if epsilon is None else profile.delta(given)
     claimed = None if epsilon is None or delta is None else options.number("--delta", delta)
     if plot is not None and given is not None:
         from ldpaudit.display import axes
@@ -103,7 +104,8 @@ def account(
         from ldpaudit.accountants.claims.published import published
         from ldpaudit.report.tables import bound_as_data, print_comparison
 
-        beside = published(plan, given, answer, relation, options.bounds(bound))
+        with progress("certified; comparing published bounds"):
+            beside = published(plan, given, answer, relation, options.bounds(bound))
     other = "" if given is None else f"{at}={six_digits(given)}"
     if format is Format.json:
         number = {} if given is None else {"at": at, "at_number": nearest(given), "at_exact": spelled(given)}
@@ -151,7 +153,11 @@ def risk(
     plans = {"one run": deployed(mechanism, parameters, shuffle, aggregate, subsample)}
     if repeat is not None:
         plans[f"{repeat:,} runs"] = deployed(mechanism, parameters, shuffle, aggregate, subsample, repeat)
-    found = {seen: risks.risk(ldpaudit.account(plan, relation)) for seen, plan in plans.items()}
+    found = {}
+    with progress("risk", len(plans)) as advance:
+        for seen, plan in plans.items():
+            found[seen] = risks.risk(ldpaudit.account(plan, relation))
+            advance(seen)
     if format is Format.json:
         say_json([{"plan": str(plans[seen]), "seen": seen, **_data(each)} for seen, each in found.items()])
         return

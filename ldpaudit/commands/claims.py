@@ -54,7 +54,11 @@ def claims(
         return
     literature.stems(paper)  # refuses what is no paper before anything is judged
     chosen = _settings("claims", stem, parameters)
-    found = [(command, x, literature.of_paper(literature.printed(stem, x), paper)) for command, x in chosen]
+    found = []
+    with progress(f"claims about {stem}", len(chosen)) as advance:
+        for command, x in chosen:
+            found.append((command, x, literature.of_paper(literature.printed(stem, x), paper)))
+            advance(command)
     if paper is not None and not any(judged for *_, judged in found):
         raise ValueError(f"{stem} has no claims of {paper!r:.60}: `ldpaudit claims {stem}` prints those that it has")
     if format is TableFormat.json:

@@ -85,7 +85,7 @@ def design(
         (_frequencies if mechanism == FREQUENCIES else _sums)(goal, texts, format)
         return
     given = {key: options.number(key, value) if key != "constructor" else value for key, value in texts.items()}
-    with parameters_of(mechanism, keys=True):
+    with parameters_of(mechanism, keys=True), progress("designing"):
         found = answer_to(mechanism, given, goal, shuffle or aggregate, repeat, aggregate is not None)
     if format is Format.json:
         say_json(_data(found))

@@ -71,19 +71,33 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
 
     Raises ImplementationError where standard output is closed in the end: what is opened next would get its number.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    terminal = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    shown = Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
     was_open = _is_open(1)
-    # Old versions of rich end a bar that they do not show with an empty line.
-    with redirect_stdout(sys.stderr), shown if terminal.is_terminal else nullcontext():
-        task = shown.add_task(title, total=total)
-        yield lambda description=title, step=1: shown.update(task, description=visible(description), advance=step)
+    with redirect_stdout(sys.stderr), _bar(title, total) if _is_terminal() else nullcontext(_unseen) as advance:
+        yield advance
     if was_open and not _is_open(1):
         raise ImplementationError("needs code that leaves standard output open, but it closed descriptor 1")
+
+
+def _unseen(description: str = "", step: float = 1) -> None:
+    """In place of a bar, where there is no terminal."""
+
+
+@contextmanager
+def _bar(title: str, total: int | None) -> Iterator[Any]:
+    from rich.console import Console  # here: it takes a while to import
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=total)
+        yield lambda description=title, step=1: shown.update(task, description=visible(description), advance=step)
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
 
 
 def _is_open(descriptor: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ldpaudit.accountants.numerics.binomial import clopper_pearson
 from ldpaudit.attacks import audit
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
@@ -44,12 +45,9 @@ def measure(*, runs: int, trials: int, confidence: float, seed: int) -> Iterator
     ``runs``: number of audits per case; ``trials``: largest number of views per audit; ``confidence``: of each audit;
     no more than ``1 - confidence`` of them may refute; ``seed``: the seeds of the audits count up from it.
     """
-    from scipy.stats import binomtest
-
     for name, mechanism, mode in CASES:
         refuted = sum(
             audit(mechanism, epsilon=EPSILON, trials=trials, confidence=confidence, seed=seed + run, mode=mode).refutes(EPSILON)
             for run in range(runs)
         )
-        rate = binomtest(refuted, runs).proportion_ci(INTERVAL)
-        yield Rate(name, str(mode), runs, refuted, float(rate.low), float(rate.high), 1 - confidence)
+        yield Rate(name, str(mode), runs, refuted, *clopper_pearson(refuted, runs, INTERVAL), 1 - confidence)

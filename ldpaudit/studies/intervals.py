@@ -22,7 +22,6 @@ from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from ldpaudit import mechanisms
 from ldpaudit.accountants.numerics.float_masses import Masses
@@ -148,10 +147,12 @@ def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise:
     spread, share = 0.0, alpha
     if len(noise.values) > 1:  # what is left of the sum without it, but for a tenth of alpha
         spread, share = _reach_of_masses(noise)(alpha / 10), alpha * 0.9
+    from scipy.special import betaincinv  # here: it takes a while to import
+
     few, many = ones - spread, ones + spread
     # A binomial number's tails are larger from one beyond its mean on.
-    lower = np.minimum(stats.beta.ppf(share / 2, np.maximum(few, 1e-9), users - few + 1), (few - 1) / users)
-    upper = np.maximum(stats.beta.ppf(1 - share / 2, many + 1, np.maximum(users - many, 1e-9)), (many + 1) / users)
+    lower = np.minimum(betaincinv(np.maximum(few, 1e-9), users - few + 1, share / 2), (few - 1) / users)
+    upper = np.maximum(betaincinv(many + 1, np.maximum(users - many, 1e-9), 1 - share / 2), (many + 1) / users)
     ends = ((lower, 0.0), (upper, 1.0))
     low, high = ((np.clip(np.nan_to_num(each, nan=edge), 0, 1) - q) / (p - q) * users for each, edge in ends)
     return Intervals(low, high, "by binomial laws, which spread at least as far")
@@ -163,7 +164,7 @@ def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Inte
     least = users * min(own.least, other.least)
     error = _BERRY_ESSEEN * users * max(own.third, other.third) / least**1.5 if least > 0 else math.inf
     nats = math.log(2 / alpha)
-    normal = float(stats.norm.isf(alpha / 2 - error)) if error < alpha / 2 else math.inf
+    normal = _quantile(alpha / 2 - error) if error < alpha / 2 else math.inf
 
     def reach(variance: Floats) -> Floats:
         bernstein = nats * scale + np.sqrt((nats * scale) ** 2 + 2 * nats * variance)
@@ -226,7 +227,7 @@ def _reach_of_noise(m: Mechanism, users: int) -> Reach | None:
     """Of the sum of all users' noises, where a report is a number, or an indicator, plus noise; else None."""
     match m:
         case GaussianReport():
-            return lambda alpha: float(stats.norm.isf(alpha / 2)) * float(m.sigma) * math.sqrt(users)
+            return lambda alpha: _quantile(alpha / 2) * float(m.sigma) * math.sqrt(users)
         case Laplace() | LaplaceHistogram():
             return lambda alpha: _largest_laplace(m.scale, users, alpha / 2)
         case Geometric():
@@ -255,11 +256,20 @@ def _reach_of_masses(noise: Masses) -> Reach:
     return reach
 
 
+def _quantile(tail: float) -> float:
+    """Beyond which a normal number lies with this probability."""
+    from scipy.special import ndtri  # here: it takes a while to import
+
+    return -float(ndtri(tail))
+
+
 def _masses(noise: CountNoise) -> Masses:
     """Of the noise on a count; of a real number, rounded down, as the sum is."""
     if isinstance(noise, Gaussian):
         reach = math.ceil(15 * float(noise.sigma)) + 1
-        ends = stats.norm.cdf(np.arange(-reach, reach + 1) / float(noise.sigma))
+        from scipy.special import ndtr  # here: it takes a while to import
+
+        ends = ndtr(np.arange(-reach, reach + 1) / float(noise.sigma))
         return Masses(-reach, np.diff(ends), 1e-12, 1e-40)
     found: Masses = import_module(f"ldpaudit.accountants.{mechanisms.stem(noise)}").masses(noise)
     return found

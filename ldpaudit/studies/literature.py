@@ -13,6 +13,7 @@ import numpy as np
 
 from ldpaudit.accountants.claims import STEMS
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
+from ldpaudit.accountants.numerics.binomial import clopper_pearson
 from ldpaudit.core.nearest import one_of
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import construct, find
@@ -135,8 +136,6 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
     what the claim names; ``claim``: what is printed; ``runs``: at least 1; ``seed``: of all randomness; run i has its
     own child; ``confidence``: in (0, 1). Returns errors in the claim's units.
     """
-    from scipy.stats import binomtest
-
     if runs < 1:
         raise ValueError(f"accuracy needs at least one run, got {runs}")
     m: Mechanism = setting if isinstance(setting, Mechanism) else setting.mechanism
@@ -147,9 +146,9 @@ def measure(setting: Any, claim: Accuracy, runs: int, seed: int, confidence: flo
         data = claim.data(rng)
         errors.append(claim.error(data, run(data, rng)))
     failures = sum(e > claim.alpha for e in errors)
-    rate = binomtest(failures, runs).proportion_ci(confidence)
+    low, high = clopper_pearson(failures, runs, confidence)
     median, upper = np.quantile(errors, [0.5, 1 - claim.beta], method="higher")
-    return Measured(claim, runs, failures, float(rate.low), float(rate.high), confidence, float(median), float(upper))
+    return Measured(claim, runs, failures, low, high, confidence, float(median), float(upper))
 
 
 TRUTH = {True: "true", False: "false", None: "open"}  # of a variant, which is nobody's claim: words that accuse nobody
