@@ -46,7 +46,7 @@ class _Extending(Asked):
     @property
     def _first(self) -> int:
         """Bits that number the prefixes that are kept."""
-        return (self.top - 1).bit_length()
+        return _bits(self.top)
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -94,9 +94,9 @@ class PrefixExtending(HashedAnswers, _Extending):
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, users: int, domain: int, top: int = 128, width: int = 6, seed: int = 0) -> Self:
-        """Optimal local hashing that is epsilon-LDP: ``g = round(e**epsilon) + 1``, and p rounded down."""
+        """Optimal local hashing that is epsilon-LDP, ``g = round(e**epsilon) + 1``; a smaller width for short values."""
         oracle = LocalHashing.optimal(epsilon, 2)
-        return cls(users, domain, top, width, oracle.g, oracle.p, seed)
+        return cls(users, domain, top, _fitting(domain, top, width), oracle.g, oracle.p, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +124,15 @@ class SignPrefixExtending(PartitionedSign, _Extending):
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, users: int, domain: int, top: int = 128, width: int = 6, seed: int = 0) -> Self:
-        """The most accurate signs that are epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down."""
-        return cls(users, domain, top, width, odds(epsilon), seed)
+        """The most accurate signs that are epsilon-LDP: ``p = e**epsilon / (e**epsilon + 1)``, rounded down; and as there."""
+        return cls(users, domain, top, _fitting(domain, top, width), odds(epsilon), seed)
+
+
+def _bits(number: int) -> int:
+    """Bits that number so many things."""
+    return max(0, number - 1).bit_length()
+
+
+def _fitting(domain: int, top: int, width: int) -> int:
+    """A width that leaves a prefix shorter than the values, where there is one."""
+    return min(width, max(1, _bits(domain) - _bits(top) - 1))

@@ -305,3 +305,10 @@ def test_every_group_of_pem_is_asked_as_often_as_any_other() -> None:
     asked = np.bincount(m.groups(np.arange(40_000)), minlength=len(m.questions) + 1)
     assert stats.chisquare(asked).pvalue > LEVEL
     assert sum(each.share for each in m.chances) == 2 * Fraction(1, len(m.questions) + 1)
+
+
+@pytest.mark.parametrize(("domain", "width"), [(1 << 20, 6), (1 << 12, 4), (1001, 2), (1 << 9, 1)])
+def test_pem_s_constructor_leaves_a_prefix_of_short_values(domain: int, width: int) -> None:
+    m = PrefixExtending.for_epsilon(1, users=100, domain=domain)
+    assert m.width == width
+    assert len(m.questions) >= 1
