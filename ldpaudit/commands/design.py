@@ -173,8 +173,9 @@ def _at(value: Value, delta: Enclosure | None) -> dict[str, Any]:
 
 def compare(
     data: Annotated[
-        Path | None,
-        typer.Option(help="Users' values: text with one per line, CSV or Parquet; by default English words.", show_default=False),
+        str | None,
+        typer.Option(help="Users' values: text with one per line, or a table; by default English words.", metavar="PLACE",
+                     show_default=False),
     ] = None,
     column: Annotated[str, typer.Option(help="Column of the CSV or Parquet file; by default the first.", show_default=False)] = "",
     epsilon: Annotated[str, typer.Option(help="Epsilon that every system is certified to keep.")] = "1",

@@ -236,6 +236,8 @@ def blocks(file: Path, m: Mechanism, form: ReportForm, tally: Tally) -> Iterator
         if rows.form(file, FORMS) in rows.TABLES:
             size = max(BLOCK, (1 << 20) // form.numbers)
             for first, reports, names in rows.frames(file, "report", "id", size):
+                if strange := next((each for each in names or () if not isinstance(each, int | str | None)), None):
+                    raise DeploymentError(f"needs ids that are strings or integers, got {strange!r:.40}", str(file))
                 yield _accepted(file, range(first, first + len(reports)), reports, names, form, tally)
             return
         records = _of_columns(file) if ending(file) == rows.CSV else _of_lines(file, m)

@@ -20,6 +20,7 @@ import pytest
 import zstandard
 
 from ldpaudit.adapters.places import place
+from ldpaudit.commands import run as command
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.reports import Tally, listed
 from ldpaudit.mechanism import Mechanism, plain
@@ -137,6 +138,17 @@ def test_tables_of_a_remote_folder_are_read_and_copies_are_deleted(
     assert "moon$" in tries[0]
     assert tries[0] == tries[1]
     assert not [*scratch.iterdir()]
+
+
+def test_a_comparison_reads_data_elsewhere(tmp_path: Path, remote: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for folder in (tmp_path, remote):
+        (folder / "words.txt.gz").write_bytes(gzip.compress(b"to\nbe\nor\nnot\nto\nbe\n"))
+        asked = ["--epsilon", "1", "--only", "randomized_response", "--format", "json"]
+        assert command(["compare", "--data", f"{folder}/words.txt.gz", *asked]) == 0
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        printed.append([(row["system"], row["error"]) for row in rows])
+    assert printed[0] == printed[1]
 
 
 def test_partitions_of_users_values_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:

@@ -142,6 +142,12 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_place(name: str, text: 
         read(RESPONSE, tmp_path / name)
 
 
+def test_ids_of_a_table_are_strings_or_integers(tmp_path: Path) -> None:
+    polars.DataFrame({"report": [0, 1], "id": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DeploymentError, match=r"a\.parquet: needs ids that are strings or integers, got 1\.5"):
+        read(RESPONSE, tmp_path / "a.parquet")
+
+
 def test_a_header_of_the_same_mechanism_is_no_report(tmp_path: Path) -> None:
     header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
     (tmp_path / "a.jsonl").write_text(lines([header, 3]))
