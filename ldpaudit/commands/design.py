@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpaudit.commands import options
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, SeedOption, pairs, parameters_of
+from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, Post, SeedOption, pairs, parameters_of
 from ldpaudit.commands.output import note, progress, require_drawable, say, say_json
 from ldpaudit.core.nearest import one_of
 from ldpaudit.report.claims import TableFormat
@@ -188,6 +188,7 @@ def compare(
     ] = 1_000,
     top: Annotated[int, options.whole_number("Number of most frequent values that should be recovered.", least=1)] = 100,
     only: Annotated[list[str] | None, typer.Option("--only", help="Only this stem; repeatable.", show_default=False)] = None,
+    post: Annotated[Post, typer.Option(help="How oracles that estimate all counts process them.")] = Post.none,
     seed: Annotated[int, options.whole_number("Seed of all randomness.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
     format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
@@ -207,7 +208,8 @@ def compare(
     from ldpaudit.workers.worker_processes import Crew, Task
 
     require_drawable(plot)
-    contest = comparison.Contest(options.number("--epsilon", epsilon), options.number("--delta", delta), dictionary, top, seed)
+    keeps = options.number("--epsilon", epsilon), options.number("--delta", delta)
+    contest = comparison.Contest(*keeps, dictionary, top, seed, post.value)
     all_of_them = list(comparison.contenders())
     comparable = {each.stem: each for each in all_of_them}
     for stem in only or []:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpaudit.commands import options
+from ldpaudit.commands.options import Post
 from ldpaudit.commands.output import note, progress, say, say_json
 
 if TYPE_CHECKING:
@@ -30,16 +31,6 @@ class EstimateFormat(StrEnum):
     text = "text"
     json = "json"
     csv = "csv"
-
-
-class Post(StrEnum):
-    """What is done to estimated counts."""
-
-    none = "none"
-    nonnegative = "nonnegative"
-    norm_sub = "norm-sub"
-    simplex = "simplex"
-    empirical_bayes = "empirical-bayes"
 
 
 def estimate(

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from ldpaudit.plan import Plan
 
 
+class Post(StrEnum):
+    """What is done to estimated counts."""
+
+    none = "none"
+    nonnegative = "nonnegative"
+    norm_sub = "norm-sub"
+    simplex = "simplex"
+    empirical_bayes = "empirical-bayes"
+
+
 class Format(StrEnum):
     """How results are printed."""
 

@@ -55,7 +55,9 @@ class Leaderboard:
         """In a line."""
         values = min(self.contest.dictionary, self.values)
         asked = f"({float(self.contest.epsilon):g}, {float(self.contest.delta):g}), oracles asked about {values:,} values"
-        return f"{self.users:,} users, {self.values:,} values, {asked}, the top {self.contest.top} to be recovered; errors in users"
+        post = "" if self.contest.post == "none" else f" after {self.contest.post} where all counts are estimated"
+        wanted = f"the top {self.contest.top} to be recovered"
+        return f"{self.users:,} users, {self.values:,} values, {asked}, {wanted}; errors in users{post}"
 
     @property
     def remarks(self) -> list[str]:
@@ -98,7 +100,7 @@ def as_data(table: Leaderboard, left: Sequence[str]) -> dict[str, Any]:
         rows.append({"system": str(contender), "rank": place, "names values": contender.names_values, **found})
     contest = table.contest
     asked = {"epsilon": float(contest.epsilon), "delta": float(contest.delta), "dictionary": contest.dictionary}
-    data = {"users": table.users, "values": table.values, **asked, "top": contest.top, "seed": contest.seed}
+    data = {"users": table.users, "values": table.values, **asked, "top": contest.top, "seed": contest.seed, "post": contest.post}
     return {**data, "rows": rows, "left out": list(left)}
 
 

@@ -30,6 +30,7 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Plan, Shuffle, as_plan
 from ldpaudit.registry import ParameterError, constructors, parameters_of
 from ldpaudit.studies.design import MOST_EPSILON, Goal, largest_epsilon
+from ldpaudit.studies.estimation import Estimates
 
 USUAL: Mapping[str, Any] = {
     "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
@@ -58,6 +59,7 @@ class Contest:
     dictionary: int = DICTIONARY  # values that oracles are asked about
     top: int = TOP  # values that ought to be recovered
     seed: int = 0  # of all randomness
+    post: str = "none"  # how oracles that estimate all counts process them: one of `postprocessing.WAYS`
 
     def __post_init__(self) -> None:
         if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
@@ -220,11 +222,12 @@ def score(contender: Contender, contest: Contest, held: Held) -> Score:
     data = held.frequent(values)
     _require_few(m, held.users)
     start = time.perf_counter()
-    counts = _counts(m, data, np.arange(values), np.random.default_rng(contest.seed))
+    ranked, counts = _counts(m, data, np.arange(values), np.random.default_rng(contest.seed), contest.post)
     seconds = time.perf_counter() - start
     truth = np.bincount(data, minlength=values)[:values]
     top = min(contest.top, values)
-    found = set(np.argsort(-counts, kind="stable")[:top].tolist())
+    # Post-processing keeps the order, but makes many counts 0 alike: these would be ranked as they are in truth.
+    found = set(np.argsort(-ranked, kind="stable")[:top].tolist())
     off = np.abs(counts - truth)[:top]
     recall = len(found & set(range(top))) / top
     missed = next((int(truth[i]) for i in range(values) if i not in found), 0)
@@ -239,15 +242,20 @@ def _for_dictionary(contender: Contender, contest: Contest, users: int, values: 
         return contender.calibrated(contest, users, 1 << (values - 1).bit_length())
 
 
-def _counts(m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Estimated counts of values; a sketch is queried, an oracle that lists all counts has these among them."""
+def _counts(
+    m: Mechanism, data: NDArray[np.int64], asked: ArrayLike, rng: np.random.Generator, post: str = "none"
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimated counts of values, and these post-processed; a sketch is queried, an oracle that lists all counts has them."""
     result = _run(m, data, rng)
     query = getattr(m, "query", None)
     if query is not None and np.shape(result) != (len(m.inputs),):
-        return np.asarray(query(result, asked), dtype=np.float64)
+        return (found := np.asarray(query(result, asked), dtype=np.float64)), found
     if np.shape(result) != (len(m.inputs),):
         raise Unsupported(m, "it neither lists counts of values nor answers queries for them")
-    return np.asarray(result[np.asarray(asked)], dtype=np.float64)
+    processed = found = np.asarray(result, dtype=np.float64)
+    if type(m).truth is Mechanism.truth:
+        processed = Estimates(m, len(data), (), found).processed(post)
+    return found[np.asarray(asked)], processed[np.asarray(asked)]
 
 
 def _named(contender: Contender, contest: Contest, held: Held) -> Score:

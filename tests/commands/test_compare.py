@@ -87,6 +87,30 @@ def test_an_oracle_s_error_is_that_of_its_law() -> None:
     assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(expected, rel=0.25)
 
 
+@pytest.mark.parametrize("name", ["longitudinal_unary optimized", "loloha binary", "unary_encoding thresholded"])
+def test_post_processed_counts_are_nearer_and_sum_to_the_users(name: str) -> None:
+    held = Held.of(WORDS)
+    (contender,) = (each for each in contenders() if str(each) == name)
+    contests = [Contest(Fraction(1), Fraction(0), dictionary=4, top=4, seed=seed) for seed in range(8)]
+    before, after = (np.mean([score(contender, replace(each, post=post), held).error**2 for each in contests])
+                     for post in ("none", "norm-sub"))  # fmt: skip
+    assert after < 0.9 * before
+    m = contender.calibrated(contests[0], held.users, 5)
+    assert 0.95 <= account(m).epsilon(0).high <= 1
+    raw, counts = comparison._counts(m, held.frequent(4), np.arange(5), np.random.default_rng(0), "norm-sub")
+    assert counts.min() >= 0
+    assert counts.sum() == pytest.approx(held.users)
+    assert np.all(np.diff(counts[np.argsort(raw)]) >= 0)
+
+
+def test_counts_that_are_0_alike_are_not_ranked_by_the_truth() -> None:
+    held = Held.of([f"{i}" for i in range(300) for _ in range(10 + 300 - i)])
+    (contender,) = (each for each in contenders() if str(each) == "randomized_response")
+    one, other = (score(contender, Contest(Fraction(1, 2), Fraction(0), 300, 50, post=post), held) for post in ("none", "norm-sub"))
+    assert one.recall == other.recall < 0.6
+    assert other.error < one.error
+
+
 def test_a_system_that_names_values_is_scored_by_what_it_names() -> None:
     held = Held.of(["alpha"] * 60_000 + ["beta"] * 30_000 + [f"{i}" for i in range(10_000)])
     contest = Contest(Fraction(4), Fraction(1, 10**6), top=2)

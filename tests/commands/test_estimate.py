@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ldpaudit.commands import run
-from ldpaudit.commands.estimate import Post
+from ldpaudit.commands.options import Post
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
