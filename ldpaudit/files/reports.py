@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -93,9 +93,10 @@ class ReportForm:
         refused: dict[int, str] = {}
         good: Any = reports
         if not (isinstance(reports, np.ndarray) and self._fits(reports)):
-            reports = reports.tolist() if isinstance(reports, np.ndarray) else reports
-            refused = {i: why for i, each in enumerate(reports) if (why := self._misshapen(each))}
-            good = [each for i, each in enumerate(reports) if i not in refused]
+            good = reports = reports.tolist() if isinstance(reports, np.ndarray) else reports
+            if not self._all_fit(reports):
+                refused = {i: why for i, each in enumerate(reports) if (why := self._misshapen(each))}
+                good = [each for i, each in enumerate(reports) if i not in refused]
         table: NDArray[Any] = np.asarray(good, dtype=np.float64 if self.is_real else np.int64).reshape(len(good), self.numbers)
         if self.columns is not None and len(table):
             found = Rows(self.columns, self.keep).have(table)
@@ -111,11 +112,23 @@ class ReportForm:
         whole = kind == "i" or (kind == "u" and reports.dtype.itemsize < 8)
         return reports.shape[1:] == self.shape and (whole or (self.is_real and kind == "f" and bool(np.isfinite(reports).all())))
 
+    def _all_fit(self, reports: Sequence[Any]) -> bool:
+        """Whether none is misshapen; False also where some numbers are integers and some are not."""
+        if self.shape:
+            if set(map(type, reports)) != {list} or set(map(len, reports)) != {self.numbers}:
+                return False
+            reports = [*chain.from_iterable(reports)]
+        return len(set(map(type, reports))) == 1 and not self._strange(reports)
+
     def _misshapen(self, report: Any) -> str:
         """Why these are not as many numbers, of their kind; empty where they are."""
         flat = report if self.shape else [report]
         if not isinstance(flat, list) or len(flat) != self.numbers:
             return f"needs {self.words}, got {len(flat) if isinstance(flat, list) else strict_json.shown(report, 40)}"
+        return self._strange(flat)
+
+    def _strange(self, flat: Sequence[Any]) -> str:
+        """Why some of these numbers are none of a report; empty where all may be."""
         types = set(map(type, flat))
         if strange := types - ({int, float} if self.is_real else {int}):
             return f"needs {self.words}, got {strict_json.shown(next(each for each in flat if type(each) in strange), 40)}"
@@ -242,13 +255,11 @@ def blocks(file: Path, m: Mechanism, form: ReportForm, tally: Tally) -> Iterator
             return
         records = _of_columns(file) if ending(file) == rows.CSV else _of_lines(file, m)
         while some := [*islice(records, BLOCK)]:
-            good = [(line, report, name) for line, report, name in some if not isinstance(report, ValueError)]
-            for line, report, _ in some:
-                if isinstance(report, ValueError):
-                    tally.refuse(file, line, str(report))
-            if good:
+            for line, report, _ in (each for each in some if isinstance(each[1], ValueError)):
+                tally.refuse(file, line, str(report))
+            if good := [each for each in some if not isinstance(each[1], ValueError)]:
                 lines, reports, names = map(list, zip(*good, strict=True))
-                yield _accepted(file, lines, reports, names, form, tally)
+                yield _accepted(file, lines, reports, names if any(name is not None for name in names) else None, form, tally)
     except (OSError, MemoryError) as error:
         raise DeploymentError(f"needs a readable file of reports: {without_file(error)}", str(file)) from None
 

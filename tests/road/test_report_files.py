@@ -17,6 +17,7 @@ from ldpaudit.commands import run
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
 from ldpaudit.mechanism import Mechanism, plain
+from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -140,6 +141,14 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_place(name: str, text: 
         (tmp_path / name).write_text(text)
     with pytest.raises(DeploymentError, match=says):
         read(RESPONSE, tmp_path / name)
+
+
+def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
+    form = ReportForm.of(GaussianReport(Fraction(1)))
+    for good in ([1.5], [2], [2, 1.5]):
+        for wrong in (1 << 70, float("inf"), "1", [1.5], True, None):
+            found, refused = form.views([wrong, *good, wrong])
+            assert (found.tolist(), [*refused]) == (good, [0, len(good) + 1])
 
 
 def test_ids_of_a_table_are_strings_or_integers(tmp_path: Path) -> None:
