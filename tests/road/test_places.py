@@ -19,6 +19,7 @@ import polars
 import pytest
 import zstandard
 
+from benchmarks import scale
 from ldpaudit.adapters.places import place
 from ldpaudit.commands import run as command
 from ldpaudit.errors import DeploymentError
@@ -229,6 +230,21 @@ def test_a_killed_worker_changes_no_estimate(m: Mechanism, tmp_path: Path) -> No
     with Fatal(tmp_path) as pool:
         assert read(m, folder, Execution(pool))[0] == read(m, folder)[0]
     assert (tmp_path / "died").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
+def test_a_cluster_estimates_the_same_also_where_a_worker_dies(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    for part in range(16):
+        reports = SUMMED[0].sample(part % 4, 50_000, np.random.default_rng(part))
+        polars.DataFrame({"report": reports}).write_parquet(tmp_path / f"{part:02}.parquet")
+    alone = read(SUMMED[0], tmp_path)[0]
+    with scale.cluster() as client:
+        assert read(SUMMED[0], tmp_path, Execution(client.get_executor()))[0] == alone
+        before, killing = set(client.run(os.getpid).values()), scale.killing(client, lambda _, files: files == 2)
+        assert read(SUMMED[0], tmp_path, Execution(client.get_executor(retries=10), progress=killing))[0] == alone
+        assert set(client.run(os.getpid).values()) != before
 
 
 @pytest.mark.parametrize(
