@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product as cartesian
 
@@ -19,6 +20,7 @@ from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.odds import CERTAIN, count_losses, look_up
 from ldpaudit.enclosure import Rigour
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
 from ldpaudit.mechanisms.shared.coins import bernoulli
@@ -170,3 +172,17 @@ def test_losses_of_counts_that_never_occur_are_none_and_certain_ones_finite() ->
     assert count_losses(1, (one, zero), (one, zero)).tolist() == [-CERTAIN, CERTAIN]
     with pytest.raises(ValueError, match="counts from 0 to 1"):
         look_up(count_losses(1, (one, zero), (one, zero)), [0, -1])
+
+
+def test_long_fractions_are_not_multiplied_out_and_cost_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = replace(LongitudinalUnary.optimized(2, k=4), reports=30)
+    enclosed = account(m)
+    assert isinstance(enclosed, accounting.ProductProfile)
+    monkeypatch.setattr(accounting, "_LIMIT_BITS", 1 << 40)
+    exact = account(m)
+    assert not isinstance(exact, accounting.ProductProfile)
+    for epsilon in (0, 1, 1.9):
+        ours, truth = enclosed.delta(epsilon), exact.delta(epsilon)
+        assert ours.low <= truth.high
+        assert truth.low <= ours.high
+        assert ours.high == pytest.approx(truth.high, rel=1e-9)

@@ -19,8 +19,10 @@ from ldpaudit.accountants.rappor import largest_differences
 from ldpaudit.derivation import sum_of_terms
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import rappor
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.plan import Repeat
 from ldpaudit.proofs.rappor import prove
 from tests.helpers import proved
 
@@ -230,3 +232,47 @@ def test_bits_that_are_kept_per_drawn_bucket_show_which_values_are_not_drawn() -
 def test_no_user_holds_more_values_than_there_are(values: int) -> None:
     with pytest.raises(ValueError, match="needs from 1 to 4 values"):
         memoized_values(DBitFlip(4, 2, P), values)
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 5), HALF, Fraction(9, 10)])
+@pytest.mark.parametrize("nats", [1, 4])
+def test_the_steps_of_longitudinal_unary_encoding_are_the_published_ones(nats: int, share: Fraction) -> None:
+    first, both = np.exp(float(nats * share)), np.exp(nats)
+    symmetric, optimized = (make(nats, 3, share) for make in (LongitudinalUnary.symmetric, LongitudinalUnary.optimized))
+    assert float(optimized.p2) == pytest.approx((1 - first * both) / (first - both - first * both + 1), rel=1e-12)
+    # Of L-SUE by its definition: what is kept and told right, or wrong both times, is sqrt(e^epsilon_1) times as likely as not.
+    p1, p2 = float(symmetric.p1), float(symmetric.p2)
+    right = p1 * p2 + (1 - p1) * (1 - p2)
+    assert [p1 / (1 - p1), right / (1 - right)] == pytest.approx([np.sqrt(both), np.sqrt(first)], rel=1e-12)
+    for m in (symmetric, optimized):
+        assert [account(each).epsilon(0).high for each in (m, m.lifetime())] == pytest.approx([nats * share, nats], rel=1e-12)
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3])
+def test_the_law_of_longitudinal_reports_is_that_of_all_that_may_be_memoized(reports: int) -> None:
+    m = LongitudinalUnary(2, Fraction(2, 3), Fraction(1, 5), Fraction(3, 4), Fraction(1, 8), reports)
+    told = {1: m.p2, 0: m.q2}
+    law: dict[tuple[int, ...], Fraction] = {}
+    for kept in product((0, 1), repeat=2):
+        chance = (m.p1 if kept[0] else 1 - m.p1) * (m.q1 if kept[1] else 1 - m.q1)
+        for shown in product(product((0, 1), repeat=2), repeat=reports):
+            coins = (told[c] if y else 1 - told[c] for row in shown for c, y in zip(kept, row, strict=True))
+            likely = math.prod(coins, start=chance)
+            view = tuple(sum(column) for column in zip(*shown, strict=True))
+            law[view] = law.get(view, Fraction(0)) + likely
+    assert dict(m.law(0).items()) == law
+    assert reports > 1 or dict(m.first().law(0).items()) == law
+
+
+def test_several_values_of_longitudinal_unary_encoding_cost_each_as_much_as_one() -> None:
+    m = replace(LongitudinalUnary.optimized(1, 3), reports=2)
+    one, three = account(m), account(Repeat(m, 3))
+    assert three.epsilon(0).high == pytest.approx(3 * one.epsilon(0).high, rel=1e-12)
+    assert three.epsilon(0).high < 3
+
+
+def test_reports_of_longitudinal_unary_encoding_without_end_show_what_is_memoized() -> None:
+    m = LongitudinalUnary(4, HALF, Fraction(1, 5), Fraction(9, 10), Fraction(1, 10))
+    most, lifetime = account(replace(m, reports=100_000)), account(m.lifetime())
+    assert most.epsilon(0).high == pytest.approx(lifetime.epsilon(0).high, rel=1e-9)
+    assert most.delta(1).high == lifetime.delta(1).high == pytest.approx(0.5 * 0.8 - math.e * 0.5 * 0.2)
