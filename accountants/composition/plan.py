@@ -42,6 +42,7 @@ from ldpaudit.accountants.pld.profiles import (
 )
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.pld.searched import Quadratic
+from ldpaudit.accountants.pld.several_pairs import SeveralPairs
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
@@ -176,14 +177,26 @@ class ComposedProfile(PrivacyProfile):
         return f"composition of {runs} runs" if runs > 1 else "one run"
 
     def _enclose(self, value: Callable[[PrivacyProfile], Enclosure], most: float) -> Enclosure:
-        upper = value(self.upper)
+        upper = value(self._several or self.upper)
         if self.is_exact and upper.low >= _NARROW * upper.high:
             return upper.clamp(0.0, most)
         seen = [value(each) for each in self._seen]
         low = max(e.low for e in [*seen, *([upper] if self.is_exact else map(value, self.lowers))])
-        high = min(upper.high, most)
+        if self._several and not low >= _NARROW * upper.high:
+            upper = min(upper, value(self.upper), key=lambda e: e.high)
         rigour = min(Rigour.INTERVAL, *(e.rigour for e in seen))
-        return Enclosure.met(low, high, rigour, upper.source)
+        return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
+
+    @cached
+    def _several(self) -> PrivacyProfile | None:
+        """Of runs of one plan whose pairs are all listed and none is known to dominate: which may be another one in each run."""
+        if len(self.parts) > 1 or self.is_exact:
+            return None
+        above = _above(self.parts[0].profile)
+        if not isinstance(above, FiniteProfile) or not above.all_pairs:
+            return None
+        found = SeveralPairs(above.pairs, self.parts[0].times, self.upper_source)
+        return found if found.applies else None
 
     @cached
     def _seen(self) -> tuple[PrivacyProfile, ...]:

@@ -52,19 +52,20 @@ class CodedLaws:
 
     codes: NDArray[np.int64]  # equal where probabilities are equal, and nowhere else
     also: NDArray[np.int64]  # what distinguishes views beside the two laws of a pair; zeros where nothing does
+    firsts: int  # how many laws, the first ones, stand for all as the first of a pair
 
     @classmethod
-    def of(cls, laws: Sequence[Sequence[Fraction]], also: Sequence[Fraction] | None = None) -> Self:
+    def of(cls, laws: Sequence[Sequence[Fraction]], also: Sequence[Fraction] | None = None, firsts: int | None = None) -> Self:
         """Of laws in rationals."""
         numbers: dict[Fraction, int] = {}
         table = [[numbers.setdefault(p, len(numbers)) for p in law] for law in laws]
         other: dict[Fraction, int] = {}
         beside = [other.setdefault(p, len(other)) for p in also] if also is not None else [0] * len(table[0])
-        return cls(np.array(table, dtype=np.int64), np.array(beside, dtype=np.int64))
+        return cls(np.array(table, dtype=np.int64), np.array(beside, dtype=np.int64), firsts or len(table))
 
     def all_pairs(self) -> Pairs:
         """Ordered pairs of different laws, by position."""
-        first, second = np.nonzero(~np.eye(len(self.codes), dtype=np.bool_))
+        first, second = np.nonzero(~np.eye(self.firsts, len(self.codes), dtype=np.bool_))
         return np.stack([first, second], axis=1)
 
     def kinds(self, pairs: Pairs) -> Pairs:
@@ -82,7 +83,7 @@ class CodedLaws:
     def few_kinds(self, most: int) -> Pairs | None:
         """As `kinds` of all pairs; None where there are more than `most`."""
         seen: set[int] = set()
-        for i in range(len(self.codes)):
+        for i in range(self.firsts):
             seen.update(np.delete(self._hashes(i), i).tolist())
             if len(seen) > most:
                 return None
@@ -100,12 +101,16 @@ class CodedLaws:
         return found
 
 
-def profile_of(laws: Sequence[Sequence[Fraction]], source: str) -> PrivacyProfile:
-    """Profile of laws on the same views, any two of which are neighbours. Rigour EXACT."""
-    coded = CodedLaws.of(laws)
+def profile_of(laws: Sequence[Sequence[Fraction]], source: str, firsts: int | None = None) -> PrivacyProfile:
+    """Profile of laws on the same views, any two of which are neighbours. Rigour EXACT.
+
+    Some of them, `firsts` from the first one on, may stand for all as the first of a pair: where views can be renamed so that any
+    law becomes one of these, and all laws stay among them.
+    """
+    coded = CodedLaws.of(laws, firsts=firsts)
     few = coded.few_kinds(_MOST_LISTED // len(laws[0]))
     if few is None:
-        return AllPairs(tuple(map(tuple, laws)), source)
+        return AllPairs(tuple(map(tuple, laws)), source, firsts)
     pairs = dict.fromkeys(ExactPLD.of(zip(laws[i], laws[j], strict=True)) for i, j in few.tolist())
     return FiniteProfile(tuple(pairs), source, all_pairs=True)
 
@@ -116,6 +121,7 @@ class AllPairs(PrivacyProfile):
 
     laws: tuple[tuple[Fraction, ...], ...] = field(repr=False)  # on the same views
     source: str  # what they are
+    firsts: int | None = None  # see `profile_of`; all by default
 
     @cached
     def floats(self) -> NDArray[np.float64]:
@@ -131,7 +137,7 @@ class AllPairs(PrivacyProfile):
     @cached
     def coded(self) -> CodedLaws:
         """The laws, to tell which pairs are of one kind."""
-        return CodedLaws.of(self.laws)
+        return CodedLaws.of(self.laws, firsts=self.firsts)
 
     @cached
     def ratio(self) -> Fraction | None:

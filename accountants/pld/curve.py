@@ -71,7 +71,17 @@ def dominated_pair(there: PrivacyProfile, back: PrivacyProfile, points: int = PO
 
 
 def _looks(profile: PrivacyProfile, points: int) -> dict[float, Enclosure]:
-    """Delta at epsilons from 0 to the end of the curve, closer to each other where it bends."""
+    """Delta at epsilons from 0 to the end of the curve, closer to each other where it bends.
+
+    The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
+    """
+    kept: dict[int, dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
+    if points not in kept:
+        kept[points] = _looked_at(profile, points)
+    return kept[points]
+
+
+def _looked_at(profile: PrivacyProfile, points: int) -> dict[float, Enclosure]:
     last = _last(profile)
     known = {0.0: profile.delta(0.0), last: profile.delta(last)}
     queue: list[tuple[float, float, float]] = []

@@ -102,7 +102,7 @@ class MemoizedBit(StreamMechanism):
     def inputs(self) -> Sequence[Stream]:
         """All streams of at most 2 epochs, up to names; of more, those that hold one value, and those that hold no value twice."""
         if self.epochs <= LISTED:
-            return _streams(self.epochs)
+            return all_streams(self.epochs)
         return [tuple(2 * step * i + bit for i in range(self.epochs)) for bit in (0, 1) for step in (0, 1)]
 
     @property
@@ -162,7 +162,7 @@ class MemoizedBit(StreamMechanism):
         return np.asarray((self._streams(data) % 2).sum(axis=0), dtype=np.float64)
 
 
-def _streams(epochs: int) -> list[Stream]:
+def all_streams(epochs: int) -> list[Stream]:
     """Every way to hold equal values in some epochs, with every choice of their bits: a new value is the least unused one."""
     streams: list[Stream] = [()]
     for _ in range(epochs):

@@ -46,14 +46,13 @@ def partitions(items: tuple[int, ...]) -> Iterator[list[list[int]]]:
             yield [*others[:i], [first, *block], *others[i + 1 :]]
 
 
-def largest_ratio(m: MemoizedBit) -> Fraction:
-    """Over all transcripts, the largest probability over the smallest, from the law that the pseudocode states."""
-    worst, lost = Fraction(1), m.f / 2
-    spreads = list(partitions(tuple(range(m.epochs))))
-    for view in product((0, 1), repeat=m.epochs):
-        seen = []
-        for blocks in spreads:
-            for bits in product((0, 1), repeat=len(blocks)):
+def all_laws(m: MemoizedBit) -> list[list[Fraction]]:
+    """Of all streams, up to the names of values, from the law that the pseudocode states: each transcript's probability."""
+    lost, found = m.f / 2, []
+    for blocks in partitions(tuple(range(m.epochs))):
+        for bits in product((0, 1), repeat=len(blocks)):
+            law = []
+            for view in product((0, 1), repeat=m.epochs):
                 chance = Fraction(1)
                 for block, bit in zip(blocks, bits, strict=True):
                     right, wrong = (
@@ -61,9 +60,9 @@ def largest_ratio(m: MemoizedBit) -> Fraction:
                         for p in ((m.q, m.p) if bit else (m.p, m.q))
                     )
                     chance *= (1 - lost) * right + lost * wrong
-                seen.append(chance)
-        worst = max(worst, max(seen) / min(seen))
-    return worst
+                law.append(chance)
+            found.append(law)
+    return found
 
 
 @pytest.mark.parametrize("m", [
@@ -75,11 +74,24 @@ def largest_ratio(m: MemoizedBit) -> Fraction:
 ], ids=str)  # fmt: skip
 def test_no_two_streams_are_told_apart_better_than_the_lifetime_s_epsilon_and_some_are_as_well(m: MemoizedBit) -> None:
     found = lifetime_epsilon(MemoizedNoise(m.f / 2, m.p, m.q), m.epochs)
-    ratio = largest_ratio(m)  # which may be beyond floats
+    ratio = max(max(seen) / min(seen) for seen in zip(*all_laws(m), strict=True))  # which may be beyond floats
     truth = math.log(ratio.numerator) - math.log(ratio.denominator)
     assert found.low - SLACK <= truth <= found.high + SLACK
     assert found.high - found.low < SLACK
     assert account(m).epsilon(0).low == pytest.approx(truth, abs=SLACK)
+
+
+@pytest.mark.parametrize("m", [
+    MemoizedBit(3, Fraction(0), Fraction(1, 5), Fraction(1, 3)), MemoizedBit(4, HALF, HALF, Fraction(3, 4)),
+    MemoizedBit(4, Fraction(1, 10), Fraction(2, 5), Fraction(5, 6)), MemoizedBit(5, Fraction(4, 5), Fraction(1, 3), Fraction(2, 3)),
+    MemoizedBit(5, HALF, HALF, Fraction(3, 4)),
+], ids=str)  # fmt: skip
+def test_a_few_epochs_cost_what_the_worst_of_all_streams_do(m: MemoizedBit) -> None:
+    laws, found = np.array(all_laws(m), dtype=np.float64), account(m)
+    for epsilon in (0.0, found.epsilon(0).high / 3, found.epsilon(0).high * 0.8):
+        truth = max(np.maximum(law - math.exp(epsilon) * laws, 0.0).sum(axis=1).max() for law in laws)
+        assert around(found.delta(epsilon), float(truth))
+        assert found.delta(epsilon).rigour is Rigour.EXACT
 
 
 def test_a_search_agrees_with_the_closed_form_where_values_that_never_repeat_are_the_least_likely() -> None:

@@ -26,6 +26,8 @@ finds up to 1.3 % more of the ten most frequent values of Zipf data; a third to 
 _TRIED, _WEIGHED = 1 << 10, 1 << 15
 """Differences that are tried where there are too many for all, beside the heaviest that share buckets; and most of those with few
 ones, which are all tried, as are those with few zeros."""
+_KINDS = 3
+"""Kinds of pairs beyond those that are found, of each of which the cost is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,10 @@ def furthest(matrix: SignedBuckets) -> tuple[tuple[Apart, ...], tuple[Apart, ...
     weighed, ones = _light_and_heavy(matrix.bits)
     found, positions = _unbeaten(matrix, np.union1d(_tried(matrix), weighed)), matrix.bits + 1
     rest = [Apart(2 * positions * (matrix.rows - n), n * (positions - ones), 0) for n in range(matrix.rows + 1)]
-    return found, tuple(kind for kind in rest if not any(p.total >= kind.total and p.twice >= kind.twice for p in found))
+    beyond = tuple(kind for kind in rest if not any(p.total >= kind.total and p.twice >= kind.twice for p in found))
+    if len(beyond) > _KINDS:  # a measurement shifted by 2 in place of two that are shifted by 1
+        return found, (Apart(0, max(kind.once // 2 + kind.twice for kind in beyond), 0),)
+    return found, beyond
 
 
 def _light_and_heavy(bits: int) -> tuple[NDArray[np.int64], int]:

@@ -1,0 +1,67 @@
+"""Runs in which any of several pairs may be told apart: against an adversary who chooses by what it has seen, in rationals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpaudit import Repeat, account, strategies
+from ldpaudit.accountants.pld.exact import ExactPLD
+from ldpaudit.accountants.pld.several_pairs import SeveralPairs
+from ldpaudit.mechanisms.channel import Channel
+from ldpaudit.mechanisms.memoized_bit import MemoizedBit
+
+F = Fraction
+Rows = Sequence[Sequence[Fraction]]
+SQUARE = Channel([[F(1, 2), F(1, 3), F(1, 6)], [F(1, 6), F(1, 2), F(1, 3)], [F(3, 10), F(3, 10), F(2, 5)]])
+
+
+def chosen_by_views(rows: Rows, runs: int, x: Fraction) -> Fraction:
+    """The largest divergence at x, where the pair of a run may be chosen by the views of those before."""
+    if not runs:
+        return max(1 - x, F(0))
+    pairs = (zip(a, b, strict=True) for a, b in permutations(rows, 2))
+    return max(sum((p * chosen_by_views(rows, runs - 1, x * q / p) for p, q in pair), F(0)) for pair in pairs)
+
+
+def chosen_before(rows: Rows, runs: int, x: Fraction) -> Fraction:
+    """The same, where they are chosen before all views."""
+    pairs = [list(zip(a, b, strict=True)) for a, b in permutations(rows, 2)]
+    views = (list(product(*chosen)) for chosen in combinations_with_replacement(pairs, runs))
+    return max(sum((max(math.prod(p for p, _ in v) - x * math.prod(q for _, q in v), F(0)) for v in each), F(0)) for each in views)
+
+
+@given(strategies.channels(inputs=3, views=3), st.integers(1, 3), st.sampled_from([F(1), F(9, 8), F(2), F(6), F(40)]))
+def test_no_choice_of_pairs_costs_more_and_the_best_by_views_hardly_less(rows: Rows, runs: int, x: Fraction) -> None:
+    if any(p == 0 for row in rows for p in row) or len(set(map(tuple, rows))) < 2:
+        return
+    rows = list(dict.fromkeys(map(tuple, rows)))
+    pairs = dict.fromkeys(ExactPLD.of(zip(a, b, strict=True)) for a, b in permutations(rows, 2))
+    found = SeveralPairs(tuple(pairs), runs, "runs")
+    if not found.applies:
+        return
+    before, by_views = chosen_before(rows, runs, x), chosen_by_views(rows, runs, x)
+    high = found.delta(math.log(x)).high
+    assert before <= by_views <= high
+    # What is known at the power below, and by polygons.
+    assert high <= chosen_by_views(rows, runs, x * F(math.exp(-found._step * 2))) + F(1, 50)
+    assert found.delta(found.epsilon(F(1, 100)).high).high <= F(1, 100)
+    whole = account(Repeat(Channel(rows), runs)).delta(math.log(x))
+    assert whole.low <= before + F(1, 10**12)
+    assert before <= whole.high + F(1, 10**12)
+
+
+@pytest.mark.parametrize(("m", "runs"), [(SQUARE, 1000), (MemoizedBit(5, F(4, 5), F(1, 3), F(2, 3)), 10)])
+def test_many_runs_of_several_pairs_are_known_to_a_hundredth(m: Channel | MemoizedBit, runs: int) -> None:
+    """A pair that dominates all at once costs up to a sixth more."""
+    composed = account(Repeat(m, runs))
+    found = composed.epsilon(1e-6)
+    assert found.high < 1.006 * found.low
+    assert composed.upper.epsilon(1e-6).low > 1.01 * found.low  # type: ignore[attr-defined]
+    assert account(Repeat(m, runs // 2)).epsilon(1e-6).high < found.low
