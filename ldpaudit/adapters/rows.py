@@ -195,18 +195,14 @@ def frames(file: Path, column: str, optional: str, size: int) -> Iterator[tuple[
 
 
 def _numbers(column: Any) -> Sequence[Any] | NDArray[Any]:
-    """A column of polars', as an array where it is one of numbers."""
-    if not len(column):
-        return []
-    flat = column.explode() if (nested := column.dtype.is_nested()) else column
-    if not flat.dtype.is_numeric() or flat.null_count() or column.null_count():
+    """A column of polars', as an array where it is one of numbers, or of lists of as many numbers each."""
+    kind, size = type(column.dtype).__name__, len(column)
+    flat = column.explode() if size and kind in ("List", "Array") else column
+    if not size or not flat.dtype.is_numeric() or flat.null_count() or column.null_count():
         return column.to_list()  # type: ignore[no-any-return]
-    if not nested:
-        return column.to_numpy()  # type: ignore[no-any-return]
-    numbers, uneven = divmod(len(flat), len(column))
-    if uneven or (column.list if hasattr(column.dtype, "inner") else column.arr).len().n_unique() != 1:
+    if kind == "List" and column.list.len().n_unique() != 1:
         return column.to_list()  # type: ignore[no-any-return]
-    return flat.to_numpy().reshape(len(column), numbers)  # type: ignore[no-any-return]
+    return flat.to_numpy() if flat is column else flat.to_numpy().reshape(size, -1)  # type: ignore[no-any-return]
 
 
 def _require_all(missing: int) -> None:

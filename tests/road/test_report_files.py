@@ -143,6 +143,22 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_place(name: str, text: 
         read(RESPONSE, tmp_path / name)
 
 
+def test_lists_of_any_kind_in_a_table_are_reports_and_what_else_is_nested_is_none(tmp_path: Path) -> None:
+    bits = [[1, 0, 1], [0, 0, 1]]
+    good: list[tuple[Any, Any]] = [(polars.Array(polars.UInt8, 3), bits), (polars.List(polars.Int16), bits)]
+    for kind, reports in good:
+        polars.DataFrame({"report": polars.Series(reports, dtype=kind)}).write_parquet(tmp_path / "a.parquet")
+        assert read(BITS, tmp_path / "a.parquet")[0] == bits
+    odd: list[tuple[list[Any], list[Any]]] = [
+        ([[1, 0, 1], [1, 0], None, [None, 0, 1], []], [[1, 0, 1]]), ([{"a": 1}, {"a": 2}], []), ([[1.0, 0.0, 1.0]], []), ([], []),
+        ([[1, 0, 1], [1, 0, 2]], [[1, 0, 1]]),
+    ]  # fmt: skip
+    for reports, kept in odd:
+        polars.DataFrame({"report": reports}).write_parquet(tmp_path / "a.parquet")
+        found, tally = read(BITS, tmp_path / "a.parquet")
+        assert (found, tally.malformed) == (kept, len(reports) - len(kept))
+
+
 def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
     form = ReportForm.of(GaussianReport(Fraction(1)))
     for good in ([1.5], [2], [2, 1.5]):
