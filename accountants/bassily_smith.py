@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
+from ldpaudit.accountants.shuffling.laplace_vectors import maximal
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, of_mechanism
 from ldpaudit.accountants.shuffling.replaced import Replacement, replacement
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith, RowSign
@@ -23,6 +25,10 @@ from ldpaudit.profile import PrivacyProfile
 
 _PRODUCTS = 1 << 30
 """Products of signs up to which all pairs of words are compared: a second."""
+_ALL_TRIPLES, _MOST_OVERLAPS = 32, 24
+"""Words of which all triples are compared, and overlaps of them up to which each is a type."""
+Shares: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""Of rows, by whose entry differs from the two others: another user's, user 1's first, or the second."""
 
 
 def profile(m: RowSign, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -64,16 +70,21 @@ def shuffled(m: RowSign, users: int) -> Bound:
     are compared. From below: two words that are far apart.
     """
     if not isinstance(m, ProjectedBassilySmith):
-        return replace(_matched(m.p, m.inputs, Fraction(1)).bound(users), replaced=_replaced(m.p, Fraction(1)))
-    if (listed := of_mechanism(m, users)) is not None:
+        return replace(_matched(m.p, m.inputs, Fraction(1)).bound(users), replaced=_replaced(m.p, Fraction(1), _overlaps(None)))
+    most, compared = largest_share(m.public)
+    share = most if compared else Fraction(1)
+    listed = of_mechanism(m, users)
+    if isinstance(listed, BlanketBound) and listed.replaced is not None:
+        return replace(listed, replaced=replace(listed.replaced, runs=_runs(m.p, _overlaps(m.public))))
+    if listed is not None:
         return listed
-    (most, compared), pair = largest_share(m.public), m.public.apart()
-    above = _matched(m.p, pair, most if compared else Fraction(1)).bound(users)
+    pair = m.public.apart()
+    above = _matched(m.p, pair, share).bound(users)
     below = _matched(m.p, pair, Fraction(m.public.differing(*pair), m.rows)).bound(users)
-    return replace(below, blankets=above.blankets, replaced=_replaced(m.p, most if compared else Fraction(1)))
+    return replace(below, blankets=above.blankets, replaced=_replaced(m.p, share, _overlaps(m.public)))
 
 
-def _replaced(p: Fraction, share: Fraction) -> Replacement | None:
+def _replaced(p: Fraction, share: Fraction, overlaps: Sequence[Shares]) -> Replacement | None:
     r"""The replacement where user 1's two inputs differ in a share of the rows, or fewer.
 
     As delta is convex in each user's law, all entries are 1 or -1. In each row the term has two values, one with probability p,
@@ -85,7 +96,42 @@ def _replaced(p: Fraction, share: Fraction) -> Replacement | None:
     ratio, kinds = {1: 2 * p, 0: 2 * (1 - p)}, _patterns(share)
     held = ({y: y[one] if y[0] != y[1] else 1 - y[0] for y in kinds} for one in (0, 1))
     types = (Blanket.of((w * ratio[y[0]], w * ratio[y[1]], w * ratio[other[y]]) for y, w in kinds.items()) for other in held)
-    return replacement(types, 2 * (1 - p))
+    found = replacement(types, 2 * (1 - p))
+    return None if found is None else replace(found, runs=_runs(p, overlaps))
+
+
+def _runs(p: Fraction, overlaps: Sequence[Shares]) -> tuple[Blanket, ...]:
+    """One report's types in a bundle, by the shares of rows in which one entry differs from the two others.
+
+    Where more rows of a kind take the place of rows in which all are alike, more is told, so that the largest overlaps are enough.
+    """
+    truth, lie, found = (p, 1 - p), (1 - p, p), []
+    for each in overlaps:
+        rows = zip(each, ((lie, lie, truth), (truth, lie, lie), (lie, truth, lie)), strict=True)
+        cells = [(w * r1, w * r2, w * r) for w, laws in rows for r1, r2, r in zip(*laws, strict=True)]
+        rest = 1 - sum(each, Fraction(0))
+        found.append(Blanket.of([*cells, (rest, rest, rest)]))
+    return tuple(found)
+
+
+def _overlaps(public: Projection | None) -> list[Shares]:
+    """The largest of any three words; of too many words, or of all vectors, some that are as large as any.
+
+    The shares of two kinds of rows add up to at most what two words differ in, and those of all three to at most 1. The laws are
+    linear in the shares, so that the corners of that are enough.
+    """
+    if public is not None and public.domain <= _ALL_TRIPLES:
+        d = _differing(public)
+        one, two, both = np.broadcast_arrays(d[:, None, :], d[None, :, :], d[:, :, None])
+        triples = np.stack([one + two - both, one + both - two, two + both - one], axis=-1).reshape(-1, 3) // 2
+        found = maximal(tuple(each) for each in triples.tolist())
+        if len(found) <= _MOST_OVERLAPS:
+            return [(Fraction(a, public.rows), Fraction(b, public.rows), Fraction(c, public.rows)) for a, b, c in found]
+    share, compared = (Fraction(1), True) if public is None else largest_share(public)
+    share = share if compared else Fraction(1)
+    half, more, none = min(share / 2, 1 - share), max(share / 2, 2 * share - 1), Fraction(0)
+    alone = (share, none, none), (none, share, none), (none, none, share)
+    return sorted({*alone, (more, half, half), (half, more, half), (half, half, more)})
 
 
 def _patterns(share: Fraction) -> dict[Pattern, Fraction]:
@@ -129,8 +175,13 @@ def largest_share(public: Projection) -> tuple[Fraction, bool]:
     """Share of rows in which two words differ, the largest; and whether all pairs were compared, or only some."""
     if public.rows * public.domain**2 > _PRODUCTS:
         return Fraction(public.differing(*public.apart()), public.rows), False
+    return Fraction(int(_differing(public).max()), public.rows), True
+
+
+def _differing(public: Projection) -> NDArray[np.int64]:
+    """In how many rows each two words differ."""
     agreeing = np.zeros((public.domain, public.domain), dtype=np.int64)
     for block in public.blocks(range(public.domain)):
         signs = block.astype(np.float32)  # sums of at most 2**16 signs are exact
         agreeing += (signs.T @ signs).astype(np.int64)
-    return Fraction(public.rows - int(agreeing.min()), 2 * public.rows), True
+    return (public.rows - agreeing) // 2

@@ -103,11 +103,11 @@ def _shifts(m: FreshProducts, neighbours: Neighbours) -> tuple[Shifts, Shifts]:
 
 
 def shuffled(m: JLHeavyHitter | FreshProjections | FreshProducts, users: int) -> Bound | None:
-    """Values are words of a linear code, once or once for each value: see `laplace_vectors`. None of products."""
-    if isinstance(m, FreshProducts) or m.rows > _ALL_ROWS:
+    """Values are words of a linear code, once or once for each value: see `laplace_vectors`. None of products, but of one row."""
+    if m.rows > (1 if isinstance(m, FreshProducts) else _ALL_ROWS):
         return None
     first, second, weight, known = m.apart()
-    varying, copies = int(np.count_nonzero(m.vectors)), m.domain if isinstance(m, FreshProjections) else 1
+    varying, copies = int(np.count_nonzero(m.vectors)), 1 if isinstance(m, JLHeavyHitter) else m.domain
     weight, steps = weight if known else varying, step_between(2, m.rows, m.scale)
     code = LaplaceVectors.of_code(steps, weigh(m.vectors, m.bits), m.domain, varying, (first, second), weight, copies)
     return laplace_vectors.bound(code, users)

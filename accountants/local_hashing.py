@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import comb, factorial, prod
+
+import numpy as np
 
 from ldpaudit.accountants.composition.product import exact_reports
 from ldpaudit.accountants.pld.exact import both_directions
@@ -21,6 +24,8 @@ from ldpaudit.profile import PrivacyProfile
 
 _COUNTS = 1 << 12
 """Ways to share reports among hash values, up to which they are listed."""
+_MOST_COUNTED = 1 << 10
+"""Largest prime of which all triples of values are looked at: a second."""
 
 
 def profile(m: LocalHashing | Loloha, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -80,18 +85,43 @@ def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
     if ``0 <= 2j - i < m``, that is for each two i and 2j - i below m that are both even or both odd. That a report matches all
     three is then about as likely as 1/(2 g**2), against 1/g**3 if the hashes were independent: of the data sets on which all others
     hold one value it is the worst that is known.
+
+    All that the laws of three inputs depend on is how likely a report matches all three, and they are linear in that. For primes up
+    to 1021 its least and largest value are found by counting (`_three_alike`); beyond, they are those of any three events that are
+    as likely as these, alone and in pairs.
     """
     if isinstance(m, Loloha):
         return shuffled(m.first(), users) if m.reports == 1 else None
     both, one = m.collision / m.g, (1 - m.collision) / m.g
     patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
+    choices: list[dict[Pattern, Fraction]] = []
     if m.domain > 2:
         each, more = divmod(m.prime, m.g)
         sizes = (each + 1, more), (each, m.g - more)
         equal = sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in sizes)
-        all_three = Fraction(equal, m.prime**2 * m.g)
-        two = both - all_three
-        alone = one - two
-        chances = 1 - 3 * (alone + two) - all_three, alone, two, all_three
-        patterns = {y: chances[sum(y)] for y in product((0, 1), repeat=3)}
-    return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}).bound(users)
+        patterns = _three(Fraction(equal, m.prime**2 * m.g), both, one)
+        known = m.prime <= _MOST_COUNTED
+        ends = (each / m.g for each in _three_alike(m.prime, m.g)) if known else (max(both - one, Fraction(0)), both)
+        choices = [_three(each, both, one) for each in ends]
+    return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}, choices).bound(users)
+
+
+def _three(all_three: Fraction, both: Fraction, one: Fraction) -> dict[Pattern, Fraction]:
+    """How a uniform report matches three values."""
+    two = both - all_three
+    alone = one - two
+    chances = 1 - 3 * (alone + two) - all_three, alone, two, all_three
+    return {y: chances[sum(y)] for y in product((0, 1), repeat=3)}
+
+
+@lru_cache(maxsize=64)
+def _three_alike(prime: int, g: int) -> tuple[Fraction, Fraction]:
+    """The least and the largest probability that three values are hashed alike, of residues i, i + d, i + t d for t from 2 on.
+
+    Of each two d the matrix below counts the i for which i, i + d and i + d' are alike.
+    """
+    steps = np.arange(prime)
+    alike = ((steps[:, None] + steps) % prime % g == (steps % g)[:, None]).astype(np.float64)
+    counts = alike.T @ alike  # exact: whole numbers below 2**53
+    found = [round(counts[steps, steps * t % prime].sum()) for t in range(2, prime)]
+    return Fraction(min(found), prime**2), Fraction(max(found), prime**2)

@@ -24,6 +24,7 @@ falls, and there another value that is nearer takes over, with a longer period; 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
@@ -32,6 +33,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.core.cached import cached
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -123,6 +126,16 @@ class QuotientLaws:
         groups, laws, cells = np.broadcast_shapes(self.differences.shape, self.seconds.shape, self.others.shape)
         return groups, laws, cells
 
+    def laws(self, growth: flint.arb, exact: Sequence[Callable[[], Sequence[PointMass]]]) -> list[Law]:
+        """Of the first group, each with what makes it in balls."""
+        rise, found = float(growth), []
+        for d, r2, b, made in zip(self.differences[0], self.seconds[0], self.others[0], exact, strict=True):
+            kept = b > 0
+            d, r2, b = d[kept], r2[kept], b[kept]
+            d, r2 = float(self.rate) * d, float(self.rate) * r2 + float(1 - self.rate) * b
+            found.append(Law((d - rise * r2) / b, b, _WRONG * (np.abs(d) + rise * r2) / b, made))
+        return found
+
     def widest(self, count: int) -> list[tuple[int, int]]:
         """Groups, and laws of theirs, whose values are spread most where ``growth`` is 0, for the sums of many."""
         spread = self._products[1][0]
@@ -161,8 +174,8 @@ class QuotientLaws:
         fourth = 2 * variance * ((top + bottom) ** 2)[:, None] * (1 + _ROOM)
         end = math.sqrt(6) / (top + bottom) * (1 - _ROOM)
         ends, theta_of = np.repeat(end, 2), np.repeat(theta, 2)
-        found = _integral(levels.ravel(), variance.ravel(), fourth.ravel(), theta_of, m, _COARSE, ends, 1 / ends)
-        found = found.reshape(levels.shape).max(axis=1)
+        chords = _chords(variance.ravel(), fourth.ravel(), theta_of, m, _COARSE, ends)
+        found = _logs(levels.ravel(), theta_of, chords + 1 / ends).reshape(levels.shape).max(axis=1)
         usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
@@ -240,14 +253,16 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
 
     end = np.sqrt(12 * variance / fourth) * (1 - _ROOM)
     apart = _far(w, a, tilted, m, end)
-    # The whole integral is about that of a normal law.
-    large = np.flatnonzero(~(apart * theta**2 * np.sqrt(float(m) * variance) < _SEEN))
+    chords = _chords(variance, fourth, theta, m, count, end)
+    # The whole integral is about that of a normal law. Only laws are looked at further that may be the largest of their group.
+    least = np.repeat(np.fmax.reduce((levels + np.log(chords / np.pi)).reshape(groups, laws), axis=1), laws)
+    seen = ~(apart * theta**2 * np.sqrt(float(m) * variance) < _SEEN)
+    large = np.flatnonzero(seen & ~(_logs(levels, theta, chords + apart) < least))
     if len(large):
         w, a, tilted = (each[large] for each in (w, a, tilted))
         passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=1), m, end[large])
         apart[large] = np.minimum(apart[large], passed + _far(w, a, tilted, m, reached))
-    found = _integral(levels, variance, fourth, theta, m, count, end, apart).reshape(groups, laws)
-    return np.asarray(found.max(axis=1), dtype=np.float64)
+    return np.asarray(_logs(levels, theta, chords + apart).reshape(groups, laws).max(axis=1), dtype=np.float64)
 
 
 def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
@@ -318,10 +333,8 @@ def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
     return rows[np.arange(len(rows)), places.ravel()].reshape(places.shape)
 
 
-def _integral(
-    levels: Floats, variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, end: Floats, beyond: Floats
-) -> Floats:
-    """Logarithms of upper bounds, from the laws' moments and what the modulus over the squared u adds beyond each one's end."""
+def _chords(variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, end: Floats) -> Floats:
+    """Upper bounds of the integral up to each law's end, from its moments."""
     reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * variance), 256 * theta), end)
     steps = np.arange(1, _BEYOND * count // _FINE + 1) * _FINE / (_BEYOND * count)
     ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))
@@ -330,10 +343,12 @@ def _integral(
     heights = np.exp(-float(m) / 2 * (1 - _ROOM) * fallen(v, variance[:, None], fourth[:, None])) / (theta[:, None] ** 2 + v)
     near, far = edges[:, :-1], edges[:, 1:]
     share = (far + 2 * near) / (3 * (far + near))  # of the further end, in the integral of a chord
-    chords = ((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share)).sum(axis=1)
-    # Of a constant nothing is known but that a modulus is at most that at 0.
-    integral = np.fmin(chords + beyond, np.pi / (2 * theta))
-    return np.asarray(levels + np.log(integral * (1 + _ROOM) / np.pi), dtype=np.float64)
+    return np.asarray(((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share)).sum(axis=1), dtype=np.float64)
+
+
+def _logs(levels: Floats, theta: Floats, integrals: Floats) -> Floats:
+    """Logarithms of upper bounds. Of a constant nothing is known but that a modulus is at most that at 0."""
+    return np.asarray(levels + np.log(np.fmin(integrals, np.pi / (2 * theta)) * (1 + _ROOM) / np.pi), dtype=np.float64)
 
 
 def fallen(v: Floats, variance: Floats, fourth: Floats) -> Floats:

@@ -62,6 +62,7 @@ the root of s, as what is lost grows with s and falls with their square."""
 _ALONE = 8  # intervals for the blanket of a histogram
 _CELLS, _MOST_CELLS = (16_000, 80_000), 30_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
+_LISTED_CELLS = 1000  # kinds of all types up to which their transforms are taken, which three moments only bound
 _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
 _SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
@@ -134,7 +135,7 @@ class LaplaceVectors:
         for bit in bin(times)[2:]:
             for more in (sums, self.overlaps)[: 1 + (bit == "1")]:
                 both = product(sums, more)
-                sums = _maximal((a + a2, b + b2, c + c2) for (a, b, c), (a2, b2, c2) in both)
+                sums = maximal((a + a2, b + b2, c + c2) for (a, b, c), (a2, b2, c2) in both)
                 if len(sums) > _MOST_SUMS:
                     sums = list(_largest(sums, self.steps[1]))
         held = tuple((_times(own, times), tuple((x,) * times for x in pair), (other,) * times) for own, pair, other in self.held)
@@ -193,8 +194,9 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
     with working_precision(precision(users)):
         different = [each for each in vectors.overlaps if each[1:] != (0, 0)]
         told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different))
-        types = [CutBlanket(told.kinds(each)) for each in different]
-        replaced = Replacement((), ball(-vectors.hidden).exp(), pairs=quotients(types))
+        types = tuple(CutBlanket(told.kinds(each)) for each in different)
+        listed = types if fine and sum(len(each.cells) for each in types) <= _LISTED_CELLS else ()
+        replaced = Replacement(listed, ball(-vectors.hidden).exp(), pairs=quotients(types))
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
@@ -316,18 +318,19 @@ def _times(overlap: Overlap, times: int) -> Overlap:
 
 def _largest(overlaps: Iterable[Overlap], step: Fraction) -> tuple[Overlap, ...]:
     """Those of which no other is as large; of too many, some that are as large as any."""
-    found, grain = _maximal(overlaps), 2
+    found, grain = maximal(overlaps), 2
     while len(found) > _MOST_OVERLAPS[grain > max(map(max, found)) / _ROUNDED]:
         rounded = [(-(-a // grain) * grain, -(-b // grain) * grain, -(-c // grain) * grain) for a, b, c in found]
         both = _told(np.array([found, rounded]), step)
         clearly = _CLEARLY if grain <= max(map(max, found)) / _ROUNDED else -math.inf
         less = both[1] < both[0].max() - clearly
-        found = _maximal(new if known else old for old, new, known in zip(found, rounded, less, strict=True))
+        found = maximal(new if known else old for old, new, known in zip(found, rounded, less, strict=True))
         grain *= 2
     return tuple(sorted(found))
 
 
-def _maximal(overlaps: Iterable[Overlap]) -> list[Overlap]:
+def maximal(overlaps: Iterable[Overlap]) -> list[Overlap]:
+    """Those of which no other is as large."""
     rest = np.array(sorted(set(overlaps), key=sum, reverse=True))
     found: list[Overlap] = []
     while len(rest):

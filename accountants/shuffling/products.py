@@ -161,6 +161,8 @@ def _of_one_run(found: Replacement) -> Part:
     Not where another user holds that same value: then nothing is told by that run, and whatever any other type tells in its
     place is a spread of that.
     """
+    if found.runs:
+        return found.runs
     exact = [each for each in found.types if isinstance(each, Blanket)]
     if len(exact) < len(found.types) or any(isinstance(p, flint.arb) for each in exact for cell in each.cells for p in cell):
         return ()

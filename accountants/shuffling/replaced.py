@@ -47,6 +47,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 import flint
@@ -54,6 +55,7 @@ import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, PositiveParts
+from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
@@ -89,6 +91,9 @@ class Replacement:
     types: tuple[Type, ...]
     gamma: Probability  # the mass of b, in (0, 1]; 1 of a sample
     is_sample: bool = False  # whether user 1 takes the place of one of `users` others, instead of being one of as many
+    # of one report of a bundle, where these are fewer: each type, and each with equal inputs of user 1, is made of a mixture of
+    # these by post-processing
+    runs: tuple[Blanket, ...] = ()
     pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own contour
 
     def left(self, users: int) -> int:
@@ -98,7 +103,7 @@ class Replacement:
     def drawn(self, rate: Fraction) -> Replacement:
         """Of a secret sample, at this rate."""
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
-        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs)
+        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs=pairs)
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
@@ -134,11 +139,21 @@ class Replacement:
             if self.pairs is not None and (left >= _MANY or not self.types):
                 found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
             if self.types and not found < 1:
-                parts[:] = parts or [PositiveParts([each.terms(exp_epsilon) for each in self.types])]
+                parts[:] = parts or [PositiveParts(self._laws(exp_epsilon))]
                 found = parts[0].largest(left) / left
             return found.min(flint.arb(1))
 
         return mean
+
+    def _laws(self, exp_epsilon: flint.arb) -> list[Law]:
+        """Of all types; in floats at first, where these are known."""
+        if self.pairs is None or self.pairs.shape[:2] != (1, len(self.types)):
+            return [each.terms(exp_epsilon) for each in self.types]
+        return self.pairs.laws(exp_epsilon - 1, [partial(_exact, each, exp_epsilon) for each in self.types])
+
+
+def _exact(each: Type, exp_epsilon: flint.arb) -> Sequence[PointMass]:
+    return each.terms(exp_epsilon).exact()
 
 
 def _power(nats: float) -> flint.arb:

@@ -21,7 +21,7 @@ from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, _larg
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.jl_heavy_hitter import FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.plan import Repeat, Run, Shuffle
 from tests.shuffling.test_laplace_noise import stop_loss
@@ -151,6 +151,11 @@ def test_no_data_set_of_vectors_is_above_the_bound(m: Any) -> None:
 def test_the_ends_of_shuffled_vectors_meet(plan: Shuffle, most: float) -> None:
     found = account(plan).epsilon(1e-6)
     assert 0 < found.low <= found.high <= most * found.low
+
+
+def test_products_of_one_row_are_shuffled_as_the_projections_that_they_show() -> None:
+    products, projections = (each(domain=4, rows=1, scale=Fraction(2)) for each in (FreshProducts, FreshProjections))
+    assert account(Shuffle(products, 1000)).epsilon(1e-6) == account(Shuffle(projections, 1000)).epsilon(1e-6)
 
 
 def test_few_users_have_the_bound_of_any_report() -> None:

@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
+from typing import Any
 
 import flint
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, rappor
+from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling import products
@@ -413,6 +414,49 @@ def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: 
         found = bundle.delta(math.log(e))
         assert found.low <= worst * (1 + Fraction(1, 10**12))
         assert worst <= found.high * (1 + 1e-12)
+
+
+def exceeding(types: Iterable[Blanket], rows: Sequence[Row], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Triples of inputs, user 1's perhaps alike, of which a convex function of both ratios has a larger mean than of types."""
+    triples = product(range(len(rows)), repeat=3)
+    laws = {Blanket.of(zip(*(rows[x] for x in each), strict=True)).cells: each for each in triples}
+    found = set()
+    for a, b, c in rng.integers(-9, 10, size=(200, 3)).tolist():
+
+        def mean(cells: Iterable[tuple[Any, ...]], a: int = a, b: int = b, c: int = c) -> Fraction:
+            return sum((max(a * r1 + b * r2 + c * r, Fraction(0)) for r1, r2, r in cells), Fraction(0))
+
+        most = max(mean(each.cells) for each in types)
+        found |= {triple for law, triple in laws.items() if mean(law) > most}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("most", [0, 24])
+@pytest.mark.parametrize("m", [ProjectedBassilySmith(rows, 5, Fraction(2, 3), 0) for rows in (3, 7)], ids=str)
+def test_overlaps_of_words_cover_all_that_a_report_of_a_bundle_tells(m: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The overlaps that occur, and any of words that differ in no more rows."""
+    monkeypatch.setattr(bassily_smith, "_MOST_OVERLAPS", most)
+    types = account(Shuffle(m, 1000)).bound.replaced.runs  # type: ignore[attr-defined]
+    rows = [[p for _, p in sorted(m.law(x).items())] for x in m.inputs]
+    assert not exceeding(types, rows, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("g", "prime"), [(2, 5), (3, 7)])
+def test_reports_that_match_three_hashes_are_of_two_extreme_kinds(g: int, prime: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the prime is too large to count them."""
+    m = LocalHashing(g=g, p=Fraction(3, 4), domain=prime, prime=prime)
+    rows = [list(law.values()) for law in table(m, m.inputs).values()]
+    for most in (prime, 0):
+        monkeypatch.setattr(local_hashing, "_MOST_COUNTED", most)
+        types = account(Shuffle(m, 1000)).bound.replaced.types  # type: ignore[attr-defined]
+        assert not [each for each in exceeding(types, rows, np.random.default_rng(0)) if each[0] != each[1]]
+
+
+@pytest.mark.parametrize(("g", "prime"), [(2, 5), (3, 7), (4, 11)])
+def test_three_residues_are_alike_as_often_as_all_functions_of_all_values_say(g: int, prime: int) -> None:
+    hashes = np.array([[(a * x + b) % prime % g for x in range(prime)] for a, b in product(range(prime), repeat=2)])
+    counts = [int((np.ptp(hashes[:, each], axis=1) == 0).sum()) for each in combinations(range(prime), 3)]
+    assert local_hashing._three_alike(prime, g) == (Fraction(min(counts), prime**2), Fraction(max(counts), prime**2))
 
 
 def test_three_moments_of_bundles_with_many_types_are_those_of_the_types_that_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
