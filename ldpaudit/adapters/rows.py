@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import csv
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +219,7 @@ def _read(file: Path, read: Callable[[Any, Any], Any], named: Path | None = None
     except ImportError:
         raise DeploymentError(f"{kind} files need polars: install ldpaudit[logs]", str(named or file)) from None
     try:
-        with copied_here(file) as copy, _silent():
+        with copied_here(file) as copy, _SILENT:
             return read(polars, polars.scan_parquet(copy) if kind == "Parquet" else polars.scan_ipc(copy))
     except BaseException as error:
         # A panic of polars' is no Exception, and has no name to import.
@@ -228,19 +229,28 @@ def _read(file: Path, read: Callable[[Any, Any], Any], named: Path | None = None
         raise DeploymentError(f"needs a readable {kind} file: {without_file(error)}", str(named or file)) from None
 
 
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Standard error to nowhere, below Python: a panic prints a page before it is raised."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # where there is none
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
+class _Silence:
+    """Standard error to nowhere, below Python, while some thread is inside: a panic prints a page before it is raised."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._kept = threading.Lock(), 0, -1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                with suppress(OSError):  # where there is none
+                    self._kept = os.dup(2)
+                    os.dup2(nowhere := os.open(os.devnull, os.O_WRONLY), 2)
+                    os.close(nowhere)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._kept >= 0:
+                os.dup2(self._kept, 2)
+                os.close(self._kept)
+                self._kept = -1
+
+
+_SILENT = _Silence()

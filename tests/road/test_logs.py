@@ -222,6 +222,15 @@ def test_a_panic_below_python_is_an_error_of_one_line(
     assert capfd.readouterr().err == ""
 
 
+def test_threads_that_read_at_once_leave_standard_error_as_it_was(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    polars.DataFrame({"input": [0, 1] * 500, "report": [1, 0] * 500}).write_parquet(tmp_path / "log.parquet")
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert len({str(log.reports) for log in pool.map(read_log, [tmp_path / "log.parquet"] * 8)}) == 1
+    os.write(2, b"still here")
+    assert capfd.readouterr().err == "still here"
+
+
 def test_an_interruption_while_a_log_is_read_is_no_fault_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
