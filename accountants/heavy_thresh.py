@@ -42,7 +42,8 @@ def profile(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
     r"""Profile of one user's transcript over all epochs, in the worst case over two streams and over everybody else.
 
     With :math:`\alpha = \log\frac{p}{1-p}` and :math:`\beta = \log\frac{q}{1-q}` the noise levels a and b of the coins
-    that are thrown, V votes and E estimates of one user, and N epochs whose threshold two histograms can exceed,
+    that are thrown, V votes and E estimates of one user, and N epochs whose threshold two histograms can exceed, in the first
+    epoch one histogram and the start,
 
     .. math:: \varepsilon(0) = \alpha\,\min\{2 (V - \kappa), N\} + \beta E, \qquad
               V = \Bigl\lceil \frac{\varepsilon}{4a} \Bigr\rceil, \qquad
@@ -55,8 +56,9 @@ def profile(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> PrivacyProfi
     From above: in each epoch two streams' votes have the same law, or are the two values of a bit, randomized; and the reports of
     any two histograms cost at most what those of the two words do, row by row by joint convexity. Counters are checked on every
     path, so an adversary who decides on updates while seeing the transcript, and on the public matrix before, gains nothing.
-    From below: `HeavyThresh.inputs`, a pair of streams under a fixed list of updates. The two ends differ where T is too short,
-    where it is not decided whether words cancel in all rows (:math:`\kappa`), and for delta, where h is not known.
+    From below: `HeavyThresh.inputs`, a pair of streams under a fixed list of updates. The two ends differ where T is too short
+    (open is how much a vote and an estimate in one epoch tell, where few words' columns differ), where it is not decided whether
+    words cancel in all rows (:math:`\kappa`), and for delta, where h is not known.
 
     Source: the reading in ldpaudit/mechanisms/heavy_thresh.py of Joseph, Roth, Ullman, Waggoner 2018, whose Theorem 5.1 says
     epsilon. Proof: proofs/heavy_thresh.py.

@@ -147,10 +147,15 @@ class HeavyThresh(HeavyUser):
 
     @property
     def differing_votes(self) -> int:
-        """In at most this many epochs one of two streams votes yes and the other no."""
+        """In at most this many epochs one of two streams votes yes and the other no.
+
+        Two histograms are at most twice the samples apart. In the first epoch both streams compare with the start, from which a
+        histogram is at most as far as there are samples.
+        """
         able = self.changes <= 2 * self.rounds
         if not self.common and self.start < 0:
             able = able | (self.sentinel_needs <= self.rounds)
+        able[0] = self._needs[0] <= self.rounds
         return min(2 * (self.votes - self.common), int(np.count_nonzero(able[self.common :])))
 
     @property

@@ -87,6 +87,13 @@ def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
     assert max(e.high for e in found if e.rigour is Rigour.EXACT) > 1.5
 
 
+def test_a_first_threshold_that_no_histogram_exceeds_tells_no_vote() -> None:
+    """Three epochs of 300 samples: a first vote would need a row sum of 391, two votes 782 of two histograms."""
+    m = HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4)
+    assert (m.changes > m.rounds).tolist() == [True, False, True]
+    assert account(m).epsilon(0).high == pytest.approx(float(2 * m.a + 2 * m.b), rel=1e-9)
+
+
 def cancelling(kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int) -> Any:
     """Two of the words have opposite signs in every row, so that half of each is silence."""
     for seed in range(2000):
