@@ -42,8 +42,9 @@ class Estimates:
     @classmethod
     def of_reports(cls, m: Mechanism, blocks: Iterable[NDArray[Any]]) -> Self:
         """From all users' views, in parts. Raises ValueError where there are none."""
+        some = [*blocks]
         way = summing(m, ReportForm.of(m))
-        return cls._of_total(way, *_added(way, blocks))
+        return cls._of_total(way, way.total(some), sum(map(len, some)))
 
     @classmethod
     def of_files(cls, m: Mechanism, files: Sequence[Path], tally: Tally, execution: Execution = HERE) -> Self:
@@ -72,7 +73,7 @@ class Estimates:
                 added, more = _Part(m, file, tally.ids)()
                 tally.add(more)
             if added is not None:
-                total = added if total is None else way.add(total, added)
+                total = way.add(total, added)
             done += 1
             if saved is not None:
                 saved.save({"files": done, "sum": None if total is None else packed(_wide(total)), "tally": tally.state()})
@@ -147,21 +148,11 @@ class _Part:
                     self.told(tally.accepted)
                 yield views
 
-        total, _ = _added(summing(self.m, form), read())
+        total = summing(self.m, form).total(read())
         return total, replace(tally, before=frozenset())
 
     def __str__(self) -> str:
         return str(self.file)
-
-
-def _added(way: Summing, blocks: Iterable[NDArray[Any]]) -> tuple[NDArray[Any] | None, int]:
-    """The sum of views, None where there are none, and how many there are."""
-    total, users = None, 0
-    for views in blocks:
-        if len(views):
-            added = way.of(views)
-            total, users = added if total is None else way.add(total, added), users + len(views)
-    return total, users
 
 
 def _wide(total: NDArray[Any]) -> NDArray[Any]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -37,9 +39,14 @@ class Summing(ABC):
     def of(self, views: NDArray[Any]) -> NDArray[Any]:
         """What views add to the sum."""
 
-    def add(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """The sum of two sums."""
-        return np.asarray(one + other)
+    def add(self, one: NDArray[Any] | None, other: NDArray[Any]) -> NDArray[Any]:
+        """The sum of two sums, the first of which may be of nobody."""
+        return other if one is None else np.asarray(one + other)
+
+    def total(self, blocks: Iterable[NDArray[Any]]) -> NDArray[Any] | None:
+        """The sum of all views, None where there are none."""
+        some = (self.of(views) for views in blocks if len(views))
+        return reduce(self.add, some, None)
 
     @abstractmethod
     def estimate(self, total: NDArray[Any], users: int) -> Floats:
@@ -146,8 +153,12 @@ class _Kept(Summing):
     def of(self, views: NDArray[Any]) -> NDArray[Any]:
         return views
 
-    def add(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([one, other])
+    def add(self, one: NDArray[Any] | None, other: NDArray[Any]) -> NDArray[Any]:
+        return other if one is None else np.concatenate([one, other])
+
+    def total(self, blocks: Iterable[NDArray[Any]]) -> NDArray[Any] | None:
+        some = [views for views in blocks if len(views)]
+        return np.concatenate(some) if some else None  # at once, and not again for every block
 
     def estimate(self, total: NDArray[Any], users: int) -> Floats:
         return self.m.estimate(total)
