@@ -15,6 +15,8 @@ from ldpaudit.proofs._kernel import Law, Part, Theorem, named
 
 Parameters: TypeAlias = dict[str, Any]
 """Of a theorem: its `fields`, and how to `recover` symbols from them."""
+Told: TypeAlias = tuple[Parameters, Expr, Expr]
+"""A coin that is at least 1/2: its parametrization, it in symbols, and its odds in fields."""
 
 
 def both(*several: Parameters) -> Parameters:
@@ -28,7 +30,7 @@ def plain(fields: Mapping[str, Any]) -> Parameters:
     return {"fields": dict(fields), "recover": {s: named(name) - (fields[name] - s) for name, s in symbols.items()}}
 
 
-def coin(name: str = "p") -> tuple[Parameters, Expr, Expr]:
+def coin(name: str = "p") -> Told:
     """A field that is at least 1/2, by its odds: its parametrization; it in symbols, and its odds in fields."""
     (excess,), p = nonnegative(f"excess_{name}"), named(name)
     truth = (1 + excess) / (2 + excess)
@@ -109,9 +111,9 @@ def step(mechanism: str, sentence: str, count: str, more: Parameters | None = No
     )
 
 
-def drawn_bit(mechanism: str, sentence: str, sizes: Parameters, **about: Any) -> Theorem:
-    """One of all bits is drawn, that of x, of x', or another, and told with probability p."""
-    (known, p, odds), (rest,) = coin(), nonnegative("other_bits")
+def drawn_bit(mechanism: str, sentence: str, sizes: Parameters, told: Any = None, **about: Any) -> Theorem:
+    """One of all bits is drawn, that of x, of x', or another, and told with a coin, by default p."""
+    (known, p, odds), (rest,) = told or coin(), nonnegative("other_bits")
     k = 2 + rest
     law = {
         "bit x is drawn, and true on x": (p / k, (1 - p) / k), "bit x is drawn, and a lie on x": ((1 - p) / k, p / k),
@@ -119,12 +121,12 @@ def drawn_bit(mechanism: str, sentence: str, sizes: Parameters, **about: Any) ->
         "another, a true bit": (rest, p / k, p / k), "another, a lie": (rest, (1 - p) / k, (1 - p) / k),
     }  # fmt: skip
     parts = [Part(odds, [law])]
-    return Theorem(mechanism=mechanism, sentence=sentence, **both(known, sizes), parts=parts, tight="", **about)
+    return Theorem(mechanism=mechanism, sentence=sentence, **both(known, sizes), parts=parts, **{"tight": ""} | about)
 
 
-def drawn_bits(mechanism: str, sentence: str, sizes: Parameters, times: Any, **about: Any) -> Theorem:
-    """So many bits tell where they are drawn: each is told with probability p."""
-    known, p, odds = coin()
+def drawn_bits(mechanism: str, sentence: str, sizes: Parameters, times: Any, told: Any = None, **about: Any) -> Theorem:
+    """So many bits tell where they are drawn: each is told with a coin, by default p."""
+    known, p, odds = told or coin()
     laws = [bit(p, 1 - p, "the bit is true on x", "a lie on x"), {"the bit is not drawn": (1, 1)}]
     return Theorem(mechanism=mechanism, sentence=sentence, **both(known, sizes), parts=[Part(odds, laws, times)], **about)
 

@@ -5,7 +5,8 @@ low + high <= 1, and log((1-low)/(1-high)) where low + high >= 1; a flip with pr
 nearer to 1/2 in a single report. The probabilities low, high - low and 1 - high are in proportion ones : gap : zeros,
 and two inputs x < x' cut the interval in proportion below : between : above.
 
-dBitFlip costs log(p/(1-p)) for each of the drawn bits in which two values differ: for d = 1 one at most, else two.
+dBitFlip costs log(p/(1-p)) for each of the drawn bits in which two values differ: for d = 1 one at most, else two. Where they
+are kept, and flipped anew with gamma in each report, that is all that any number of reports cost.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sympy import Expr
 
 from ldpaudit.proofs._algebra import nonnegative, positive
 from ldpaudit.proofs._kernel import Part, Theorem, named
-from ldpaudit.proofs._parameters import bit, both, drawn_bit, drawn_bits, ends, larger
+from ldpaudit.proofs._parameters import Told, bit, both, coin, drawn_bit, drawn_bits, ends, larger
 
 _REGIMES = {True: "low + high <= 1", False: "low + high >= 1"}
 """By which of the two answers the bit is told: a 1 or a 0."""
@@ -25,7 +26,10 @@ _REGIMES = {True: "low + high <= 1", False: "low + high >= 1"}
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     means = (theorem(by_ones) for theorem in (_one_report, _any_reports) for by_ones in (True, False))
-    return (*means, _one_drawn_bit(), _two_drawn_bits())
+    name, said = "PerturbedDBitFlip", "reports of dBitFlip with output perturbation"
+    first = _drawn(name, f"the first of the {said},", _told_once())
+    several = _drawn(name, f"any number of {said},", coin(), tight=None, assumes=("public", "independent", "kept"))
+    return (*means, *_drawn("DBitFlip", "dBitFlip", coin()), *first, *several)
 
 
 def _one_report(by_ones: bool) -> Theorem:
@@ -54,12 +58,20 @@ def _told(sentence: str, ratio: Expr, low: Expr, high: Expr, known: dict[str, An
     return Theorem(mechanism="OneBitMean", sentence=sentence, **known, parts=[Part(ratio, laws)], worst=worst, **more)
 
 
-def _one_drawn_bit() -> Theorem:
-    fields = {"fields": {"d": 1}, "recover": {}}
-    return drawn_bit("DBitFlip", "dBitFlip with d = 1", fields, assumes=("public", "independent"))
+def _drawn(mechanism: str, sentence: str, told: Told, **more: Any) -> tuple[Theorem, Theorem]:
+    """The cost of drawn bits that are told with a coin: one of d = 1, else two."""
+    (beyond,) = nonnegative("more")
+    about = {"told": told, "tight": "", "assumes": ("public", "independent")} | more
+    one, two = {"fields": {"d": 1}, "recover": {}}, {"fields": {"d": 2 + beyond}, "recover": {beyond: named("d") - 2}}
+    return (
+        drawn_bit(mechanism, f"{sentence} with d = 1", one, **about),
+        drawn_bits(mechanism, f"{sentence} with d >= 2", two, 2, **about),
+    )
 
 
-def _two_drawn_bits() -> Theorem:
-    (more,) = nonnegative("more")
-    sizes = {"fields": {"d": 2 + more}, "recover": {more: named("d") - 2}}
-    return drawn_bits("DBitFlip", "dBitFlip with d >= 2", sizes, 2, tight="", assumes=("public", "independent"))
+def _told_once() -> Told:
+    """A kept bit that is told with p, flipped once with gamma."""
+    (known, p, _), (signal,), gamma = coin(), positive("signal"), named("gamma")
+    known = both(known, {"fields": {"gamma": 1 / (2 + signal), "reports": 1}, "recover": {signal: 1 / gamma - 2}})
+    first, shown = (a * (1 - b) + (1 - a) * b for a, b in ((p, 1 / (2 + signal)), (named("p"), gamma)))
+    return known, first, shown / (1 - shown)

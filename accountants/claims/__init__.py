@@ -20,6 +20,7 @@ STEMS = {
     ),
     "JRUW18": ("bassily_smith", "heavy_thresh", "thresh"),
     "TRIEHH": ("trie_heavy_hitter",),
+    "DKY17": ("one_bit",),
     "WBLJ17": ("unary_encoding",),
     "WLJ18": ("prefix_extending",),
     "ACBX22": ("longitudinal_unary",),

@@ -2,8 +2,8 @@
 
 A statement is a theorem, lemma, corollary, proposition, claim, fact, assumption, table or figure, or an equation, a section or an
 appendix without numbered statements that a row names; a slide of a talk; and what a talk says of the two papers that it is about.
-Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once. Of WBLJ17, WLJ18, ACBX22
-and LOLOHA only what is judged is here, as nobody has compared it with their texts.
+Definitions, algorithms and remarks are not in it. Statements that an appendix prints again are here once. Of DKY17, WBLJ17, WLJ18,
+ACBX22 and LOLOHA only what is judged is here, as nobody has compared it with their texts.
 """
 
 from __future__ import annotations
@@ -233,6 +233,8 @@ TRIEHH = _of("TRIEHH", {
 })  # fmt: skip
 
 RECALLED = tuple(Statement(f"{paper}, {name}", says) for paper, name, says in (
+    ("DKY17", "dBitFlip", "a report is private"),
+    ("DKY17", "output perturbation", "no number of reports of a kept value spends more than the kept bits"),
     ("WBLJ17", "thresholding", "THE is private, as a function of histograms with Laplace noise"),
     ("WLJ18", "report", "a report of PEM is private"),
     ("ACBX22", "first report", "a first report spends its share"),

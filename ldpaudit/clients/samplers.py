@@ -12,7 +12,7 @@ from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCount
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import MemoizedReports, NoisyBits, PermanentRappor, Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -87,6 +87,12 @@ def _dbitflip(m: DBitFlip, x: int, source: Randomness) -> tuple[int, ...]:
     return tuple(int(source.coin(m.p if bit == x else 1 - m.p)) if bit in drawn else -1 for bit in range(m.k))
 
 
+def _perturbed(m: PerturbedDBitFlip, x: int, source: Randomness) -> tuple[int, ...]:
+    kept = _dbitflip(m.lifetime(), x, source)
+    reports = [[bit if bit < 0 else bit ^ source.coin(m.gamma) for bit in kept] for _ in range(m.reports)]
+    return tuple(-1 if bit < 0 else sum(column) for bit, column in zip(kept, zip(*reports, strict=True), strict=True))
+
+
 SAMPLERS: dict[type[Mechanism], Callable[[Any, Any, Randomness], View]] = {
     KaryRandomizedResponse: _randomized_response,
     UnaryEncoding: _unary_encoding,
@@ -98,4 +104,5 @@ SAMPLERS: dict[type[Mechanism], Callable[[Any, Any, Randomness], View]] = {
     CountMeanSketch: _count_mean_sketch,
     HadamardCountMeanSketch: _hadamard_count_mean_sketch,
     DBitFlip: _dbitflip,
+    PerturbedDBitFlip: _perturbed,
 }

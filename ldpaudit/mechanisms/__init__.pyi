@@ -37,6 +37,7 @@ from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDB
 from ldpaudit.mechanisms.memoized_response import MemoizedResponse as MemoizedResponse
 from ldpaudit.mechanisms.one_bit import DBitFlip as DBitFlip
 from ldpaudit.mechanisms.one_bit import OneBitMean as OneBitMean
+from ldpaudit.mechanisms.one_bit import PerturbedDBitFlip as PerturbedDBitFlip
 from ldpaudit.mechanisms.polya_noise import PolyaNoise as PolyaNoise
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending as PrefixExtending
 from ldpaudit.mechanisms.prefix_extending import SignPrefixExtending as SignPrefixExtending

@@ -6,6 +6,7 @@ Ding, Kulkarni, Yekhanin 2017.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
@@ -178,16 +179,7 @@ class DBitFlip(BitVector):
             truths = sum(y == (bucket == x) for bucket, y in enumerate(view) if y >= 0)
             return drawn * self.p**truths * (1 - self.p) ** (self.d - truths)
 
-        def views() -> list[tuple[int, ...]]:
-            rows = []
-            for buckets in combinations(range(self.k), self.d):
-                for bits in product((0, 1), repeat=self.d):
-                    shown = dict(zip(buckets, bits, strict=True))
-                    rows.append(tuple(shown.get(bucket, -1) for bucket in range(self.k)))
-            return rows
-
-        every = Rows((range(-1, 2),) * self.k, lambda rows: (rows >= 0).sum(axis=1) == self.d, views)
-        return Law(probability, lambda: every, math.comb(self.k, self.d) << self.d)
+        return _drawn_law(self.k, self.d, 1, probability)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
         """See `Mechanism`."""
@@ -202,3 +194,100 @@ class DBitFlip(BitVector):
         ones, drawn = np.count_nonzero(views == 1, axis=0), np.count_nonzero(views >= 0, axis=0)
         counts: NDArray[np.float64] = (ones - drawn * float(1 - self.p)) / float(2 * self.p - 1)
         return counts * self.k / self.d
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedDBitFlip(BitVector):
+    """`reports` reports, with fresh flips, of one memoized report of dBitFlip: the output perturbation of its source.
+
+    The buckets are drawn and their bits kept once and for all; each report shows each kept bit flipped with probability `gamma`. A
+    view is a row of `k` numbers: how many of the reports show a 1, or -1 where the bucket is not drawn.
+
+    Parameters
+    ----------
+    k : int
+        Number of buckets, at least 2; inputs are ``range(k)``.
+    d : int
+        Number of bits that a user reports, from 1 to `k`.
+    p : Fraction
+        Probability of a true kept bit, ``1/2 < p < 1``.
+    gamma : Fraction
+        Probability of a flip in each report, ``0 < gamma < 1/2``.
+    reports : int
+        Number of reports that are seen, at least 1.
+
+    Examples
+    --------
+    >>> m = PerturbedDBitFlip(k=3, d=2, p=Fraction(3, 4), gamma=Fraction(1, 4))
+    >>> m.first(), m.law(0).probability((1, -1, 0))
+    (DBitFlip(k=3, d=2, p=Fraction(5, 8)), Fraction(25, 192))
+    """
+
+    variant = "perturbed"
+    title = "dBitFlip with output perturbation"
+
+    k: int
+    d: int
+    p: Fraction
+    gamma: Fraction
+    reports: int = 1
+
+    def __post_init__(self) -> None:
+        _ = self.lifetime()  # refuses the rest
+        probability(self, "p", low=Fraction(1, 2))
+        probability(self, "gamma", high=Fraction(1, 2))
+        integer(self, "reports", 1)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, k: int, d: int, gamma: Number = Fraction(1, 4), reports: int = 1) -> Self:
+        """Any number of reports is epsilon-LDP: the kept bits as `DBitFlip.for_epsilon`."""
+        return cls(k, d, DBitFlip.for_epsilon(epsilon, k, d).p, exact(gamma), reports)
+
+    def first(self) -> DBitFlip:
+        """One report."""
+        return DBitFlip(self.k, self.d, self.p * (1 - self.gamma) + (1 - self.p) * self.gamma)
+
+    def lifetime(self) -> DBitFlip:
+        """Reports without end: the kept bits themselves."""
+        return DBitFlip(self.k, self.d, self.p)
+
+    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
+        """Probability of each count that the reports show of a drawn bit."""
+        kept, flips = self.p if bit else 1 - self.p, binomial_law(self.reports, self.gamma)
+        return tuple(kept * zeros + (1 - kept) * ones for zeros, ones in zip(flips[::-1], flips, strict=True))
+
+    def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Views, shape ``(size, k)``."""
+        kept = self.lifetime().sample(x, size, rng)
+        counts = reported(kept > 0, self.reports, 1 - self.gamma, self.gamma, rng)
+        return np.where(kept < 0, -1, counts.astype(np.int64))
+
+    def law(self, x: int) -> Law:
+        """Law on rows of `k` numbers of which all but `d` are -1."""
+        self.require_input(x)
+        drawn, tables = Fraction(1, math.comb(self.k, self.d)), (self.bit_law(0), self.bit_law(1))
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            return math.prod((tables[bucket == x][y] for bucket, y in enumerate(view) if y >= 0), start=drawn)
+
+        return _drawn_law(self.k, self.d, self.reports, probability)
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """Unbiased count of each bucket, shape ``(k,)``."""
+        views, chance = np.asarray(views), self.first().p
+        shown, drawn = np.where(views < 0, 0, views).sum(axis=0) / self.reports, np.count_nonzero(views >= 0, axis=0)
+        counts: NDArray[np.float64] = (shown - drawn * float(1 - chance)) / float(2 * chance - 1)
+        return counts * self.k / self.d
+
+
+def _drawn_law(k: int, d: int, most: int, probability: Callable[[tuple[int, ...]], Fraction]) -> Law:
+    """A law on rows of k numbers from 0 to `most`, but -1 where a bucket is not among the d that are drawn."""
+
+    def views() -> Iterator[tuple[int, ...]]:
+        for buckets in combinations(range(k), d):
+            for counts in product(range(most + 1), repeat=d):
+                shown = dict(zip(buckets, counts, strict=True))
+                yield tuple(shown.get(bucket, -1) for bucket in range(k))
+
+    every = Rows((range(-1, most + 1),) * k, lambda rows: (rows >= 0).sum(axis=1) == d, views)
+    return Law(probability, lambda: every, math.comb(k, d) * (most + 1) ** d)

@@ -20,7 +20,7 @@ from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCount
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -45,6 +45,7 @@ SMALL = (
     DBitFlip(4, 1, P),
     DBitFlip(4, 3, P),
     DBitFlip(3, 3, P),
+    PerturbedDBitFlip(3, 2, P, Q, reports=2),
 )
 
 

@@ -26,7 +26,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Mechanism
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.memoized_bit import LISTED, MemoizedBit
-from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.profile import Number
@@ -40,7 +40,7 @@ from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 PROOFS_OF = cache(derivation.proofs_of)
 """The proofs of a stem; to check them is to run them, and once is enough."""
 SAMPLE = 20_000
-SCORES = {DBitFlip: 1e-5, HeavyThresh: 1e-5, ThreshRepaired: 1e-5, ShuffledHadamard: 1e-12}
+SCORES = {DBitFlip: 1e-5, PerturbedDBitFlip: 1e-5, HeavyThresh: 1e-5, ThreshRepaired: 1e-5, ShuffledHadamard: 1e-12}
 """By how much a score may miss the logarithm: 1e-9, to which scores are rounded, but more where views of one ratio are ordered."""
 
 

@@ -20,7 +20,7 @@ from ldpaudit.derivation import sum_of_terms
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import rappor
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.plan import Repeat
 from ldpaudit.proofs.rappor import prove
@@ -276,3 +276,16 @@ def test_reports_of_longitudinal_unary_encoding_without_end_show_what_is_memoize
     most, lifetime = account(replace(m, reports=100_000)), account(m.lifetime())
     assert most.epsilon(0).high == pytest.approx(lifetime.epsilon(0).high, rel=1e-9)
     assert most.delta(1).high == lifetime.delta(1).high == pytest.approx(0.5 * 0.8 - math.e * 0.5 * 0.2)
+
+
+@pytest.mark.parametrize(("d", "reports"), [(1, 1), (1, 5), (3, 1), (2, 4)])
+def test_perturbed_reports_of_kept_bits_cost_what_the_counts_of_one_bit_tell(d: int, reports: int) -> None:
+    p, gamma = Fraction(3, 4), Fraction(1, 5)
+    m, ratio = PerturbedDBitFlip(4, d, p, gamma, reports), ((1 - gamma) / gamma) ** reports
+    expected = min(d, 2) * math.log((p * ratio + 1 - p) / (p + (1 - p) * ratio))
+    assert account(m).epsilon(0).high == pytest.approx(expected, rel=1e-12)
+    assert account(m).epsilon(0).high < account(m.lifetime()).epsilon(0).high
+    assert reports > 1 or account(m).delta(0.3).high == account(m.first()).delta(0.3).high
+    many = account(replace(m, reports=10_000))
+    assert many.epsilon(0).high == account(m.lifetime()).epsilon(0).high
+    assert many.delta(0.5).low == pytest.approx(many.delta(0.5).high, rel=1e-4)

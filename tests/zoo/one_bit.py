@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from tests.zoo import Broken, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
 
 MEAN = OneBitMean.for_epsilon(1.0)
@@ -14,6 +14,7 @@ TWICE = OneBitMean.for_epsilon(2.0)
 KEPT = OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=10)
 HALVES = OneBitMean(Fraction(1, 5), Fraction(2, 3))
 BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
+FLIPPED = PerturbedDBitFlip.for_epsilon(1.0, k=4, d=3, gamma=Fraction(1, 10), reports=8)
 
 
 def every_collection_rounds_afresh(x: float, size: int, rng: np.random.Generator) -> Views:
@@ -35,12 +36,19 @@ def a_one_is_never_flipped(x: int, size: int, rng: np.random.Generator) -> NDArr
     return views
 
 
+def every_report_is_fresh(x: int, size: int, rng: np.random.Generator) -> Views:
+    drawn = FLIPPED.sample(x, size, rng) < 0
+    every = PerturbedDBitFlip(FLIPPED.k, FLIPPED.k, FLIPPED.p, FLIPPED.gamma)
+    return np.where(drawn, -1, sum(every.sample(x, size, rng) for _ in range(FLIPPED.reports)))
+
+
 ZOO = Zoo(
     small=(OneBitMean(Fraction(1, 5), Fraction(2, 3)), OneBitMean(Fraction(2, 5), Fraction(9, 10), Fraction(1, 4), 4),
            OneBitMean.for_epsilon(2, reports=3), DBitFlip(4, 2, Fraction(3, 4)), DBitFlip(3, 1, Fraction(2, 3)),
-           DBitFlip.for_epsilon(1.5, k=3, d=3)),
+           DBitFlip.for_epsilon(1.5, k=3, d=3), PerturbedDBitFlip(3, 2, Fraction(3, 4), Fraction(1, 5)),
+           PerturbedDBitFlip(3, 1, Fraction(2, 3), Fraction(2, 5), reports=3)),
     at_one=(MEAN, OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=40), BUCKETS,
-            DBitFlip.for_epsilon(2.0, k=4, d=1)),
+            DBitFlip.for_epsilon(2.0, k=4, d=1), FLIPPED),
     broken=(
         Broken("every collection rounds afresh", KEPT, every_collection_rounds_afresh),
         Broken("the probability is rounded to a tenth", TWICE,
@@ -50,10 +58,14 @@ ZOO = Zoo(
         broken("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
         Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
         Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
+        Broken("every report draws its bits afresh", FLIPPED, every_report_is_fresh),
+        broken("each bit spends the whole epsilon", FLIPPED, p=MEAN.high),
     ),
     refused=(
         *refusals("0 <= gamma < 1/2", HALVES, gamma=[Fraction(1, 2)]), *refusals("0 < low < 2/3", HALVES, low=[Fraction(2, 3)]),
         *refusals("1 <= d <= 4", DBitFlip(4, 2, Fraction(3, 4)), d=[5]),
+        *refusals("0 < gamma < 1/2", FLIPPED, gamma=[0, Fraction(1, 2)]), *refusals("1/2 < p < 1", FLIPPED, p=[1]),
+        *refusals("reports >= 1", FLIPPED, reports=[0]),
         *no_inputs(r"needs an input in \[0, 1\]", HALVES, -0.1, 1.5, float("nan"), None, "1", True),
         *no_data("one number in", HALVES, [0.5, 2.0]),
     ),
@@ -65,5 +77,5 @@ ZOO = Zoo(
         mutant("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
         mutant("the flips are cut to tenths", BUCKETS, p=1 - tenth(1 - BUCKETS.p)),
     ),
-    loose=(OneBitMean,),
+    loose=(OneBitMean, PerturbedDBitFlip),
 )  # fmt: skip
