@@ -130,6 +130,7 @@ def decoded(file: Path) -> Iterator[str]:
             yield text
 
 
+_AHEAD = 16  # times as many rows of a table are decoded at once as are handed out
 UNREADABLE = (OSError, ValueError, OverflowError, MemoryError)
 """What reading a file of another format raises: a date in the year 43915 is a ValueError."""
 
@@ -181,18 +182,21 @@ def frames(file: Path, column: str, optional: str, size: int) -> Iterator[tuple[
     Of the first column a list, or an array where these are numbers, or lists of as many numbers each; None where there is no other.
     Raises DeploymentError as for `table_rows`, and where there is no first column.
     """
-    def part(_: Any, lazy: Any) -> Any:
-        table = lazy.select(wanted).slice(start, size).collect()
-        return _numbers(table[column]), table[optional].to_list() if optional in names else None
+    def ahead(_: Any, lazy: Any) -> list[Any]:
+        # Of a group of rows all must be decoded for a few.
+        rows = lazy.select(wanted).slice(start, _AHEAD * size).collect()
+        parts = (rows.slice(i, size) for i in range(0, len(rows), size))
+        return [(_numbers(part[column]), part[optional].to_list() if optional in names else None) for part in parts]
 
     with copied_here(file) as copy:
         names = _read(copy, lambda _, lazy: lazy.collect_schema().names(), file)
         if column not in names:
             raise DeploymentError(no_column(column, names), str(file))
         wanted, start = [column] + [optional] * (optional in names), 0
-        while rows := len((found := _read(copy, part, file))[0]):
-            yield start + 1, *found
-            start += rows
+        while parts := _read(copy, ahead, file):
+            for values, others in parts:
+                yield start + 1, values, others
+                start += len(values)
 
 
 def _numbers(column: Any) -> Sequence[Any] | NDArray[Any]:

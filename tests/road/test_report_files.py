@@ -13,6 +13,7 @@ import numpy as np
 import polars
 import pytest
 
+from ldpaudit.adapters import rows
 from ldpaudit.commands import run
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
@@ -157,6 +158,15 @@ def test_lists_of_any_kind_in_a_table_are_reports_and_what_else_is_nested_is_non
         polars.DataFrame({"report": reports}).write_parquet(tmp_path / "a.parquet")
         found, tally = read(BITS, tmp_path / "a.parquet")
         assert (found, tally.malformed) == (kept, len(reports) - len(kept))
+
+
+@pytest.mark.parametrize("users", [1, 47, 48, 49, 96, 100])
+def test_rows_of_a_table_come_in_their_order_each_once(users: int, tmp_path: Path) -> None:
+    table = polars.DataFrame({"id": [f"u{i}" for i in range(users)], "report": list(range(users))})
+    table.write_parquet(tmp_path / "a.parquet", row_group_size=7)
+    seen = [(first + i, value, names[i]) for first, values, names in rows.frames(tmp_path / "a.parquet", "report", "id", 3)
+            for i, value in enumerate(values.tolist()) if names is not None]  # fmt: skip
+    assert seen == [(i + 1, i, f"u{i}") for i in range(users)]
 
 
 def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
