@@ -24,6 +24,7 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import BITS, images, independen
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 from ldpaudit.mechanisms.shared.parameters import integer, integers, odds, positive, probability
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
+from ldpaudit.mechanisms.shared.values import CountedEstimate
 from ldpaudit.profile import Number
 
 _CHUNK = 1 << 18
@@ -31,7 +32,7 @@ _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Hashtogram(InParts, PublicSign):
+class Hashtogram(InParts, CountedEstimate, PublicSign):
     r"""One Hadamard coefficient of the cell that a value is hashed to, told with probability `p`, else its opposite.
 
     User i belongs to a public group j and to a public column r in ``1..cells-1``, both from the seed and i. Her group
@@ -112,9 +113,9 @@ class Hashtogram(InParts, PublicSign):
         """Cells of values in a group."""
         return images(_matrices(self.seed, self.groups, self.cells, self.bits)[group], values)
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """The table that `query` asks: unbiased counts of each group's users in each cell, ``(groups, cells)``."""
-        return self._decode(self._add(np.zeros(2 * self.groups * self.cells, dtype=np.int64), np.asarray(views)))
+    def tally(self, views: Views) -> NDArray[np.int64]:
+        """How many reports are of each group, column and sign."""
+        return self._add(np.zeros(2 * self.groups * self.cells, dtype=np.int64), np.asarray(views))
 
     def _add(self, tally: NDArray[np.int64], views: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count reports by group, column and sign, in place."""
@@ -122,8 +123,11 @@ class Hashtogram(InParts, PublicSign):
         tally += np.bincount((group * self.cells + column) * 2 + (views[:, 1] > 0), minlength=len(tally))
         return tally
 
-    def _decode(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
-        r"""With :math:`\mu = 1/(T-1)`, the T cells' signs agree on average -mu over the columns that are not 0."""
+    def estimate_from_tally(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
+        r"""The table that `query` asks: unbiased counts of each group's users in each cell, ``(groups, cells)``.
+
+        With :math:`\mu = 1/(T-1)`, the T cells' signs agree on average -mu over the columns that are not 0.
+        """
         lies, truths = np.moveaxis(tally.reshape(self.groups, self.cells, 2), -1, 0)
         sums = np.stack([transform(row) for row in truths - lies]) / float(2 * self.p - 1)
         mu = 1 / (self.cells - 1)
@@ -144,7 +148,7 @@ class Hashtogram(InParts, PublicSign):
         """As `run`, over parts: each counts its users' reports by group, column and sign."""
         self._require_users(sum(users))
         first = int(rng.integers(self.users))
-        return self._decode((yield [(first + before) % self.users for before in starts(users)]))
+        return self.estimate_from_tally((yield [(first + before) % self.users for before in starts(users)]))
 
     def answer(self, question: int, part: Counts, rng: np.random.Generator) -> NDArray[np.int64]:
         """The counts of a part's reports, whose first user has this index."""

@@ -19,7 +19,7 @@ from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, odds, probability
-from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
+from ldpaudit.mechanisms.shared.values import BitVector, CountedEstimate, LinearEstimate
 from ldpaudit.profile import Number
 
 
@@ -126,7 +126,7 @@ class OneBitMean(LinearEstimate):
 
 
 @dataclass(frozen=True, slots=True)
-class DBitFlip(BitVector):
+class DBitFlip(CountedEstimate, BitVector):
     """Of a one-hot vector's k bits, `d` are drawn without replacement and reported, each truly with probability `p`.
 
     A view is a row of `k` numbers: the reported bit, or -1 where none is reported. Which bits were drawn is seen.
@@ -188,10 +188,14 @@ class DBitFlip(BitVector):
         holder, other = ({Fraction(0): 1 - drawn, one: drawn * p, zero: drawn * (1 - p)} for p in (self.p, 1 - self.p))
         return holder, other
 
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each bucket, shape ``(k,)``."""
+    def tally(self, views: Views) -> NDArray[np.int64]:
+        """How many report a 1 for each bucket, and how many any bit, shape ``(2, k)``."""
         views = np.asarray(views)
-        ones, drawn = np.count_nonzero(views == 1, axis=0), np.count_nonzero(views >= 0, axis=0)
+        return np.stack([np.count_nonzero(views == 1, axis=0), np.count_nonzero(views >= 0, axis=0)])
+
+    def estimate_from_tally(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Unbiased count of each bucket, shape ``(k,)``."""
+        ones, drawn = tally
         counts: NDArray[np.float64] = (ones - drawn * float(1 - self.p)) / float(2 * self.p - 1)
         return counts * self.k / self.d
 

@@ -13,18 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.files.reports import ReportForm
 from ldpaudit.mechanism import ENUMERABLE, Mechanism, is_ours
-from ldpaudit.mechanisms.shared.values import LinearEstimate
+from ldpaudit.mechanisms.shared.projections.noisy_column import NoisyColumn
+from ldpaudit.mechanisms.shared.values import CountedEstimate, LinearEstimate
 from ldpaudit.studies.intervals import near_whole, two_numbers
 
 Floats = NDArray[np.float64]
-_UNIT = 1 << 1127  # times which every float is an integer
+_SHIFT, _WINDOW = 1087, 10  # every float is an integer times 2**-1140, and windows of ten exponents stay within 63 bits
+_UNIT = 1 << _SHIFT + 53
 _HALF = 32  # bits of an integer that are added by themselves, so that 2**31 of them stay below 2**63
 
 
@@ -57,8 +59,10 @@ def summing(m: Mechanism, form: ReportForm) -> Summing:
     """The way for a mechanism: ours add up, report by report, but for systems that name values."""
     if not is_ours(m) or m.names_values:
         return _Kept(m, form)
-    if type(m).estimate is LinearEstimate.estimate:
+    if type(m).estimate is LinearEstimate.estimate or isinstance(m, NoisyColumn):
         return _Vectors(m, form)
+    if isinstance(m, CountedEstimate):
+        return _Counts(m, form)
     if form.columns is not None and math.prod(map(len, form.columns)) <= ENUMERABLE:
         return _Kinds(m, form)
     shape = m.estimate(m.sample(m.inputs[0], 1, np.random.default_rng(0))).shape
@@ -76,16 +80,19 @@ class _Vectors(Summing):
 
     def estimate(self, total: NDArray[Any], users: int) -> Floats:
         unit = _UNIT if self.form.is_real else 1
-        return self.m.estimate_from_sum(np.array([float(Fraction(each, unit)) for each in total.tolist()]), users)
+        floats = np.array([float(Fraction(each, unit)) for each in total.tolist()])
+        # A noisy column's estimate is linear, and asks for no number of users: their sum is estimated as one view.
+        return self.m.estimate(floats[None]) if isinstance(self.m, NoisyColumn) else self.m.estimate_from_sum(floats, users)
 
 
 def _exact(views: NDArray[Any]) -> NDArray[Any]:
     """The sums of a matrix's columns."""
     if views.dtype.kind == "f":
         parts, exponents = np.frexp(views)
-        whole = (parts * 2**53).astype(np.int64)
-        some = ((_exact(np.where(exponents == e, whole, 0)), int(e)) for e in np.unique(exponents))
-        return np.asarray(sum(part * (1 << 1074 + e) for part, e in some))
+        windows, behind = np.divmod(exponents, _WINDOW)
+        whole = (parts * 2**53).astype(np.int64) << behind
+        some = ((_exact(np.where(windows == w, whole, 0)), int(w)) for w in np.unique(windows))
+        return np.asarray(sum(part * (1 << _SHIFT + _WINDOW * w) for part, w in some))
     if views.dtype.itemsize < 8:
         return np.asarray(views.sum(axis=0, dtype=np.int64), dtype=object)
     high, low = (each.sum(axis=0).astype(object) for each in (views >> _HALF, views & (1 << _HALF) - 1))
@@ -113,6 +120,18 @@ class _Kinds(Summing):
             return self.m.estimate(np.repeat(views, often, axis=0))
         bits = (bit for bit in range(users.bit_length()) if (often >> bit & 1).any())
         return np.asarray(sum(2.0**bit * self.m.estimate(views[often >> bit & 1 == 1]) for bit in bits))
+
+
+class _Counts(Summing):
+    """The numbers that the mechanism says are enough."""
+
+    __slots__ = ()
+
+    def of(self, views: NDArray[Any]) -> NDArray[np.int64]:
+        return cast(CountedEstimate, self.m).tally(views)
+
+    def estimate(self, total: NDArray[Any], users: int) -> Floats:
+        return cast(CountedEstimate, self.m).estimate_from_tally(total)
 
 
 class _InFloats(Summing):

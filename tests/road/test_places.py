@@ -29,8 +29,11 @@ from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric
-from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
@@ -45,6 +48,8 @@ SUMMED: list[Mechanism] = [
     KaryRandomizedResponse(4, Fraction(1, 2)), UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), Laplace(Fraction(7, 3)),
     Geometric(3, Fraction(1, 2)), GaussianReport(Fraction(7)), LocalHashing(40, Fraction(3, 4), 3, 41),
     CountMeanSketch(8, 5, Fraction(3, 4), 40), Bitstogram.for_epsilon(4, users=1 << 10, domain=1 << 20),
+    DBitFlip(40, 7, Fraction(3, 4)), LaplaceHistogram(5, Fraction(3)), JLHeavyHitter(16, 6, Fraction(2)),
+    Hashtogram.for_epsilon(1, users=1 << 20, domain=1 << 10),
 ]  # fmt: skip
 """Of each way to add up views, and of integers and of floats."""
 

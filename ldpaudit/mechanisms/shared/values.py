@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
 
@@ -72,6 +73,22 @@ class LinearEstimate(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased estimate, from the sum of the views; see `estimate_from_sum`."""
         return self.estimate_from_sum(np.atleast_1d(np.asarray(views).sum(axis=0, dtype=np.float64)), len(views))
+
+
+class CountedEstimate(Mechanism):
+    """The estimate needs no more of views than how many of them are of some kinds."""
+
+    @abstractmethod
+    def tally(self, views: Views) -> NDArray[np.int64]:
+        """How many views are of each kind: numbers that add up."""
+
+    @abstractmethod
+    def estimate_from_tally(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As `estimate`, from the sum of all views' numbers."""
+
+    def estimate(self, views: Views) -> NDArray[np.float64]:
+        """See `estimate_from_tally`."""
+        return self.estimate_from_tally(self.tally(views))
 
 
 class IntervalValues(LinearEstimate):
