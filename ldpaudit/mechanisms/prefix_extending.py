@@ -6,7 +6,7 @@ threshold: a group of users for each length, the last one of whole values, and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
@@ -14,13 +14,13 @@ import numpy as np
 
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.shared.parameters import integers, odds
-from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, Partitioned, PartitionedSign
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Decoding, Question
 from ldpaudit.mechanisms.tree_histogram import WIDEST, HashedAnswers
 from ldpaudit.profile import Number
 
 
-class _Extending(Asked):
+class _Extending(Partitioned):
     """Question number l asks for a prefix that is `width` bits longer than the one before; the first, than `top` prefixes' number.
 
     Parameters
@@ -33,15 +33,18 @@ class _Extending(Asked):
 
     top: int
     width: int
-    share: Fraction
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        Asked.__post_init__(self)  # its share is no parameter
         integers(self, top=(1, 1 << 20), width=(1, WIDEST))
-        if not (several := len(self.questions)):
+        if not self.questions:
             raise ValueError(f"{type(self).__name__} needs values of more bits than the first prefix, got {self.bits} bits")
-        # Of all groups, the last one is asked for the whole value.
-        object.__setattr__(self, "share", Fraction(several, several + 1))
+
+    @property
+    def share(self) -> Fraction:
+        """Of all groups, the last one is asked for the whole value."""
+        several = len(self.questions)
+        return Fraction(several, several + 1)
 
     @property
     def _first(self) -> int:
@@ -90,7 +93,6 @@ class PrefixExtending(HashedAnswers, _Extending):
     p: Fraction
     seed: int = 0
     index: int = 0
-    share: Fraction = field(init=False)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, users: int, domain: int, top: int = 128, width: int = 6, seed: int = 0) -> Self:
@@ -120,7 +122,6 @@ class SignPrefixExtending(PartitionedSign, _Extending):
     p: Fraction
     seed: int = 0
     index: int = 0
-    share: Fraction = field(init=False)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, users: int, domain: int, top: int = 128, width: int = 6, seed: int = 0) -> Self:

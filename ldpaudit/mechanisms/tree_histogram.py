@@ -206,7 +206,6 @@ class HashedAnswers(Partitioned):
         integers(self, domain=(2, 1 << 30), g=(2, 1 << 30))
         probability(self, "p", low=Fraction(1, self.g))
         super().__post_init__()
-        probability(self, "share")
 
     @property
     def oracle(self) -> LocalHashing:

@@ -205,7 +205,14 @@ class Asked(InParts, BinaryValues):
 class Partitioned(Asked):
     """A user answers one question, the last one with probability ``1 - share``."""
 
-    share: Fraction
+    @property
+    @abstractmethod
+    def share(self) -> Fraction:
+        """Probability of another question than the last one."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        probability(self, "share")
 
     def groups(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' questions; the last one's number is how many others there are."""
@@ -231,7 +238,6 @@ class PartitionedSign(PublicSign, Partitioned):
     def __post_init__(self) -> None:
         super().__post_init__()
         probability(self, "p", low=Fraction(1, 2))
-        probability(self, "share")
 
     @property
     def chances(self) -> tuple[Chance, Chance]:
