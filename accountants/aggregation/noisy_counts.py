@@ -33,7 +33,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, below_exp, sorted_pair
 from ldpaudit.accountants.aggregation.exchanged import ToldMore
@@ -49,8 +48,8 @@ _WORK, _SEEN = 1 << 32, 1 << 22
 """Most products of masses of a slice, and most pairs of noisy counts."""
 _LONGEST = 1 << 12
 """Most integers of the law of noise."""
-_NODES = 0.97
-"""Ratio of the tails of two thresholds next to each other, at which a mean excess is known."""
+_BINS, _BLOCK = 1 << 14, 1 << 7
+"""Thresholds at which a mean excess is known, and integers of a row that are multiplied at a time."""
 _COUNTS, _CELLS = 1200, 300
 """Most counts of each value whose joint law is listed from below, and about as many ranges of each noisy count."""
 _TOTALS, _KINDS, _CANCELLED = 8, 10, 1e-7
@@ -159,24 +158,33 @@ def _excess(coins: int, noise: Masses, shared: Floats) -> _Excess | None:
     if len(shared) * (size + width) > _SEEN or len(shared) * (size + width) * width > _WORK:
         return None
     count = law.first + np.arange(size)
-    around = np.pad(np.stack([law.values, law.values * count]), ((0, 0), (width - 1, width - 1)))
-    windows = np.ascontiguousarray(sliding_window_view(around[:, ::-1], width, axis=1))  # all sums of a count and a noise
-    mass, weighted = ((shared @ window.T).ravel() for window in windows)
+    mass, weighted = (_sums(shared, values).ravel() for values in (law.values, law.values * count))
     seen = mass > 0
     # Products of two noises and a coin's law, sums of as many, and their quotient, which is at most 1.
     error = 2 * noise.error + law.error + (width + 8) * UNIT
-    mean = np.divide(weighted, mass, out=np.zeros_like(mass), where=seen)[seen] / coins - 0.5 + 3 * error
-    order = np.argsort(-mean)
-    mean, mass = mean[order], mass[seen][order]
-    tail, above = np.cumsum(mass), np.cumsum(mass * np.maximum(mean, 0.0))
-    error += (len(mass) + 8) * UNIT
-    levels = tail[-1] * _NODES ** np.arange(math.ceil(math.log(_LEFT) / math.log(_NODES)))
-    places = np.unique(np.concatenate([[0], np.searchsorted(tail, levels).clip(0, len(tail) - 1)]))
-    places = places[mean[places] > 0]
-    at = mean[places][::-1]
-    excess = (above * (1 + error))[places][::-1] - at * tail[places][::-1] * (1 - error)
-    zero = float(above[-1] * (1 + error))  # at 0: all that is positive
-    return _Excess(np.concatenate([[0.0], at]), np.concatenate([[zero], excess]))
+    mean = weighted[seen] / mass[seen] / coins - 0.5 + 3 * error
+    mass = mass[seen][above := mean > 0]
+    mean = mean[above]
+    # Thresholds are a little above the edges of bins: whatever exceeds one is counted, and nothing that is far below it.
+    edges = np.linspace(0.0, float(mean.max()), _BINS + 1)
+    bins = np.minimum((mean * (_BINS / edges[-1])).astype(np.int64), _BINS - 1)
+    tail, gain = (np.cumsum(np.bincount(bins, each, _BINS)[::-1])[::-1] for each in (mass, mass * mean))
+    at = edges * (1 + 8 * UNIT)
+    error += (len(mass) + 32) * UNIT
+    return _Excess(at, np.append(gain * (1 + error) - at[:-1] * tail * (1 - error), 0.0))
+
+
+def _sums(shared: Floats, law: Floats) -> Floats:
+    """Of each row, times the law of another number, the masses of all sums: block by block, as a law is shorter than a row."""
+    block = np.zeros((_BLOCK, _BLOCK + len(law) - 1))
+    for row in range(_BLOCK):
+        block[row, row : row + len(law)] = law
+    found = np.zeros((len(shared), shared.shape[1] + len(law) - 1))
+    for start in range(0, shared.shape[1], _BLOCK):
+        part = shared[:, start : start + _BLOCK]
+        long = part.shape[1]
+        found[:, start : start + long + len(law) - 1] += part @ block[:long, : long + len(law) - 1]
+    return found
 
 
 def neither(m: KaryRandomizedResponse, users: int, noise: Masses) -> Pair | None:
