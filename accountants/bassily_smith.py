@@ -73,15 +73,15 @@ def shuffled(m: RowSign, users: int) -> Bound:
         return replace(_matched(m.p, m.inputs, Fraction(1)).bound(users), replaced=_replaced(m.p, Fraction(1), _overlaps(None)))
     most, compared = largest_share(m.public)
     share = most if compared else Fraction(1)
-    listed = of_mechanism(m, users)
-    if isinstance(listed, BlanketBound) and listed.replaced is not None:
-        return replace(listed, replaced=replace(listed.replaced, runs=_runs(m.p, _overlaps(m.public))))
+    replaced, listed = _replaced(m.p, share, _overlaps(m.public)), of_mechanism(m, users)
+    if isinstance(listed, BlanketBound) and listed.replaced is not None and replaced is not None:
+        return replace(listed, replaced=replace(replaced, gamma=listed.replaced.gamma))
     if listed is not None:
         return listed
     pair = m.public.apart()
     above = _matched(m.p, pair, share).bound(users)
     below = _matched(m.p, pair, Fraction(m.public.differing(*pair), m.rows)).bound(users)
-    return replace(below, blankets=above.blankets, replaced=_replaced(m.p, share, _overlaps(m.public)))
+    return replace(below, blankets=above.blankets, replaced=replaced)
 
 
 def _replaced(p: Fraction, share: Fraction, overlaps: Sequence[Shares]) -> Replacement | None:

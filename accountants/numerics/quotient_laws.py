@@ -253,16 +253,24 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
 
     end = np.sqrt(12 * variance / fourth) * (1 - _ROOM)
     apart = _far(w, a, tilted, m, end)
+    # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
+    # all but what is beyond the ends. The whole integral is about that of a normal law.
+    top = levels.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
+    own = _chords(*(each[top] for each in (variance, fourth, theta)), m, count, end[top])
+    least, found = np.repeat(levels[top] + np.log(own / np.pi), laws), levels - np.log(2 * theta)
+    kept = np.flatnonzero(~(found < least))
+    levels, variance, fourth, theta, end, apart, least = (
+        each[kept] for each in (levels, variance, fourth, theta, end, apart, least)
+    )
     chords = _chords(variance, fourth, theta, m, count, end)
-    # The whole integral is about that of a normal law. Only laws are looked at further that may be the largest of their group.
-    least = np.repeat(np.fmax.reduce((levels + np.log(chords / np.pi)).reshape(groups, laws), axis=1), laws)
     seen = ~(apart * theta**2 * np.sqrt(float(m) * variance) < _SEEN)
     large = np.flatnonzero(seen & ~(_logs(levels, theta, chords + apart) < least))
     if len(large):
-        w, a, tilted = (each[large] for each in (w, a, tilted))
+        w, a, tilted = (each[kept[large]] for each in (w, a, tilted))
         passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=1), m, end[large])
         apart[large] = np.minimum(apart[large], passed + _far(w, a, tilted, m, reached))
-    return np.asarray(_logs(levels, theta, chords + apart).reshape(groups, laws).max(axis=1), dtype=np.float64)
+    found[kept] = _logs(levels, theta, chords + apart)
+    return np.asarray(found.reshape(groups, laws).max(axis=1), dtype=np.float64)
 
 
 def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
