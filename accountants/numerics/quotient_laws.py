@@ -82,7 +82,8 @@ class QuotientLaws:
             sizes = np.abs(each[each != 0])
             if not (np.isfinite(each).all() and (sizes > _LEAST).all()):
                 return None
-        return cls(differences, seconds, others)
+        is_lost = (others == 0) & ((differences != 0) | (seconds != 0))  # a probability below all floats, which is no padding
+        return None if is_lost.any() else cls(differences, seconds, others)
 
     def drawn(self, rate: Fraction) -> QuotientLaws:
         """Of R1 and R2 which, but for this probability, are R."""
@@ -256,7 +257,7 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
     # all but what is beyond the ends. The whole integral is about that of a normal law.
     top = levels.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
-    own = _chords(*(each[top] for each in (variance, fourth, theta)), m, count, end[top])
+    own = _chords(variance[top], fourth[top], theta[top], m, count, end[top])
     least, found = np.repeat(levels[top] + np.log(own / np.pi), laws), levels - np.log(2 * theta)
     kept = np.flatnonzero(~(found < least))
     levels, variance, fourth, theta, end, apart, least = (

@@ -273,6 +273,7 @@ def test_numbers_that_floats_do_not_hold_are_refused() -> None:
     one = np.full((1, 1, 2), 0.5)
     for size in (1e-290, math.inf, math.nan):
         assert QuotientLaws.of(np.array([[[size, -size]]]), one, one) is None
+    assert QuotientLaws.of(np.zeros((1, 1, 2)), one, np.array([[[1.0, 0.0]]])) is None
     laws = QuotientLaws.of(np.array([[[0.1, -0.1]]]), one, one)
     assert laws is not None
     with working_precision(200):
