@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.core.number import brief
 from ldpaudit.mechanism import Law, Rows, Views
 from ldpaudit.mechanisms.local_hashing import MERSENNE, LocalHashing, answers
+from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.mechanisms.shared.parameters import half_open, integer, positive, share_of
 from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
@@ -132,6 +133,15 @@ class Loloha(DomainValues):
 
         columns = (*kept.columns, *kept.columns[2:] * (self.reports - 1))
         return Law(probability, lambda: Rows(columns), self.prime**2 * self.g**self.reports)
+
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        first, kept = self.first(), self.lifetime()
+        told, untold = (binomial_law(self.reports, p) for p in (self.p2, (1 - self.p2) / (self.g - 1)))
+        numbers = [(Fraction(named, self.reports) - first.other) / (first.p - first.other) for named in range(self.reports + 1)]
+        laws = ([own * a + (1 - own) * b for a, b in zip(told, untold, strict=True)] for own in (kept.p, kept.other))
+        holder, other = (dict(zip(numbers, law, strict=True)) for law in laws)
+        return holder, other
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each value, shape ``(domain,)``: the mean of what the reports say, each as `LocalHashing`."""

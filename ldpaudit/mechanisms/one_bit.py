@@ -276,6 +276,16 @@ class PerturbedDBitFlip(BitVector):
 
         return _drawn_law(self.k, self.d, self.reports, probability)
 
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """See `Mechanism`."""
+        drawn, chance = Fraction(self.d, self.k), self.first().p
+        holder, other = {Fraction(0): 1 - drawn}, {Fraction(0): 1 - drawn}
+        for ones in range(self.reports + 1):
+            number = (Fraction(ones, self.reports) - 1 + chance) / ((2 * chance - 1) * drawn)
+            for law, bit in ((holder, 1), (other, 0)):
+                law[number] = law.get(number, Fraction(0)) + drawn * self.bit_law(bit)[ones]
+        return holder, other
+
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each bucket, shape ``(k,)``."""
         views, chance = np.asarray(views), self.first().p

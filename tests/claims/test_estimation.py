@@ -25,7 +25,9 @@ from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
+from ldpaudit.mechanisms.loloha import Loloha
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
+from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
@@ -82,8 +84,13 @@ def test_intervals_of_four_users_hold_the_truth_in_all_that_may_be_seen(m: Mecha
 
 
 @pytest.mark.parametrize(
-    "m", [DBitFlip(3, 2, Fraction(3, 4)), SampledAnswer(3, HALF), Rappor(3, 1, HALF, Fraction(1, 4), HALF, 2, 3)], ids=str
-)
+    "m",
+    [DBitFlip(3, 2, Fraction(3, 4)), SampledAnswer(3, HALF), Rappor(3, 1, HALF, Fraction(1, 4), HALF, 2, 3),
+     LongitudinalUnary(3, HALF, Fraction(1, 5), Fraction(3, 4), Fraction(1, 3), 2),
+     Loloha(2, Fraction(3, 4), Fraction(2, 3), 3, 3, 2), Loloha(3, Fraction(1, 2), Fraction(2, 3), 3, 5, 1),
+     PerturbedDBitFlip(3, 2, Fraction(3, 4), Fraction(1, 5), 2)],
+    ids=str,
+)  # fmt: skip
 def test_what_a_report_adds_is_what_the_mechanism_says(m: Mechanism) -> None:
     for x, (holds, said) in product(m.inputs, zip((1, 0), m.added(), strict=True)):
         adds, chances = contributions(m, x)
