@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, OneOf, Step
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
@@ -47,7 +47,8 @@ def shuffled(m: KaryRandomizedResponse, users: int) -> Bound:
 def summands(m: KaryRandomizedResponse, neighbours: Neighbours) -> Exchanged:
     """One of the two counts, or neither."""
     none = Fraction(0)
-    return Exchanged(Step(m.p, m.lie, none), Step(m.lie, m.lie, none) if m.k > 2 else None)
+    third = Step(m.lie, m.lie, none) if m.k > 2 else None
+    return Exchanged(Step(m.p, m.lie, none), third, one_of=OneOf(m.k, m.p, m.lie))
 
 
 def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRandomizedResponse:

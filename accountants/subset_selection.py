@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
-from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, OneOf, Step
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.bounds import Bound
@@ -51,4 +51,6 @@ def summands(m: SubsetSelection, neighbours: Neighbours) -> Exchanged:
     if k > 2:
         both = (p * (d - 1) * (d - 2) + (1 - p) * d * (d - 1)) / ((k - 1) * (k - 2))
         third = Step(m.other - both, m.other - both, both)
-    return Exchanged(Step(p * (k - d) / (k - 1), (1 - p) * d / (k - 1), p * (d - 1) / (k - 1)), third)
+    own = Step(p * (k - d) / (k - 1), (1 - p) * d / (k - 1), p * (d - 1) / (k - 1))
+    ends = {k - 1: OneOf(k, 1 - p, p / (k - 1), is_left_out=True), 1: OneOf(k, p, (1 - p) / (k - 1))}
+    return Exchanged(own, third, one_of=ends.get(d))

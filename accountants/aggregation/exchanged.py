@@ -66,6 +66,15 @@ class Step(NamedTuple):
         return Masses(-1, np.array([float(self.second), float(1 - self.first - self.second), float(self.first)]), UNIT, 0.0)
 
 
+class OneOf(NamedTuple):
+    """A report that adds 1 to the count of one of k values, or to all counts but one."""
+
+    k: int
+    p: Fraction  # P[that one is the value held]
+    q: Fraction  # P[it is another one], of each of the others
+    is_left_out: bool = False  # whether it is the value that nothing is added to
+
+
 @dataclass(frozen=True)
 class Exchanged:
     """What a report adds to the counts of user 1's two values."""
@@ -77,6 +86,7 @@ class Exchanged:
     # what a move from the first value to the second adds to some coordinates, at most
     change: tuple[int, ...] = (1, -1)
     is_counted: bool = True  # whether the sum shows each of the counts, and not only their difference
+    one_of: OneOf | None = None  # where a report is so
 
 
 @dataclass(frozen=True)

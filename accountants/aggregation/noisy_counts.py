@@ -1,10 +1,13 @@
-r"""Sums of one-hot reports of k-ary randomized response, with noise of aggregators on every count.
+r"""Sums of one-hot reports, such as k-ary randomized response, with noise of aggregators on every count.
 
-*From above.* A report is a uniform draw from all k values with probability :math:`kq`, whatever is held. Of the others' reports, we
-reveal all that are not such draws, and how many are, L - 1 of them: its law is binomial, and fewer only help the adversary. We
-reveal, of these and user 1's report together, how often each value is reported but user 1's two, without the noise. That is
-uniform, given how many they are: so it tells only that T reports are of one of the two values. C of these are of the first one, and
-with :math:`w_T` for the probability that T of the L - 1 draws are,
+A report is the value held with probability p, and each other one with probability q. A report of all values but one is a one-hot
+report of that one, taken from a known number.
+
+*From above.* A report is a uniform draw from all k values with probability :math:`k \min(p, q)`, whatever is held. Of the others'
+reports, we reveal all that are not such draws, and how many are, L - 1 of them: its law is binomial, and fewer only help the
+adversary. We reveal, of these and user 1's report together, how often each value is reported but user 1's two, without the noise.
+That is uniform, given how many they are: so it tells only that T reports are of one of the two values. C of these are of the first
+one, and with :math:`w_T` for the probability that T of the L - 1 draws are,
 
 .. math:: P(T, C) = B_T(C)\, (\alpha_T + 2 w_{T-1} (p - q) A), \quad A = \frac{C}{T} - \frac12, \quad
           \alpha_T = w_{T-1} (p + q) + (k - 2)\, q\, w_T
@@ -35,10 +38,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, below_exp, sorted_pair
-from ldpaudit.accountants.aggregation.exchanged import ToldMore
+from ldpaudit.accountants.aggregation.exchanged import OneOf, ToldMore
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 _SLICES = 0.025, 0.1, 1e-3
 """Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
@@ -75,7 +77,7 @@ class _Slice(NamedTuple):
 class NoisyCounts(ToldMore):
     """The upper end of a sum of one-hot reports with noise: what both counts tell, with T and L."""
 
-    m: KaryRandomizedResponse
+    of: OneOf
     users: int
     noise: Masses  # of aggregators, on each count
     told = "the two noisy counts, where all other reports are told but for uniform draws"
@@ -93,8 +95,8 @@ class NoisyCounts(ToldMore):
     @cached
     def _slices(self) -> tuple[list[_Slice], float]:
         """All of T, and what is left out; none where there is too much to compute."""
-        k, p, q = self.m.k, self.m.p, self.m.lie
-        draws = Masses.binomial(self.users - 1, k * q)
+        k, p, q = self.of[:3]
+        draws = Masses.binomial(self.users - 1, k * min(p, q))
         of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(*draws.slices(*_SLICES), strict=True)]
         noise = _shortened(self.noise)
         if (shared := _shared(noise)) is None:
@@ -114,7 +116,7 @@ class NoisyCounts(ToldMore):
                 before, here = (chance * _masses(law, at) for at in (t - 1, t))
                 seen = before > 0
                 low = before[seen] * float(p + q) + here[seen] * float((k - 2) * q)
-                gains.append(before[seen] * float(2 * (p - q)) * (1 + law.error + 16 * UNIT))
+                gains.append(before[seen] * float(2 * abs(p - q)) * (1 + law.error + 16 * UNIT))
                 kept.append(low * (1 - law.error - 16 * UNIT))
             found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
             left += 2 * _LEFT  # where all coins are of one value, user 1's report makes them twice as likely
@@ -187,20 +189,20 @@ def _sums(shared: Floats, law: Floats) -> Floats:
     return found
 
 
-def neither(m: KaryRandomizedResponse, users: int, noise: Masses) -> Pair | None:
+def neither(of: OneOf, users: int, noise: Masses) -> Pair | None:
     """The laws of what is computed from the sum, where all others hold a third value; None where there is none, or too much."""
-    n, p, q = users - 1, float(m.p), float(m.lie)
-    first = _shortened(Masses.binomial(n, m.lie))
+    n, p, q = users - 1, float(of.p), float(of.q)
+    first = _shortened(Masses.binomial(n, of.q))
     size, least = len(first.values), first.first
-    if m.k == 2 or size > _COUNTS or len(noise.values) > _LONGEST:
+    if of.k == 2 or size > _COUNTS or len(noise.values) > _LONGEST:
         return None
     counts, noise = least + np.arange(size), _shortened(noise)
-    rows = [Masses.binomial(n - int(c), m.lie / (1 - m.lie)) for c in counts]
+    rows = [Masses.binomial(n - int(c), of.q / (1 - of.q)) for c in counts]
     joint = first.values[:, None] * np.array([_masses(row, counts) for row in rows])
     seen = least + noise.first + np.arange(size + len(noise.values))
     starts = np.arange(0, len(seen), math.ceil(len(seen) / _CELLS))
     alone, own = (np.add.reduceat(_masses(noise, seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
-    totals, off, lost = _totals(m.k, 2 * q * n - 2 * least, 2 * size, noise)
+    totals, off, lost = _totals(of.k, 2 * q * n - 2 * least, 2 * size, noise)
     both = counts[:, None] + counts - 2 * least
     found: list[tuple[Floats, Floats]] = []
     for part in totals:

@@ -122,10 +122,10 @@ def profile(
         if isinstance(added, Rows):
             bounds = ToldRows(bounds, plan.users, rounds, plan.noise, added)
         found = ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
-        if isinstance(m, KaryRandomizedResponse) and rounds == 1:
+        if (of := counts.one_of) and rounds == 1:
             added_up = reduce(Masses.plus, noise)
-            told = NoisyCounts(bounds, m, plan.users, added_up)
-            return replace(found, above=told, both=partial(neither, m, plan.users, added_up))
+            seen = of, plan.users, added_up.mirrored if of.is_left_out else added_up
+            return replace(found, above=NoisyCounts(bounds, *seen), both=partial(neither, *seen))
         return found
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
