@@ -6,6 +6,7 @@ The same data, the same epsilon, one run each. In an environment of its own that
     python -m benchmarks.estimates             # the first table in docs/estimates.md
     python -m benchmarks.estimates coverage    # the second one, which needs no other package; ten minutes
     python -m benchmarks.estimates coverage Hadamard    # one of its oracles
+    python -m benchmarks.estimates hitters     # the table of heavy hitters, a few minutes
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,14 +24,18 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Mechanism, counted
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.studies.comparison import bits
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import intervals
 from ldpaudit.studies.postprocessing import WAYS
 
 USERS, K, EPSILONS = 20_000, 256, (1.0, 2.0, 4.0)
+TOP = 16
+"""Values that heavy-hitter systems look for."""
 RUNS = 1_000
 Floats = NDArray[np.float64]
 Run = Callable[[NDArray[np.int64]], dict[str, Floats]]
@@ -132,24 +138,66 @@ def rows() -> Iterator[str]:
                 if (run := made(oracle, epsilon)) is None:
                     continue
                 run(data[:50])  # what is compiled is compiled
-                start = time.perf_counter()
-                found = run(data)
-                seconds = time.perf_counter() - start
-                tracemalloc.start()
-                run(data)
-                peak = tracemalloc.get_traced_memory()[1]
-                tracemalloc.stop()
+                found, micros, peak = measured(partial(run, data), USERS)
                 for name, counts in found.items():
                     off = counts - truth
                     errors[package, name] = (float(np.sqrt(np.mean(off**2))), float(np.abs(off).max()))
-                lines.append((package, seconds / USERS * 1e6, peak / USERS, list(found)))
+                lines.append((package, micros, peak, list(found)))
             best = min(errors, key=lambda each: errors[each][0])
             for package, micros, size, names in lines:
                 shown = []
                 for name in names:
                     text = "{:.1f} ({:.0f})".format(*errors[package, name])
                     shown.append(f"{name} {f'**{text}**' if best == (package, name) else text}")
-                yield f"| {epsilon:g} | {oracle} | {package} | {micros:.2g} | {size:,.0f} | {', '.join(shown)} |"
+                yield f"| {epsilon:g} | {oracle} | {package} | {micros} | {size} | {', '.join(shown)} |"
+
+
+def measured(run: Callable[[], Any], users: int) -> tuple[Any, str, str]:
+    """What it returns, its microseconds and the bytes at the peak, both of each user."""
+    start = time.perf_counter()
+    found = run()
+    seconds = time.perf_counter() - start
+    tracemalloc.start()
+    run()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found, f"{seconds / users * 1e6:.2g}", f"{peak / users:,.0f}"
+
+
+def hitters() -> Iterator[str]:
+    """The most frequent values of 12 bits, by answers of local hashing, one of each user; and of 24 bits, by ours alone."""
+    yield "| bits of a value | epsilon | system | bits of a report | recall | RMSE (largest error) | us per user | bytes per user |"
+    yield "|---|---|---|---|---|---|---|---|"
+    rng = np.random.default_rng(0)
+    for length in (12, 24):
+        data = rng.choice(1 << length, K, replace=False)[zipf(rng)]
+        held = counted(data)
+        most = sorted(held, key=lambda x: (-held[x], x))[:TOP]
+        for epsilon in (2.0, 4.0):
+            made = PrefixExtending.for_epsilon, SignPrefixExtending.for_epsilon
+            systems = [m(epsilon, USERS, 1 << length, top=TOP, width=length // 2) for m in made]
+            rows: list[tuple[str, str, Callable[[], dict[int, float]]]] = [
+                (f"ldpaudit, {m.title}", f"{bits(m):.0f}", partial(m.run, data, np.random.default_rng(1))) for m in systems
+            ]
+            if length == 12:
+                rows.append(("pure-ldp, PEM", "39", partial(_pure_hitters, data, epsilon, length)))
+            for name, size, run in rows:
+                found, micros, peak = measured(run, USERS)
+                off = np.array([found.get(x, 0.0) - held[x] for x in most])
+                recall = f"{sum(x in found for x in most)} of {TOP}"
+                errors = f"{float(np.sqrt(np.mean(off**2))):.0f} ({np.abs(off).max():.0f})"
+                yield f"| {length} | {epsilon:g} | {name} | {size} | {recall} | {errors} | {micros} | {peak} |"
+
+
+def _pure_hitters(data: NDArray[np.int64], epsilon: float, length: int) -> dict[int, float]:
+    """Prefixes of half of the bits, then of all; a report is a seed of 32 bits, what it makes of a prefix, and which prefix."""
+    from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
+
+    shape = {"start_length": 0, "max_string_length": length, "fragment_length": length // 2}
+    client, server = PEMClient(epsilon, **shape), PEMServer(epsilon, **shape)
+    for x in data.tolist():
+        server.aggregate(client.privatise(f"{x:0{length}b}"))
+    return {int(text, 2): float(count) for text, count in zip(*server.find_heavy_hitters(k=TOP), strict=True)}
 
 
 def coverage(oracles: Sequence[str]) -> Iterator[str]:
@@ -176,5 +224,6 @@ def _run(m: Mechanism, data: NDArray[np.int64], counts: dict[int, int], rng: np.
 
 
 if __name__ == "__main__":
-    for line in coverage(sys.argv[2:] or [*ORACLES]) if sys.argv[1:2] == ["coverage"] else rows():
+    tables = {"coverage": lambda: coverage(sys.argv[2:] or [*ORACLES]), "hitters": hitters}
+    for line in tables.get(sys.argv[1] if sys.argv[1:] else "", rows)():
         print(line, flush=True)

@@ -25,7 +25,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 
 LIMIT = 1 << 14
 """Joint likelihood ratios up to which a pair is multiplied out in rationals, in seconds and to 2e-16; else in balls."""
-_LIMIT_BITS = 1 << 22
+_LIMIT_BITS = 1 << 26
 """The same of the binary digits of all of them together."""
 _REPORTS, _REPORT_BITS = 1024, 1 << 14
 """Most reports of a memoized bit that are counted exactly, and most bits of their probabilities: their law has as many
@@ -74,7 +74,7 @@ def _is_symmetric(pair: Groups) -> bool:
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
     """Profile of views with independent parts: the largest delta over pairs of laws, each in the direction given only.
 
-    EXACT where every pair has at most 16,384 joint likelihood ratios, of four million digits; else as `ProductProfile`.
+    EXACT where every pair has at most 16,384 joint likelihood ratios, of 64 million digits; else as `ProductProfile`.
     """
     laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]

@@ -26,6 +26,7 @@ from ldpaudit.profile import Number
 HALF = Fraction(1, 2)
 LARGEST = 21
 """Nats: ``e**21`` is the last below the prime."""
+_TWO, _CLOSE = 1.25, 1e-9  # where the formula for the number of hash values loses its digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ class Loloha(DomainValues):
         if not positive("epsilon", epsilon) <= LARGEST:
             raise ValueError(f"Loloha.optimal needs epsilon <= {LARGEST}, got epsilon={brief(epsilon)}")
         a, b = math.exp(epsilon), math.exp(share_of(epsilon, share))
+        if a < _TWO:  # it is below 5/2 for every share
+            return cls.binary(epsilon, domain, share)
+        if a - b < _CLOSE:  # its limit
+            return cls.for_epsilon(epsilon, round(a + 1), domain, share)
         root = a**4 - 14 * a**2 + 12 * a * b * (1 - a * b) + 12 * a**3 * b + 1
         return cls.for_epsilon(epsilon, max(2, round((1 - a**2 + 6 * (a - b) + math.sqrt(root)) / (6 * (a - b)))), domain, share)
 

@@ -35,6 +35,8 @@ from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
+_LEAST_GAP = 1e-150  # whose square a float can hold
+
 
 @dataclass(frozen=True, slots=True)
 class UnaryEncoding(LinearEstimate, BitVector):
@@ -97,8 +99,9 @@ class UnaryEncoding(LinearEstimate, BitVector):
         half = float(nats) / 2
 
         def variance(at: Fraction) -> float:
-            above, below = math.exp((float(at) - 1) * half) / 2, math.exp(-float(at) * half) / 2
-            return below * (1 - below) / (1 - above - below) ** 2
+            below = math.exp(-float(at) * half) / 2
+            gap = -(math.expm1((float(at) - 1) * half) + math.expm1(-float(at) * half)) / 2
+            return below * (1 - below) / gap**2 if gap > _LEAST_GAP else math.inf
 
         best = min((Fraction(i, 64) for i in range(33, 65)), key=variance)
         theta = best if threshold is None else exact(threshold, "threshold")
