@@ -55,7 +55,7 @@ def profile(m: Noisy, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
         pairs = ([(ones, a), (zeros, b)] for a, b in differences)
         first, *others = (f"{a} bits that only x sets and {b} that only x' sets" for a, b in sorted(differences))
         shown = [first, *others] if len(others) < _SHOWN else [first, "...", others[-1]]
-        return product_profile(pairs, f"RAPPOR: {' or '.join(shown)}")
+        return product_profile(pairs, f"{m.title.partition(',')[0]}: {' or '.join(shown)}")
 
     attained, possible = set(m.differences), largest_differences(m.bits, m.hashes)
     if attained == possible or m.domain <= SEARCHED:
