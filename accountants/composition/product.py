@@ -25,8 +25,8 @@ from ldpaudit.profile import Number, PrivacyProfile
 
 LIMIT = 1 << 14
 """Joint likelihood ratios up to which a pair is multiplied out in rationals, in seconds and to 2e-16; else in balls."""
-_LIMIT_BITS = 1 << 26
-"""The same of the binary digits of all of them together."""
+_LIMIT_BITS = 1 << 12
+"""Binary digits of a part's probabilities up to which it is: thirty reports of a memoized bit have more, and take seconds."""
 _REPORTS, _REPORT_BITS = 1024, 1 << 14
 """Most reports of a memoized bit that are counted exactly, and most bits of their probabilities: their law has as many
 atoms as reports, so that exact arithmetic handles 2**24 bits at most."""
@@ -74,12 +74,11 @@ def _is_symmetric(pair: Groups) -> bool:
 def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile:
     """Profile of views with independent parts: the largest delta over pairs of laws, each in the direction given only.
 
-    EXACT where every pair has at most 16,384 joint likelihood ratios, of 64 million digits; else as `ProductProfile`.
+    EXACT where every pair has at most 16,384 joint likelihood ratios, of parts of few digits; else as `ProductProfile`.
     """
     laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]
-    digits = (size * sum(n * _digits(law) for law, n in pair) for size, pair in zip(sizes, laws, strict=True))
-    if max(sizes) <= LIMIT and max(digits) <= _LIMIT_BITS:
+    if max(sizes) <= LIMIT and max(_digits(law) for pair in laws for law, _ in pair) <= _LIMIT_BITS:
         return FiniteProfile(tuple(ExactPLD.of(product([(_atoms(law), n) for law, n in pair])) for pair in laws), source)
     return ProductProfile(tuple(laws), source)
 
