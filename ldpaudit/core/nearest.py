@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
-MOST_LISTED = 9  # names that an error lists; of more, it names the command that lists them
+MOST_LISTED = 10  # names that an error lists; of more, it names the command that lists them
 SAME, LIKE = 0.84, 0.55  # likeness of a name with a slip in it, and of one that may have been meant
 _MOST_LIKE = 3  # names that may have been meant
 
