@@ -45,7 +45,8 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     blanket, which is less than k in rho of it; and a third pair holds d different values at once, with 2d independent rows
     (d of k, where the domain has that many). The numbers of messages that speak for these are independent, so that what
     they tell is what d independent shuffles tell (`counting.hits`). And where all others hold nothing, and user 1 k values or
-    nothing, all k elements are told together, next to the upper bound where rho is large (`counting.hits`).
+    nothing, all k elements are told together, next to the upper bound where rho is large (`counting.hits`). Open: how much the
+    others' own messages hide where rho is not far above k.
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.

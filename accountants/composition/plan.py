@@ -9,6 +9,8 @@ the method:
 - few total losses: their enumeration;
 - normal noise: one shift, whose square is the sum of all squares;
 - otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
+
+Where all pairs of one plan are listed and none dominates, `pld.several_pairs` lets each run have its own, from above.
 """
 
 from __future__ import annotations

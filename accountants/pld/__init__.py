@@ -12,10 +12,11 @@ Theorems: composition adds losses, and composed dominating pairs dominate the co
 10); several pairs have a dominating pair (their Proposition 8); connect-the-dots discretization dominates (Doroshenko,
 Ghazi, Kamath, Kumar, Manurangsi 2022), here with a bound of second order on what it adds (`hockey_stick`).
 
-Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and dominating
-pairs), `finite` (profiles of exact pairs); `lattice`, `tilt`, `total` and `hockey_stick` (sums of many losses); `curve`
-(from a profile back to a pair), `profiles` (profiles made of profiles), `searched` (profiles whose epsilon is searched
-for, as that of two normal laws); `all_pairs` (many laws, any two of which are neighbours), `own_law` (mechanisms that
-users write); what a curve says in other terms: `trade_off` (the best test between two neighbours), `renyi` (Renyi
-divergences, rho and mu).
+Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and
+dominating pairs), `finite` (profiles of exact pairs); `lattice`, `tilt`, `total` and `hockey_stick` (sums of many
+losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `searched` (profiles whose
+epsilon is searched for, as that of two normal laws); `all_pairs` (many laws, any two of which are neighbours),
+`several_pairs` (their runs, in each of which another two may be told apart), `own_law` (mechanisms that users write);
+what a curve says in other terms: `trade_off` (the best test between two neighbours), `renyi` (Renyi divergences, rho
+and mu).
 """
