@@ -177,7 +177,7 @@ def test_losses_of_counts_that_never_occur_are_none_and_certain_ones_finite() ->
 def test_long_fractions_are_not_multiplied_out_and_cost_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     m = replace(LongitudinalUnary.optimized(2, k=4), reports=6)
     exact = account(m)
-    monkeypatch.setattr(accounting, "_LIMIT_BITS", 1 << 12)
+    monkeypatch.setattr(accounting, "_LIMIT_BITS", 1 << 9)
     enclosed = account(m)
     assert isinstance(enclosed, accounting.ProductProfile)
     assert not isinstance(exact, accounting.ProductProfile)
