@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.core.cached import cached
 
 _DEVIATIONS, _FINE = 8.0, 256
@@ -194,11 +195,11 @@ class _Transform:
         halves = np.multiply.outer(u / 2, self.values)
         sines = np.sin(halves)
         versed, sines = 2 * sines**2, 2 * sines * np.cos(halves)  # the transform is 1 - a + ib
-        a, b, angles, sizes = versed @ self.masses, sines @ self.masses, 2 * np.abs(halves), np.abs(sines)
+        a, b, angles = sums(versed, self.masses), sums(sines, self.masses), 2 * np.abs(halves)
         # An angle is wrong by a relative 1e-15; so are sines up to a right angle, and beyond they are by that of the angle.
-        blur = _ROOM * (a + np.abs(b) * (sizes @ self.masses))
-        blur += _ROOM * 1e-3 * (angles * (angles > 1)) @ self.masses
-        return np.clip(2 * a - a**2 - b**2 - 4 * blur, 0.0, 1.0 - 1e-16)
+        blur = _ROOM * (a + np.abs(b) * sums(np.abs(sines), self.masses))
+        blur += _ROOM * 1e-3 * sums(angles * (angles > 1), self.masses)
+        return np.asarray(np.clip(2 * a - a**2 - b**2 - 4 * blur, 0.0, 1.0 - 1e-16), dtype=np.float64)
 
     def heights(self, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Upper bounds of the modulus to the m: at the edges; between each two; and of minus its second derivative there."""

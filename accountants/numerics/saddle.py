@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.trapezoid import EDGES
+from ldpaudit.accountants.numerics.trapezoid import EDGES, sums
 
 _STEPS = 80  # most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it
 _SETTLED = 1e-9  # relative step at which Newton's method ends
@@ -38,7 +38,7 @@ class Tilt:
         exponents = np.multiply.outer(s, self.values)
         near = exponents.max(axis=-1) < _MODERATE
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            small = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ np.exp(self.logs))
+            small = np.log1p(sums(np.expm1(np.where(near[:, None], exponents, 0.0)), np.exp(self.logs)))
             top = (self.logs + exponents).max(axis=-1)
             large = top + np.log(np.exp(self.logs + exponents - top[:, None]).sum(axis=-1))
         return np.asarray(np.where(near, small, large), dtype=np.float64)
@@ -92,7 +92,7 @@ class Tilt:
         """The trapezoidal sum over the first nodes, divided by M(s)**n."""
         p, t = self.tilted(s), h * np.arange(1, nodes + 1)
         phases = np.multiply.outer(t, self.values)
-        real, imaginary = -2 * np.sin(phases / 2) ** 2 @ p, np.sin(phases) @ p
+        real, imaginary = sums(-2 * np.sin(phases / 2) ** 2, p), sums(np.sin(phases), p)
         with np.errstate(divide="ignore"):
             modulus = np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0)) / 2
         turned = self.n * np.arctan2(imaginary, 1 + real) - 2 * np.arctan2(t, s)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import floor
+from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 
 _EXHAUSTIVE = 32
@@ -271,7 +272,7 @@ def _in_floats(
     terms = np.array([complex(z) for z in comb.at(middle, others)])
     steps = np.array([complex(node.one - node.zero) for node in comb.nodes])
     turns = np.outer(ts - middle, steps)
-    sizes = np.exp(turns.real) @ np.abs(terms)
+    sizes = sums(np.exp(turns.real), np.abs(terms))
     off = (sizes * (len(y) + np.abs(turns).max(axis=1) + 16) * _UNIT + float(comb.left_out.upper())) * (1 + _FLOAT)
     slope, c = float((level * comb.u(flint.arb(0, 1 + 2 * _PLACE), 1)).abs_upper()), float(tilt.c)
     error = float((level * comb.error).upper())
@@ -279,7 +280,7 @@ def _in_floats(
     highest = np.zeros(len(ts))
     for shift in _SHIFTS:
         psi = shift - place
-        total = (turned @ (terms * np.exp(-1j * shift * y))).real
+        total = sums(turned, terms * np.exp(-1j * shift * y)).real
         u = np.exp(-c * (psi + 0.5)) * (2 * (total + off) / comb.parts)
         height = float(level.upper()) * u * (1 + np.sign(u) * _FLOAT) + error + slope * _PLACE
         np.maximum(highest, height, out=highest, where=_near(psi))
