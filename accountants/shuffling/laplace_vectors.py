@@ -56,7 +56,7 @@ Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 """A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
 
 _NONE = flint.arb(0)
-_INTERVALS = 8, 32
+_INTERVALS = 10, 32
 """Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
 the root of s, as what is lost grows with s and falls with their square."""
 _ALONE = 8  # intervals for the blanket of a histogram
