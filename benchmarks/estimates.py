@@ -176,11 +176,14 @@ def hitters() -> Iterator[str]:
         for epsilon in (2.0, 4.0):
             made = PrefixExtending.for_epsilon, SignPrefixExtending.for_epsilon
             systems = [m(epsilon, USERS, 1 << length, top=TOP, width=length // 2) for m in made]
-            rows: list[tuple[str, str, Callable[[], dict[int, float]]]] = [
-                (f"ldpaudit, {m.title}", f"{bits(m):.0f}", partial(m.run, data, np.random.default_rng(1))) for m in systems
-            ]
-            if length == 12:
-                rows.append(("pure-ldp, PEM", "39", partial(_pure_hitters, data, epsilon, length)))
+            rows: list[tuple[str, str, Callable[[], dict[int, float]]]] = []
+            for m in systems:
+                lengths = ", ".join(str(len(question)) for question in m.questions)
+                run = partial(m.run, data, np.random.default_rng(1))
+                rows.append((f"ldpaudit, {m.title}, of {lengths} and {length} bits", f"{bits(m):.0f}", run))
+            for start in (4, 0) if length == 12 else ():  # the first one has the lengths of ours
+                shown = f"pure-ldp, PEM of {start + length // 2} and {length} bits"
+                rows.append((shown, "39", partial(_pure_hitters, data, epsilon, length, start)))
             for name, size, run in rows:
                 found, micros, peak = measured(run, USERS)
                 off = np.array([found.get(x, 0.0) - held[x] for x in most])
@@ -189,11 +192,11 @@ def hitters() -> Iterator[str]:
                 yield f"| {length} | {epsilon:g} | {name} | {size} | {recall} | {errors} | {micros} | {peak} |"
 
 
-def _pure_hitters(data: NDArray[np.int64], epsilon: float, length: int) -> dict[int, float]:
-    """Prefixes of half of the bits, then of all; a report is a seed of 32 bits, what it makes of a prefix, and which prefix."""
+def _pure_hitters(data: NDArray[np.int64], epsilon: float, length: int, start: int) -> dict[int, float]:
+    """Prefixes of so many bits and half of all, then of all; a report is a seed of 32 bits, what it makes of one, and of which."""
     from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
 
-    shape = {"start_length": 0, "max_string_length": length, "fragment_length": length // 2}
+    shape = {"start_length": start, "max_string_length": length, "fragment_length": length // 2}
     client, server = PEMClient(epsilon, **shape), PEMServer(epsilon, **shape)
     for x in data.tolist():
         server.aggregate(client.privatise(f"{x:0{length}b}"))
