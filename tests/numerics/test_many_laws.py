@@ -20,7 +20,13 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics import largest_positive_part as module
 from ldpaudit.accountants.numerics import quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law, _edges, _Transform, largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import (
+    Law,
+    _edges,
+    _Integrand,
+    _Transform,
+    largest_positive_part,
+)
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _falling, _integrals, fallen
 from ldpaudit.core.working_precision import working_precision
@@ -320,6 +326,20 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
     assert all(each.lower() <= found for each in alike)
     if m >= 10**6:
         assert found <= max(float(each.upper()) for each in alike) * 1.01
+
+
+def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
+    """A constant of a smaller moment than that of two values, whose transform falls."""
+    turned = 0
+    with working_precision(200):
+        for level in np.linspace(-0.05, 0.05, 21):
+            atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
+            some = _Integrand([Law.of(each) for each in atoms], 1.0, 50)
+            each = [_Transform.of(law, some.unit, some.theta, 50) for law in atoms]
+            integrals = [float(one.integral(50)) for one in each]
+            assert float(some.bound(50)) >= max(integrals) * (1 - 1e-12)
+            turned += integrals[1] > integrals[0] and bool(each[1].moment < each[0].moment)
+    assert turned
 
 
 def test_without_positive_values_it_is_zero() -> None:
