@@ -78,7 +78,7 @@ def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile
     """
     laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]
-    if max(sizes) <= LIMIT and max(_digits(law) for pair in laws for law, _ in pair) <= _LIMIT_BITS:
+    if max(sizes) <= LIMIT and max((_digits(law) for pair in laws for law, _ in pair), default=0) <= _LIMIT_BITS:
         return FiniteProfile(tuple(ExactPLD.of(product([(_atoms(law), n) for law, n in pair])) for pair in laws), source)
     return ProductProfile(tuple(laws), source)
 
