@@ -226,8 +226,8 @@ class _Transform:
         near, far, w, v = heights[:-1], heights[1:], weights[:-1], weights[1:]
         chords = widths / 6 * (near * (2 * w + v) + far * (w + 2 * v))
         chords += widths**3 / 12 * (bent * w + 2 * self.theta**2 * w**3 * np.maximum(near, far))
-        sums = np.cumsum(np.minimum(chords, widths * tops * w))[_FINE - 1 :]
-        least = float(np.min(sums + self.tail(self.edges[_FINE:], m))) * (1 + 4 * _ROOM)
+        so_far = np.cumsum(np.minimum(chords, widths * tops * w))[_FINE - 1 :]
+        least = float(np.min(so_far + self.tail(self.edges[_FINE:], m))) * (1 + 4 * _ROOM)
         return self.moment**m * (flint.arb(least) / flint.arb.pi()).min(1 / (2 * flint.arb(self.theta)))
 
 
