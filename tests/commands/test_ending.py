@@ -80,7 +80,7 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
 ])  # fmt: skip
 def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_stopped(number: int, form: str) -> None:
     target = "tests.misbehaving_callables:type_shown"
-    common = ("audit", target, "--inputs", "0", "1", "--epsilon", "1", "--format", form)
+    common = ("audit", target, "--inputs", "0", "1", "--epsilon", "1", "--trials", "1e8", "--format", form)
     with started(*common, out=subprocess.PIPE) as command:
         assert command.stdout is not None
         assert command.stderr is not None
