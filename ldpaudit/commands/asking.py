@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ldpaudit.commands.options import parameters_of
+from ldpaudit.commands.options import parameters_of, reader
 
 _SEEN = {
     "": "whoever collects them sees each user's reports",
@@ -38,10 +38,10 @@ def asked(name: str | None) -> tuple[str, str, Any]:
             given[each.name] = _answer(f"{each.name}: {each.words}", default, _expression)
     reports, seen, users = 1, "", {}
     if owner.model == "local":
-        reports = _answer("How many reports does a user send a day, at most?", "1", _count)
+        reports = _answer("How many reports does a user send a day, at most?", "1", reader(int, 1))
         ways_to_see = {key: words for key, words in _SEEN.items() if key != "aggregate" or owner.summed}
         if seen := _one_of("Who sees the reports?", ways_to_see):
-            users = {seen: _answer("How many users' reports are together, at least?", "1000000", _count)}
+            users = {seen: _answer("How many users' reports are together, at least?", "1000000", reader(int, 1))}
     return stem, variant, Known(constructor, given, reports, users)
 
 
@@ -70,12 +70,3 @@ def _expression(text: str) -> str:
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return text
-
-
-def _count(text: str) -> int:
-    from ldpaudit.core.expression import parse
-
-    number = parse(_expression(text))
-    if number.denominator != 1 or number < 1:
-        raise typer.BadParameter(f"needs an integer, at least 1, got {text!r:.60}")
-    return int(number)

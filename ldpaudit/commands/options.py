@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from fractions import Fraction
@@ -44,8 +44,8 @@ def number(option: str, text: str) -> Fraction:
         raise ValueError(f"{option}: {error}") from None
 
 
-def _numeric(help: str, kind: type[int] | type[float], least: int | None) -> Any:
-    """An option whose value is a number of this kind, written as any exact expression: 1e6, 2**20, 19/20."""
+def reader(kind: type[int] | type[float], least: int | None) -> Callable[[str | float], int | float]:
+    """What reads a number of this kind, written as any exact expression: 1e6, 2**20, 19/20."""
 
     def read(text: str | float) -> int | float:
         from ldpaudit.core.expression import parse
@@ -62,7 +62,13 @@ def _numeric(help: str, kind: type[int] | type[float], least: int | None) -> Any
         return kind(number)
 
     above = "" if least is None else f" >= {least}"
-    return typer.Option(parser=read, metavar=f"<{kind.__name__}{above}>", help=help)
+    return read
+
+
+def _numeric(help: str, kind: type[int] | type[float], least: int | None) -> Any:
+    """An option whose value is read so."""
+    above = "" if least is None else f" >= {least}"
+    return typer.Option(parser=reader(kind, least), metavar=f"<{kind.__name__}{above}>", help=help)
 
 
 def whole_number(help: str, least: int | None = None) -> Any:
@@ -232,8 +238,6 @@ def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
 
 def bounds(given: list[str] | None) -> Any:
     """The bounds that installed packages register, and the named ones."""
-    import sys
-
     from ldpaudit.accountants.claims.published.own import installed
     from ldpaudit.adapters.callables import resolve
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -193,8 +193,8 @@ class DBitFlip(CountedEstimate, BitVector):
         views = np.asarray(views)
         return np.stack([np.count_nonzero(views == 1, axis=0), np.count_nonzero(views >= 0, axis=0)])
 
-    def estimate_from_tally(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Unbiased count of each bucket, shape ``(k,)``."""
+    def estimate_from_tally(self, tally: NDArray[Any]) -> NDArray[np.float64]:
+        """Unbiased count of each bucket, shape ``(k,)``, from how often its bit is 1, and is reported."""
         ones, drawn = tally
         counts: NDArray[np.float64] = (ones - drawn * float(1 - self.p)) / float(2 * self.p - 1)
         return counts * self.k / self.d
@@ -280,18 +280,17 @@ class PerturbedDBitFlip(BitVector):
         """See `Mechanism`."""
         drawn, chance = Fraction(self.d, self.k), self.first().p
         holder, other = {Fraction(0): 1 - drawn}, {Fraction(0): 1 - drawn}
-        for ones in range(self.reports + 1):
-            number = (Fraction(ones, self.reports) - 1 + chance) / ((2 * chance - 1) * drawn)
-            for law, bit in ((holder, 1), (other, 0)):
-                law[number] = law.get(number, Fraction(0)) + drawn * self.bit_law(bit)[ones]
+        for law, bit in ((holder, 1), (other, 0)):
+            for ones, likely in enumerate(self.bit_law(bit)):
+                number = (Fraction(ones, self.reports) - 1 + chance) / ((2 * chance - 1) * drawn)
+                law[number] = law.get(number, Fraction(0)) + drawn * likely
         return holder, other
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased count of each bucket, shape ``(k,)``."""
-        views, chance = np.asarray(views), self.first().p
+        views = np.asarray(views)
         shown, drawn = np.where(views < 0, 0, views).sum(axis=0) / self.reports, np.count_nonzero(views >= 0, axis=0)
-        counts: NDArray[np.float64] = (shown - drawn * float(1 - chance)) / float(2 * chance - 1)
-        return counts * self.k / self.d
+        return self.first().estimate_from_tally(np.stack([shown, drawn]))
 
 
 def _drawn_law(k: int, d: int, most: int, probability: Callable[[tuple[int, ...]], Fraction]) -> Law:

@@ -130,7 +130,7 @@ class SignPrefixExtending(PartitionedSign, _Extending):
 
 
 def _bits(number: int) -> int:
-    """Bits that number so many things."""
+    """Bits that number this many things."""
     return max(0, number - 1).bit_length()
 
 
