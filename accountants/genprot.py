@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from math import comb, factorial, prod
@@ -12,7 +12,7 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.rationals import fraction, rational
-from ldpaudit.accountants.pld.exact import Atom, ExactPLD, both_directions
+from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
@@ -34,62 +34,70 @@ Kinds: TypeAlias = tuple[tuple[Kind, Fraction], ...]
 
 
 def profile(m: GenProt | GenProtBit, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
-    """Profile of either form; see `one_of_many` and `one_bit`."""
+    """Profile of either form, with public draws that nobody chose; see `one_of_many` and `one_bit`."""
     return one_of_many(m) if isinstance(m, GenProt) else one_bit(m)
 
 
-def one_of_many(m: GenProt) -> Bracket:
-    r"""Profile of GenProt, whatever its base is: exact at delta = 0.
+def one_of_many(m: GenProt) -> PrivacyProfile:
+    r"""Profile of GenProt, whatever its base is: exact where all draws are listed.
 
     .. math:: P[g = t \mid y, x] = p_t\, E\Bigl[\frac{1}{1 + S_t}\Bigr] + (1 - p_t) \prod_{s \ne t} (1 - p_s) / T
 
-    where :math:`S_t` counts the other draws that are accepted. The upper end is that of the worst public draws, for an
-    adversary who may have chosen them; the lower end that of fresh ones, which it sees. At delta = 0 both are the largest
-    ratio over all draws; tight. The law depends on draws by what the two inputs answer to them, their kinds, so all multisets
-    of kinds are listed. Where these are too many, the lower end is that of draws which are all of one kind but one, and the
-    upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose claim is 10 epsilon. Proof:
-    proofs/genprot.py, of `box`.
+    where :math:`S_t` counts the other draws that are accepted. The draws are fresh, and seen, as in `GenProt.law`;
+    `worst_draws` is for whoever lets somebody choose them. Tight. The law depends on draws by what the two inputs answer to
+    them, their kinds, so all multisets of kinds are listed. Where these are too many, the lower end is that of draws which are
+    all of one kind but one, and the upper end `box`; at delta = 0 these often meet. Source: Bun, Nelson, Stemmer 2018, whose
+    claim is 10 epsilon. Proof: proofs/genprot.py, of `box`.
 
-    ``m``: any. Returns in nats. Rigour EXACT at delta = 0 where all kinds are listed or
-    both ends meet, else INTERVAL. Raises Unsupported where the base has too many inputs and outputs.
+    ``m``: any. Returns in nats. Rigour EXACT where all kinds are listed or both ends meet, else INTERVAL. Raises
+    Unsupported where the base has too many inputs and outputs.
     """
     pairs = kinds_of(m)
     laws = sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs)
     if laws * m.slots**2 > _MOST_WORK:
         return _between(m, pairs)
-    fresh: list[ExactPLD] = []
-    worst: dict[ExactPLD, None] = {}
-    for kinds in pairs:
-        atoms: list[Atom] = []
-        for drawn, given in _listed(kinds, m.slots):
-            worst |= dict.fromkeys(both_directions(given))
-            atoms += [(drawn * p, drawn * q) for p, q in given]
-        fresh += both_directions(atoms)
-    source = f"GenProt: {laws} choices of the public draws, listed"
-    return Bracket(FiniteProfile(tuple(fresh), source), FiniteProfile(tuple(worst), source))
+    return _fresh((_listed(kinds, m.slots) for kinds in pairs), f"GenProt: {laws} choices of the public draws, listed")
 
 
-def one_bit(m: GenProtBit) -> Bracket:
-    r"""Profile of the one-bit form: exact at delta = 0.
+def one_bit(m: GenProtBit) -> FiniteProfile:
+    r"""Profile of the one-bit form: exact.
 
     .. math:: \varepsilon(0) = \max_{y, x, x'} \max\Bigl(\log\frac{p_x(y)}{p_{x'}(y)},\,
               \log\frac{1 - p_x(y)}{1 - p_{x'}(y)}\Bigr)
 
-    From fresh public draws to the worst, as for `one_of_many`. Tight at delta = 0. Source: Bassily, Smith 2015. Proof:
-    proofs/genprot.py, of the largest value over probabilities in a range.
+    Of fresh public draws, as `one_of_many`. Tight. Source: Bassily, Smith 2015. Proof: proofs/genprot.py, of the largest value
+    over probabilities in a range.
 
-    ``m``: any. Returns in nats. Rigour EXACT at delta = 0, else INTERVAL. Raises
-    Unsupported where the base has too many inputs and outputs.
+    ``m``: any. Returns in nats. Rigour EXACT. Raises Unsupported where the base has too many inputs and outputs.
     """
-    fresh: list[ExactPLD] = []
-    worst: dict[ExactPLD, None] = {}
-    for kinds in kinds_of(m):
-        given = [(drawn, [(p, q), (1 - p, 1 - q)]) for (p, q), drawn in kinds]
-        for _, atoms in given:
-            worst |= dict.fromkeys(both_directions(atoms))
-        fresh += both_directions([(drawn * p, drawn * q) for drawn, atoms in given for p, q in atoms])
-    source = "GenProt, one bit: all public draws, listed"
-    return Bracket(FiniteProfile(tuple(fresh), source), FiniteProfile(tuple(worst), source))
+    return _fresh(map(_answers, kinds_of(m)), "GenProt, one bit: all public draws, listed")
+
+
+def worst_draws(m: GenProt | GenProtBit) -> FiniteProfile:
+    """Profile of either form for whoever may choose the public draws: exact, and that of `profile` at delta = 0.
+
+    ``m``: any whose draws `profile` lists. Returns in nats. Rigour EXACT. Raises Unsupported where there are too many draws.
+    """
+    if isinstance(m, GenProtBit):
+        given = [atoms for kinds in kinds_of(m) for _, atoms in _answers(kinds)]
+    else:
+        pairs = kinds_of(m)
+        if sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs) * m.slots**2 > _MOST_WORK:
+            raise Unsupported(m, "its public draws are too many to look for the worst")
+        given = [atoms for kinds in pairs for _, atoms in _listed(kinds, m.slots)]
+    worst = dict.fromkeys(each for atoms in given for each in both_directions(atoms))
+    return FiniteProfile(tuple(worst), "GenProt: the worst draws")
+
+
+def _fresh(pairs: Iterable[Iterable[tuple[Fraction, list[Atom]]]], source: str) -> FiniteProfile:
+    """Of every pair of inputs: the draws' public probabilities, and what is sent on them."""
+    laws = ([(drawn * p, drawn * q) for drawn, given in listed for p, q in given] for listed in pairs)
+    return FiniteProfile(tuple(each for atoms in laws for each in both_directions(atoms)), source, all_pairs=True)
+
+
+def _answers(kinds: Kinds) -> Iterator[tuple[Fraction, list[Atom]]]:
+    """For every kind: its public probability, and the bit on the two inputs."""
+    return ((drawn, [(p, q), (1 - p, 1 - q)]) for (p, q), drawn in kinds)
 
 
 def kinds_of(m: GenProt | GenProtBit) -> tuple[Kinds, ...]:

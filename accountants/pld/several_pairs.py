@@ -63,7 +63,7 @@ class SeveralPairs(PrivacyProfile):
         ratios = [ratio for pair in self.pairs for ratio in (pair.atoms[0][0], pair.atoms[-1][0])]
         if not 1 < max(ratios) < _LARGEST or min(ratios) < 1 / _LARGEST:
             return False
-        return self.times * _GROUPS * (2 * self._reach + 1) * (self._last - self._first) <= _WORK
+        return self.times * min(_GROUPS, len(self.pairs)) * (2 * self._reach + 1) * (self._last - self._first) <= _WORK
 
     def delta(self, epsilon: Number) -> Enclosure:
         """At the power below."""

@@ -194,7 +194,8 @@ class GenProt(_Protected):
     Public, per user: :math:`y_1, \dots, y_T` from P0. The user with input x tosses a coin for each, true with probability
     :math:`p_t = P_x(y_t) / (2 P_0(y_t))`, clipped, and sends the position of a uniformly chosen true one, or of any draw
     where none is true. The server takes :math:`y_g` as the user's report to the base. A view is a row of T + 1 numbers: the
-    draws, as positions in ``table.outputs``, and the position g of the chosen one among them.
+    draws, as positions in ``table.outputs``, and the position g of the chosen one among them. So the draws are part of what
+    is seen, and nobody chose them: what it costs if somebody did is `ldpaudit.accountants.genprot.worst_draws`.
 
     Parameters
     ----------
