@@ -23,12 +23,10 @@ from ldpaudit.plan import Plan, Run, as_plan, of_one_user
 from ldpaudit.profile import Witness
 from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 
-TRIALS = 10**6
-"""Default budget, in views."""
+TRIALS = 10**6  # default budget, in views
 _MOST_INPUTS = 8
 """Inputs of a mechanism without a law, of which nothing says which two to compare: they share the views that it learns from."""
-CONFIDENCE = 0.95
-"""Default confidence."""
+CONFIDENCE = 0.95  # default confidence
 
 
 def audit(

@@ -16,10 +16,8 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views
 
 Floats = NDArray[np.float64]
-RARE = 1e-4
-"""Probability below which an event is too rare to show much in the views that an audit draws."""
-LISTED = 1 << 22
-"""Numbers of a sum, or of noise on it, whose probabilities are listed at most."""
+RARE = 1e-4  # probability below which an event is too rare to show much in the views that an audit draws
+LISTED = 1 << 22  # numbers of a sum, or of noise on it, whose probabilities are listed at most
 BAIT = 6
 """Places of a stream's views that a score reads though a correct counter makes them pure noise: wrong counters show there."""
 TIE = 1e-6

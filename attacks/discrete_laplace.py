@@ -25,8 +25,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 _STEP = 2.0**-30
 """To a multiple of which losses are rounded, relative to 1 nat: equal losses, summed in another order, stay equal."""
-_TABLE = 1 << 16
-"""Most probabilities that are listed; beyond them, those of the nearest simple law serve."""
+_TABLE = 1 << 16  # most probabilities that are listed; beyond them, those of the nearest simple law serve
 _WIDTH, _MORE, _NATS = 12.0, 64, 70.0
 """Noise is listed up to 12 deviations, and 64 counts more; or where its tail is heavier, 70 nats: beyond are 1e-30."""
 

@@ -17,8 +17,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
 _MOST_RATIOS = 1 << 20
 """Answers of two inputs, over all pairs of inputs and draws, that are compared in floats: under a second."""
-Answers: TypeAlias = NDArray[np.float64]
-"""Probabilities that draws are accepted."""
+Answers: TypeAlias = NDArray[np.float64]  # probabilities that draws are accepted
 Chance: TypeAlias = Callable[[Answers, Views], Answers]
 """Of rows of draws, their probabilities to be accepted, and what is shown beside them, to its probabilities."""
 

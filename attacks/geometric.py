@@ -14,8 +14,7 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 
-_LISTED = 1 << 10
-"""Largest bound of truncated integers whose laws are listed: each sum draws as many numbers."""
+_LISTED = 1 << 10  # largest bound of truncated integers whose laws are listed: each sum draws as many numbers
 
 
 def attack(m: Geometric | TruncatedGeometric, neighbours: Neighbours = REPLACE_ONE) -> Attack:

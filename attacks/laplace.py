@@ -35,8 +35,7 @@ _EVENTS = {
 """What the extreme scores are, by the class of the mechanism; of how many numbers."""
 _FEW = 16
 """Noises in a sum up to which its density is taken from a Bessel function; with more, from that function's expansion."""
-_DEVIATIONS, _NATS = 12, 40
-"""The noise of a sum is listed up to 12 deviations and 40 scales."""
+_DEVIATIONS, _NATS = 12, 40  # the noise of a sum is listed up to 12 deviations and 40 scales
 _TINY = 1e-12
 """Scales by which a point is moved away from 0, where the Bessel function is infinite and the density is not."""
 

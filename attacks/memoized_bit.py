@@ -12,8 +12,7 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 
-FEW = 2
-"""Epochs up to which all transcripts are tried; of more, those of equal reports."""
+FEW = 2  # epochs up to which all transcripts are tried; of more, those of equal reports
 
 
 def attack(m: MemoizedBit, neighbours: Neighbours = USER_LEVEL) -> Attack:

@@ -20,8 +20,7 @@ from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
-Atom: TypeAlias = tuple[float, float]
-"""Probabilities of a set of views on the first and on the second data set."""
+Atom: TypeAlias = tuple[float, float]  # probabilities of a set of views on the first and on the second data set
 MOST_GROUPS, LARGEST_BATCH = 6, 60
 """Other prefixes, and users in a batch, up to which data sets are tried on which hardly any batch releases nothing. Their laws
 are enumerated."""

@@ -104,8 +104,7 @@ CASES = (
 )
 UNKNOWABLE = ("local hashing",)
 """A view is the seed of a public hash function: who does not know the family cannot learn what it says of an input."""
-ROUNDED = Reading(Form.CANONICAL)
-"""Raw floats leak more than the mechanism does: the grid that they lie on."""
+ROUNDED = Reading(Form.CANONICAL)  # raw floats leak more than the mechanism does: the grid that they lie on
 RATIOS = tuple((np.arange(12, 31) / 10).tolist())
 """Multiples of the needed views that a black box is given; it learns from a share of them, so that fewer do not suffice."""
 

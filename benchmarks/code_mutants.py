@@ -36,8 +36,7 @@ TARGETS = (
     "ldpaudit/certificates/verify_certificate.py",
 )  # fmt: skip
 """Files that are mutated; a pattern that fits none is an error."""
-FILES, SECONDS = 8, 60
-"""Most test files per mutant, and seconds of a processor that their tests have."""
+FILES, SECONDS = 8, 60  # most test files per mutant, and seconds of a processor that their tests have
 FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
@@ -45,8 +44,7 @@ FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 }  # fmt: skip
 _OPPOSITE = [("up", "down"), ("upper", "lower"), ("round_up", "round_down"), ("ceil", "floor"), ("high", "low"), ("max", "min")]
 OPPOSITE = {**dict(_OPPOSITE), **{down: up for up, down in _OPPOSITE}}
-_SKIPPED = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
-"""What only words, or names, are made of."""
+_SKIPPED = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)  # what only words, or names, are made of
 _SKIPPED_FIELDS = ("annotation", "returns", "decorator_list", "bases")
 
 
@@ -191,8 +189,7 @@ class Copy:
     """A copy of the tree in which files are changed and tests are run."""
 
     folder: Path
-    sound: set[str] = field(default_factory=set)
-    """Tests that pass where nothing is changed."""
+    sound: set[str] = field(default_factory=set)  # tests that pass where nothing is changed
     unsound: set[str] = field(default_factory=set)
     stamps: Iterator[int] = field(default_factory=lambda: count(10**9))
 

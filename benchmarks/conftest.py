@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-LINES: list[str] = []
-"""Rows of the table, in the order of the runs."""
+LINES: list[str] = []  # rows of the table, in the order of the runs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

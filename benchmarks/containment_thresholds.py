@@ -15,8 +15,7 @@ from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
-_DEEP = 420
-"""Digits where the complement of a tail is summed."""
+_DEEP = 420  # digits where the complement of a tail is summed
 
 
 def thresholds(rng: random.Random, tally: Tally) -> None:

@@ -44,12 +44,9 @@ from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsam
 from tests.zoo import STEMS, zoo
 
 CALLS = Path(__file__).with_name("contract_calls.txt")
-PATIENCE = 20
-"""Seconds of a processor that a plan may take."""
-MEMORY = 4 << 30
-"""Bytes of addresses that a plan's process may have."""
-_EVERY = 20
-"""Seconds after which what was found is written."""
+PATIENCE = 20  # seconds of a processor that a plan may take
+MEMORY = 4 << 30  # bytes of addresses that a plan's process may have
+_EVERY = 20  # seconds after which what was found is written
 EPSILONS = ("0", "1/10", "1/2", "1", "2", "5")
 DELTAS = ("0", "1e-12", "1e-9", "1e-6", "1e-3", "1/10")
 _LOG = "input,report\n" + "".join(f"{x},{y}\n" for x in (0, 1) for y in [x] * 200 + [1 - x] * 100)
@@ -59,8 +56,7 @@ FILES = {
     "words.txt": b"to\nbe\nor\nnot\nto\nbe\n",
 }  # fmt: skip
 """What lies in the folder of each call."""
-Items: TypeAlias = Iterator[tuple[str, Callable[[], Any]]]
-"""Names of items, and what computes each."""
+Items: TypeAlias = Iterator[tuple[str, Callable[[], Any]]]  # names of items, and what computes each
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-TIGHTER = "tighter"
-"""The one kind of difference that needs no reason."""
+TIGHTER = "tighter"  # the one kind of difference that needs no reason
 ENDS = {"low", "high", "rigour"}
 RIGOURS = ("FLOAT", "INTERVAL", "EXACT")
 ABSENT = object()

@@ -35,8 +35,7 @@ from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 USERS, DOMAINS = (10**4, 10**5, 10**6, 10**7), (1 << 7, 1 << 10, 1 << 14, 1 << 17)
-BITS = (24, 32, 48, 64)
-"""Of values that a system names."""
+BITS = (24, 32, 48, 64)  # of values that a system names
 
 
 def shuffled() -> Iterator[str]:

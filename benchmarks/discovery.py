@@ -28,11 +28,9 @@ from ldpaudit.accountants.sampling.discovery import discovery_rate, least_holder
 
 EPSILONS, UNITS = (1, 2, 4, 8), (1, 2, 3, 4)
 TOPS = (10, 25, 50, 100, 150, 250, 350, 500)
-SHARES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-"""Word frequencies of the curves."""
+SHARES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # word frequencies of the curves
 POPULATIONS = (10**4, 10**5, 10**6, 10**7)
-HELD = 5
-"""Words of a user of Algorithm 3."""
+HELD = 5  # words of a user of Algorithm 3
 TWEETERS, SINGLE_DIGIT, NEAR = 658_769, 9, 0.95
 """Users of the paper's tweets, the largest epsilon of one digit, and a recall that is near 1."""
 SAID = ((6, 1, 250), (8, HELD, 350))
@@ -41,8 +39,7 @@ SEVERAL, LARGE = 3, 10**6
 """Runs of what takes long: of the trees below this many users, from where on they are run once, and of the others above."""
 
 Run: TypeAlias = Callable[[People, np.random.Generator], Found]
-Curves: TypeAlias = dict[str, NDArray[np.float64]]
-"""A system's recall for every run, in rows, and every K."""
+Curves: TypeAlias = dict[str, NDArray[np.float64]]  # a system's recall for every run, in rows, and every K
 Rows: TypeAlias = Iterable[tuple[str, Iterable[Any]]]
 
 HEAD = """\
@@ -89,8 +86,7 @@ SYSTEMS: dict[str, Callable[[int, int], Run | None]] = {
     "printed": printed, "certified": certified, "coins": coins, "shuffled": systems.shuffled,
     "TreeHist": systems.signs, "TreeHist, hashed": systems.hashed,
 }  # fmt: skip
-QUICK = ("printed", "certified", "coins")
-"""Those that are run as often as asked."""
+QUICK = ("printed", "certified", "coins")  # those that are run as often as asked
 STYLES = {
     "printed": ("tab:blue", "o", 1.5), "certified": ("tab:orange", "s", 3.0), "coins": ("#a6d8a8", "^", 5.0),
     "shuffled": ("tab:red", "D", 1.2), "TreeHist": ("tab:purple", "v", 1.2), "TreeHist, hashed": ("tab:brown", "x", 1.2),

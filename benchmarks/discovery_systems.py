@@ -25,19 +25,13 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, TreeHistogram
 
-LEVELS = 10
-"""Letters, with the end of a word, that TrieHH finds."""
-_COIN = 1 << 20
-"""Coins are multiples of 1/_COIN."""
-LETTER = 5
-"""Bits of a letter, and of a level of TreeHist."""
-NUMBERED = 12
-"""Letters that are numbered."""
-LARGEST_HASHED = 10**6
-"""Users up to whom TreeHist over local hashing is run: its server takes minutes for more."""
+LEVELS = 10  # letters, with the end of a word, that TrieHH finds
+_COIN = 1 << 20  # coins are multiples of 1/_COIN
+LETTER = 5  # bits of a letter, and of a level of TreeHist
+NUMBERED = 12  # letters that are numbered
+LARGEST_HASHED = 10**6  # users up to whom TreeHist over local hashing is run: its server takes minutes for more
 
-Found: TypeAlias = NDArray[np.bool_]
-"""For each word, whether it was found."""
+Found: TypeAlias = NDArray[np.bool_]  # for each word, whether it was found
 
 
 @dataclass(frozen=True)

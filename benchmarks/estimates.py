@@ -34,8 +34,7 @@ from ldpaudit.studies.intervals import intervals
 from ldpaudit.studies.postprocessing import WAYS
 
 USERS, K, EPSILONS = 20_000, 256, (1.0, 2.0, 4.0)
-TOP, SETS = 16, 4
-"""Values that heavy-hitter systems look for, and data sets of which their scores are the means."""
+TOP, SETS = 16, 4  # values that heavy-hitter systems look for, and data sets of which their scores are the means
 RUNS = 1_000
 Floats = NDArray[np.float64]
 Run = Callable[[NDArray[np.int64]], dict[str, Floats]]

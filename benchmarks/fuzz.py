@@ -28,8 +28,7 @@ from benchmarks.experiment import options, show
 from benchmarks.fuzz_kinds import KINDS
 from benchmarks.fuzz_worker import DONE, Outcome, ended, made, work
 
-_CHUNK = 2000
-"""Inputs per process: caches are emptied, and memory begins anew."""
+_CHUNK = 2000  # inputs per process: caches are emptied, and memory begins anew
 VERDICTS = ("rejected", "accepted", "traceback", "slow", "memory", "escape", "odd", "false")
 COLUMNS = "{kind:>12} {inputs:8d} " + "".join(f"{{{verdict}:9d}} " for verdict in VERDICTS) + "{ms each:8.1f} {longest s:9.1f}"
 
@@ -55,8 +54,7 @@ class Found:
     counts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     longest: float = 0.0
-    findings: dict[str, Finding] = field(default_factory=dict)
-    """By signature."""
+    findings: dict[str, Finding] = field(default_factory=dict)  # by signature
 
     def add(self, number: int, data: bytes, outcome: Outcome, seconds: float) -> None:
         """Count one input."""

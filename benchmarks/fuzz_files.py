@@ -29,8 +29,7 @@ COLUMNS = ("input", "report", "users")
 USERS = tuple((word, report, 1) for word in ("sun", "moon") for report in ("mars", word, word) for _ in range(100))
 READERS = ("run", "counts", "numbered", "compare", "log")
 """What reads users' data: `ldpaudit run` in three ways, the data of `ldpaudit compare`, and a log that is audited."""
-SPLIT = b"\n.sig\n"
-"""Between a key and a signature."""
+SPLIT = b"\n.sig\n"  # between a key and a signature
 _LOW_ORDER = (0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18, 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826)
 """The y of points whose order divides 8; for the second, 1, any signature of that point and the number 0 is one."""
 

@@ -75,8 +75,7 @@ TARGET = "import random\n\ndef response(x):\n    return x if random.random() < 0
 ANSWERS = b"0\n1\n1\n0\n" * 400
 PROGRAM = 'exec 3< "$1"; while read -r question; do IFS= read -r answer <&3 || exit; printf "%s\\n" "$answer"; done\n'
 """A program that answers each question with the next line of a file."""
-SAMPLED = ("--trials", "256")
-"""Enough for a callable on two inputs, of which an audit needs 214."""
+SAMPLED = ("--trials", "256")  # enough for a callable on two inputs, of which an audit needs 214
 
 
 @dataclass(frozen=True, slots=True)

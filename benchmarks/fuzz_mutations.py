@@ -12,8 +12,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any, TypeAlias
 
-Tree: TypeAlias = Any
-"""What JSON and TOML hold: dicts, lists, text, numbers, Booleans, None."""
+Tree: TypeAlias = Any  # what JSON and TOML hold: dicts, lists, text, numbers, Booleans, None
 
 NUMBERS: tuple[Any, ...] = (
     0, 1, -1, 2, 3, 15, 16, 63, 64, 1000, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64, 10**30, 10**400,

@@ -28,17 +28,14 @@ from benchmarks.fuzz_kinds import KINDS, Kind
 from ldpaudit.errors import OUT_OF_MEMORY, in_a_line, of_the_user
 from ldpaudit.gate.cache import secret_of
 
-MEMORY = 2 << 30
-"""Bytes of addresses that the process may have."""
+MEMORY = 2 << 30  # bytes of addresses that the process may have
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGES = {
     "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
     "shutil.rmtree", "shutil.move", "shutil.copyfile",
 }  # fmt: skip
-TOO_LONG = signal.SIGPROF
-"""Ends a process, which first writes where it is."""
-PATIENCE = 10.0
-"""Seconds of a processor that an input may take: other work on the machine does not count."""
+TOO_LONG = signal.SIGPROF  # ends a process, which first writes where it is
+PATIENCE = 10.0  # seconds of a processor that an input may take: other work on the machine does not count
 STACK, DONE = "stack", "done"
 """Files in which a process that took too long writes where it is, and in which it wrote what it had done."""
 _FRAME = re.compile(r'File "[^"]*/((?:ldpaudit|accountants|attacks|proofs)/[^"]*)", line \d+,? in (\S+)')

@@ -35,8 +35,7 @@ TRIALS, FEW, CANDIDATES, USERS, RUNS, APART = 4000, 16, 200, 300, 8, 8
 """Views an audit, and too few of them; views among which the most telling one is sought; users and runs of a whole system; standard
 errors that two of its means may be apart."""
 Code = Callable[..., Any]
-LEAKS: Code | None = None
-"""The audited code of the cell at hand: a deployment names code by its module."""
+LEAKS: Code | None = None  # the audited code of the cell at hand: a deployment names code by its module
 
 
 def answers(x: Any, size: int, rng: np.random.Generator) -> Any:

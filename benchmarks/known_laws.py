@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-Law = Sequence[tuple[float, float]]
-"""Of each thing that a report may tell, its probabilities on the two inputs."""
+Law = Sequence[tuple[float, float]]  # of each thing that a report may tell, its probabilities on the two inputs
 Rng = np.random.Generator
-LATE = 5_000
-"""Calls after which a randomizer changes."""
+LATE = 5_000  # calls after which a randomizer changes
 
 
 @dataclass(frozen=True)

@@ -39,18 +39,14 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 CONFIDENCE = 0.95
-RUNS, BLOCK = 500, 250
-"""Runs where nobody asks for more; and those after which the file is written."""
-VIEWS = 320
-"""Views an audit."""
+RUNS, BLOCK = 500, 250  # runs where nobody asks for more; and those after which the file is written
+VIEWS = 320  # views an audit
 BLIND = {Mode.FIXED: 480, Mode.SEQUENTIAL: 3_600}
 """Views an audit of a black box, which learns from some of them; a sequential one in two stages."""
 AGAIN = {Mode.FIXED: 9_000, Mode.SEQUENTIAL: 2_400}
 """Views an audit of a black box whose first event never fires: a fixed sample looks at 4,096 of them before it learns another."""
-LATE = 6_600
-"""Views an audit of a black box that has a last part, for leaks that begin late, and looks for rare ones."""
-CANARIES, DELTA = 100, 1e-3
-"""Of an audit in one run."""
+LATE = 6_600  # views an audit of a black box that has a last part, for leaks that begin late, and looks for rare ones
+CANARIES, DELTA = 100, 1e-3  # of an audit in one run
 TINY = KaryRandomizedResponse.for_epsilon(1, k=2)
 BITS = UnaryEncoding.symmetric(1, k=3)
 FIVE = KaryRandomizedResponse.for_epsilon(1, k=5)

@@ -56,8 +56,7 @@ def measured(plan: Plan, delta: float, patience: int) -> tuple[float, float, flo
     return found or (0.0, float("inf"), float(patience))
 
 
-Row: TypeAlias = tuple[str, str, float, float, float, float]
-"""Noun, class, low, high, ratio, seconds."""
+Row: TypeAlias = tuple[str, str, float, float, float, float]  # noun, class, low, high, ratio, seconds
 
 
 def rows(nouns: list[str], classes: list[str], delta: float, patience: int) -> Iterator[Row]:

@@ -25,11 +25,9 @@ from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR
 
 LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"
-DELTA = 1e-6
-"""At which epsilon is printed beside that of delta = 0; the picture goes a little further than there."""
+DELTA = 1e-6  # at which epsilon is printed beside that of delta = 0; the picture goes a little further than there
 _BEYOND = 1.25
-_WITHOUT_END = 8.0
-"""How far the picture goes, in nats, where no epsilon is enough for `DELTA`."""
+_WITHOUT_END = 8.0  # how far the picture goes, in nats, where no epsilon is enough for `DELTA`
 _POINTS = {"local": 25, "interactive": 25, "shuffled": 7, "sampled": 7, "central": 25}
 """Values of epsilon per picture: a delta of a whole protocol takes half a second."""
 _SEEN = {
@@ -40,8 +38,7 @@ _SEEN = {
     "central": "the sums that are released",
 }
 """What an adversary sees, by the model."""
-_HEADING = re.compile(r"\n\n\w[\w ]*\n---")
-"""Where a numpydoc docstring begins to list parameters."""
+_HEADING = re.compile(r"\n\n\w[\w ]*\n---")  # where a numpydoc docstring begins to list parameters
 
 
 def page(stem: str) -> str:

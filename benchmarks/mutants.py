@@ -14,10 +14,8 @@ from benchmarks.experiment import options, show
 from ldpaudit import audit
 from tests.zoo import MUTANTS, STEMS
 
-BUDGET = 50_000_000
-"""Most views of one audit; a sequential audit stops where it knows."""
-SECONDS = 60.0
-"""In which each mutant must be refuted."""
+BUDGET = 50_000_000  # most views of one audit; a sequential audit stops where it knows
+SECONDS = 60.0  # in which each mutant must be refuted
 COLUMNS = "{stem:20} {mistake:52} {claimed:8.4f} {true:8.4f} {ratio:6.3f} {bound:8.4f} {views:12,} {seconds:8.1f}{}"
 
 

@@ -30,8 +30,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
 F = Fraction
 NONE = F(0)
-_GRAIN = Fraction(1, 1000)
-"""Relative precision of a sufficient noise that is searched for here."""
+_GRAIN = Fraction(1, 1000)  # relative precision of a sufficient noise that is searched for here
 
 
 Row: TypeAlias = tuple[str | float, ...]

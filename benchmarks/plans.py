@@ -23,8 +23,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.plan import PostProcess
 from tests.zoo import ONE_EACH
 
-MEMORY = 6 << 30
-"""Bytes of addresses of a process."""
+MEMORY = 6 << 30  # bytes of addresses of a process
 _ROUNDING = 1e-9  # relative
 
 

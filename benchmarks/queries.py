@@ -16,11 +16,9 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import PrivacyProfile
 
 DIGITS = 60
-ROUNDING = mpf(10) ** -45
-"""Relative; what the oracles' own arithmetic may be off."""
+ROUNDING = mpf(10) ** -45  # relative; what the oracles' own arithmetic may be off
 
-Truth: TypeAlias = Callable[[Any], Any]
-"""Epsilon to delta."""
+Truth: TypeAlias = Callable[[Any], Any]  # epsilon to delta
 
 
 @dataclass
@@ -30,8 +28,7 @@ class Tally:
     queries: int = 0
     misses: list[str] = field(default_factory=list)
     exact: int = 0
-    widest: float = 0.0
-    """Largest relative width of what is called exact, from 1e-300 up: below, floats are few."""
+    widest: float = 0.0  # largest relative width of what is called exact, from 1e-300 up: below, floats are few
 
     def add(self, found: Enclosure, holds: bool, what: str) -> None:
         """Count one query."""

@@ -22,8 +22,7 @@ from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.report.claims import markdown_of
 from tests.zoo import AT_ONE, SMALL
 
-WHOLE = {"integers", "bytes"}
-"""Methods of a generator that draw whole numbers, which are made of bits without rounding."""
+WHOLE = {"integers", "bytes"}  # methods of a generator that draw whole numbers, which are made of bits without rounding
 FLOATS = {
     "binomial", "laplace", "multinomial", "multivariate_hypergeometric", "negative_binomial", "normal", "poisson", "random",
     "standard_gamma",

@@ -20,8 +20,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.zoo import AT_ONE
 
 SIZE = 1 << 20
-WIDE = 1 << 14
-"""Views that are drawn where one has more than a hundred numbers."""
+WIDE = 1 << 14  # views that are drawn where one has more than a hundred numbers
 
 
 def generators() -> Iterator[tuple[str, np.random.Generator]]:

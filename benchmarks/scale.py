@@ -24,8 +24,7 @@ from ldpaudit.evidence import Evidence, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
 VIEWS = 10**9
-CONFIDENCE = 0.999
-"""The claim is tight to the last bit: at 0.95 one seed in twenty refutes it, by luck."""
+CONFIDENCE = 0.999  # the claim is tight to the last bit: at 0.95 one seed in twenty refutes it, by luck
 SECONDS = 60.0
 BINARY = KaryRandomizedResponse.for_epsilon(1, k=2)
 

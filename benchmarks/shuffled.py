@@ -24,8 +24,7 @@ from ldpaudit.report import counting as table_report
 from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies import ggkpv_tables
 
-RUNS = 10
-"""Simulations of each system of the paper's tables."""
+RUNS = 10  # simulations of each system of the paper's tables
 QUERY_USERS, QUERY_VALUES, RHO = (100, 1_000, 10_000, 100_000), (1 << 10, 1 << 13, 1 << 17, 1 << 20), 31
 """Sizes at which one query is timed, with few blanket messages per user: all messages have room, and a query's time is
 proportional to rho + 1."""

@@ -30,12 +30,9 @@ from ldpaudit.report.claims import markdown_of
 from ldpaudit.studies.design import Goal, design
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
-SIDE, BOXES = 64, 5_000
-"""Of the grid of coordinates; boxes that are asked for there."""
-_DRAWN = 1e9
-"""Vectors of kernels of one oracle that are drawn here: some seconds."""
-AGES = 128
-"""Ages below this are distinguished; a power of two."""
+SIDE, BOXES = 64, 5_000  # of the grid of coordinates; boxes that are asked for there
+_DRAWN = 1e9  # vectors of kernels of one oracle that are drawn here: some seconds
+AGES = 128  # ages below this are distinguished; a power of two
 Ranges = RangeQueries | HadamardRangeQueries | CountMinRangeQueries
 
 

@@ -34,10 +34,8 @@ from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS
 
 Floats = NDArray[np.float64]
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)
-WORDS, BITS, RUNS = 10_000, 40, 5
-"""Words that are told apart, bits of a beginning of a word, and simulations."""
-_WIDE = 12.0
-"""Standard deviations beyond which a law is not looked at: 1e-30 lies there."""
+WORDS, BITS, RUNS = 10_000, 40, 5  # words that are told apart, bits of a beginning of a word, and simulations
+_WIDE = 12.0  # standard deviations beyond which a law is not looked at: 1e-30 lies there
 
 
 def words(users: int) -> Iterator[str]:

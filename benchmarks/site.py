@@ -27,8 +27,7 @@ from ldpaudit.commands import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-ABOVE = ("CONTRIBUTING.md", "CHANGELOG.md")
-"""Pages of the site that stand at the top of the repository."""
+ABOVE = ("CONTRIBUTING.md", "CHANGELOG.md")  # pages of the site that stand at the top of the repository
 PROCESSES = 2
 _LINK = re.compile(r"\[(?P<text>[^]\[]*)\]\((?P<target>[\w./-]+)(?P<place>#[\w-]+)?\)")
 

@@ -27,8 +27,7 @@ from ldpaudit.evidence import Mode
 
 ALPHA, C = 0.05, 0.01
 """Failure probability, and the share of the second input's reports on which the event fires (Section 5.1)."""
-RIDGE = 1e-3
-"""Weight of the penalty that keeps the regression finite where the inputs are separated."""
+RIDGE = 1e-3  # weight of the penalty that keeps the regression finite where the inputs are separated
 TEN = (
     "randomized response: epsilon is spent twice", "randomized response: of a hundred", "unary: symmetric, of ten",
     "unary: each bit spends all", "Laplace: the scale is the deviation", "Laplace: a histogram, one entry for two",

@@ -61,8 +61,7 @@ class Composition:
     parts: tuple[tuple[int, float], ...]
     delta: float
     kind: str = "randomized response"
-    step: float = 1e-4
-    """Of the oracle's lattice."""
+    step: float = 1e-4  # of the oracle's lattice
 
     def __call__(self) -> Enclosure:
         """Our enclosure."""

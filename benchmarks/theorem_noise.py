@@ -32,8 +32,7 @@ SETTINGS = (
     Setting.of(10**5, 10**3, Fraction(1, 2), Fraction(1, 10**8)),
 )
 """Of the paper's tables."""
-USERS, GOAL, BETA = 10**6, Goal(Fraction(1), Fraction(1, 10**9)), Fraction(1, 10)
-"""Of the systems over an oracle."""
+USERS, GOAL, BETA = 10**6, Goal(Fraction(1), Fraction(1, 10**9)), Fraction(1, 10)  # of the systems over an oracle
 
 
 Row: TypeAlias = tuple[str, ...]

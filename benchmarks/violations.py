@@ -69,8 +69,7 @@ from ldpaudit import audit
 from ldpaudit.workers.experiment import Reading
 
 ALPHA, BUDGET, SOUND_BUDGET, MORE = 0.05, 10**6, 30_000, 1.05
-MOST = 40.0
-"""An epsilon above this is infinite."""
+MOST = 40.0  # an epsilon above this is infinite
 
 
 @dataclass(frozen=True)

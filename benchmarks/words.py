@@ -38,8 +38,7 @@ from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 20)
 TOP, REST = 100, 900
-DOMAIN = 1 << 19
-"""Of the oracles: the words, and numbers that stand for none."""
+DOMAIN = 1 << 19  # of the oracles: the words, and numbers that stand for none
 
 
 Line: TypeAlias = tuple[str, str, str]

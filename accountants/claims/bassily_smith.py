@@ -18,10 +18,8 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.bassily_smith import ProjectedBassilySmith
 
-BETA = Fraction(1, 20)
-"""Failure probability at which errors and sizes are asked for."""
-_ROUNDED = Fraction(1, 10**12)
-"""Of numbers with e**epsilon, as the coin is rounded toward privacy."""
+BETA = Fraction(1, 20)  # failure probability at which errors and sizes are asked for
+_ROUNDED = Fraction(1, 10**12)  # of numbers with e**epsilon, as the coin is rounded toward privacy
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,7 @@ EXAMPLES = (
 )
 """Few users and many, small epsilons and large."""
 
-SIMULATED = EXAMPLES[:2]
-"""Settings that run in a second."""
+SIMULATED = EXAMPLES[:2]  # settings that run in a second
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -77,8 +77,7 @@ _INVERSE = Failure(
     "The last line of the proof gives e^(1/(6k) - k/2), but the lemma prints its inverse.",
     "With the sign of the proof C_k is at most 1.0004 for even k >= 4.",
 )
-_SPLITS = 64
-"""Ways to split the heavy hitter's lead between W and z that are tried."""
+_SPLITS = 64  # ways to split the heavy hitter's lead between W and z that are tried
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ class Setting(LocalPromise):
         return BucketHeavyHitter.as_printed(self.epsilon, self.delta, self.beta, self.domain)
 
 
-Lead: TypeAlias = Callable[[Setting, Fraction], Enclosure]
-"""The count that a condition asks of the heavy hitter, by c."""
+Lead: TypeAlias = Callable[[Setting, Fraction], Enclosure]  # the count that a condition asks of the heavy hitter, by c
 
 
 def theorem_2_5(epsilon: Number, delta: Number, times: int) -> Printed:

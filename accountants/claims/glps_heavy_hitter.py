@@ -54,8 +54,7 @@ _MEASURED = Failure(
 )
 _PART = Fraction(1, 8)
 """With which probability each of the two reasons for which a row misses a value may occur: together 1/4, as in the paper."""
-_OTHERS = 1000
-"""Values that the other users of a simulation hold evenly."""
+_OTHERS = 1000  # values that the other users of a simulation hold evenly
 
 
 @dataclass(frozen=True)

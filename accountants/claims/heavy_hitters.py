@@ -24,14 +24,12 @@ from ldpaudit.mechanisms.shared.public_questions.deviation import deviation
 from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 
-BETA = Fraction(1, 20)
-"""How 'with high probability' is read."""
+BETA = Fraction(1, 20)  # how 'with high probability' is read
 NO_CONSTANT = "the source prints no constant; here it is 1, beside the proved constants of our construction"
 _TWO = "two signs a user, with half of epsilon each, are a construction of ours"
 
 _ORACLE = "the talk computes this expectation of the oracle, which counts cells in our construction"
-_TRANSFORMED = 20
-"""Bits of a cell up to which the bias of its count is found by a transform."""
+_TRANSFORMED = 20  # bits of a cell up to which the bias of its count is found by a transform
 
 
 @dataclass(frozen=True)

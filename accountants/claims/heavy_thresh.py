@@ -169,8 +169,7 @@ def _accurate(m: HeavyThresh, where: str, stream: Stream) -> Accuracy:
 
 ON_EDGE = Fraction(1, 8)
 """How far above an even number of steps the changes are that are tried; up to the next even number levels are the same."""
-_NOISE = 2
-"""Steps by which a distance may be off: one for either of its ends."""
+_NOISE = 2  # steps by which a distance may be off: one for either of its ends
 
 
 @dataclass(frozen=True, slots=True)

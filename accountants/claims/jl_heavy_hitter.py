@@ -54,10 +54,10 @@ from ldpaudit.mechanisms.shared.projections.random_projection import noise_for, 
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
+# Readings of Algorithm 1.
 ONE = "one noisy projection a user"
 FRESH = "fresh noise for each value, and all noisy projections are sent"
 PRODUCTS = "fresh noise for each value, and only the products are sent"
-"""Readings of Algorithm 1."""
 
 _FAILURES = {
     ONE: Failure(
@@ -79,10 +79,8 @@ _FAILURES = {
     ),
 }
 """By the readings in which the lemma fails."""
-_DRAWN = 1 << 20
-"""Rows up to which the printed matrix is drawn."""
-_COMPARED = 16
-"""Values up to which the third reading is judged: its bound takes time in the square of their number."""
+_DRAWN = 1 << 20  # rows up to which the printed matrix is drawn
+_COMPARED = 16  # values up to which the third reading is judged: its bound takes time in the square of their number
 
 
 @dataclass(frozen=True)

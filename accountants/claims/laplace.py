@@ -23,8 +23,7 @@ from ldpaudit.enclosure import Rigour, round_up
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
-NAIVE = "HKR12, naive histogram"
-"""An unnumbered comparison in Section 3.1."""
+NAIVE = "HKR12, naive histogram"  # an unnumbered comparison in Section 3.1
 
 _AREA = Failure(
     "It fails at every epsilon: for noise of scale 1 the ratio is above e^(1/2) with probability 0.6106, but delta at 1/2 is "
@@ -39,8 +38,7 @@ _LIKELIHOOD = (
 )
 _NATS = 20
 """The tail is judged where the sentence's bound is about e**-20, or half-way to the end of its regime, and at its end."""
-_FLOATS = 600
-"""Bounds below e**-600 are left out: a float ends at e**-745."""
+_FLOATS = 600  # bounds below e**-600 are left out: a float ends at e**-745
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.plan import Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.profile import PrivacyProfile
 
-COLUMNS = ("typical", "many", "edge")
-"""The three settings of every kind, in this order."""
+COLUMNS = ("typical", "many", "edge")  # the three settings of every kind, in this order
 _F = Fraction
 _MILLIONTH = Fraction(1, 10**6)
 

@@ -28,8 +28,7 @@ _CONSTANT = 8
 """How the constant of (16) is read: sqrt(2 * 14 * 2) is 7.5, for a variance of about n gamma and a logarithm of 2 B."""
 ALIKE = "all hold one value"
 """The data on which errors are simulated. No data have a larger variance, as on + off <= 1 for both protocols of Theorem 3.4."""
-_COUNTED = 1 << 20
-"""Domains up to this size are simulated."""
+_COUNTED = 1 << 20  # domains up to this size are simulated
 
 
 @dataclass(frozen=True)

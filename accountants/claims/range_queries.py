@@ -35,8 +35,7 @@ from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRang
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 
-_BOXES = 2_000
-"""Boxes of several dimensions whose errors are simulated; in one dimension all ranges are."""
+_BOXES = 2_000  # boxes of several dimensions whose errors are simulated; in one dimension all ranges are
 _SKETCHED = 1 << 12
 """Largest grid for which the claims about a sketch are judged: its cells are compared for all values."""
 
@@ -195,8 +194,7 @@ EXAMPLES = (
 )
 """A line, a plane, few values and many users, for a sketch; and a side that is no power of two."""
 
-SIMULATED = EXAMPLES[:2] + EXAMPLES[3:]
-"""The examples but the third, of 16 million users."""
+SIMULATED = EXAMPLES[:2] + EXAMPLES[3:]  # the examples but the third, of 16 million users
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

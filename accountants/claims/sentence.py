@@ -55,16 +55,13 @@ class Standing(Enum):
 class Provenance(StrEnum):
     """Where the sentence comes from."""
 
-    PRINTED = "printed"
-    """It stands in the source."""
+    PRINTED = "printed"  # it stands in the source
     RESTORED = "restored"
     """The source's formula is illegible or hidden in an O; it is that of a public implementation or a note on it."""
     DERIVED = "derived"
     """The source states it without constants, or its formula is illegible; it is derived from its proof, or from what is left."""
-    MEMORY = "from memory"
-    """Nobody has compared it with the source."""
-    OWN = "by its function"
-    """A function of the user's computes it."""
+    MEMORY = "from memory"  # nobody has compared it with the source
+    OWN = "by its function"  # a function of the user's computes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +191,7 @@ ABSENT = "histograms of size 1 leave no room for an absent user"
 """Why a user who leaves is a question of ours, where neighbours are histograms at distance 1."""
 LITERAL = "neighbours are histograms at distance 1, and a user's histogram has size 1"
 """A reading, by which every mechanism of local users is private."""
-VACUOUS = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")
-"""What is found by that reading."""
+VACUOUS = Enclosure.of(0, source="no two histograms of size 1 are at distance 1")  # what is found by that reading
 
 
 @dataclass(frozen=True)

@@ -44,18 +44,12 @@ _SUBTRACTED = Failure(
 )
 
 NO_CONSTANT = "the paper prints no constants of its costs; these are ours"
-_FLOATS = 600.0
-"""Claims whose probability is below e**-600 are left out: a float ends at e**-745."""
-_CUBES = 300
-"""For Theorem 4.2's messages: above the 180 of Theorem 4.7's proof, as log2(2 B) is above log2(B)."""
-DELTA = Fraction(1, 10**6)
-"""The delta at which privacy claims are judged."""
-_RARE = Fraction(1, 20)
-"""Failure probability at which the blanket's error is judged."""
-_RELATIVE = 2.0**-12
-"""Relative precision of the search for a gamma."""
-_RUNNABLE = 1 << 22
-"""Largest number of users' values, and of values in the domain, for which a run is simulated."""
+_FLOATS = 600.0  # claims whose probability is below e**-600 are left out: a float ends at e**-745
+_CUBES = 300  # for Theorem 4.2's messages: above the 180 of Theorem 4.7's proof, as log2(2 B) is above log2(B)
+DELTA = Fraction(1, 10**6)  # the delta at which privacy claims are judged
+_RARE = Fraction(1, 20)  # failure probability at which the blanket's error is judged
+_RELATIVE = 2.0**-12  # relative precision of the search for a gamma
+_RUNNABLE = 1 << 22  # largest number of users' values, and of values in the domain, for which a run is simulated
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,10 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import PrivacyProfile
 
-_CONSTANT = 12
-"""How the constant of (67) is read."""
+_CONSTANT = 12  # how the constant of (67) is read
 _MESSAGES, _BITS = 40, 2
 """For Theorem 4.1's messages and bits: above the 36 of Lemma 4.4, as ln(e/(eps delta)) is above ln(1/(eps delta))."""
-_COUNTED = 1 << 16
-"""Domains up to this size are simulated."""
+_COUNTED = 1 << 16  # domains up to this size are simulated
 
 
 @dataclass(frozen=True)
@@ -248,8 +246,7 @@ EXAMPLES = (
 )
 """Usual promises, for one element and for three; no power of two; and an epsilon far above 1, where the lemma fails."""
 
-SIMULATED = EXAMPLES[:1] + EXAMPLES[2:]
-"""The examples but the second, whose 6e7 messages take most of a minute."""
+SIMULATED = EXAMPLES[:1] + EXAMPLES[2:]  # the examples but the second, whose 6e7 messages take most of a minute
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

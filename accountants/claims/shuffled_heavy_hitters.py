@@ -27,10 +27,8 @@ from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 
 WHERE = "GGKPV Appendix D"
-_ORDER = 4
-"""How the constant of O(n/T) is read."""
-_STEPS = 32
-"""Numbers of holders are rounded to multiples of a share 1/32 of themselves, where few are bounded."""
+_ORDER = 4  # how the constant of O(n/T) is read
+_STEPS = 32  # numbers of holders are rounded to multiples of a share 1/32 of themselves, where few are bounded
 _READ = "over Algorithm 1, with T twice the error of all estimates at beta"
 
 
@@ -163,8 +161,7 @@ EXAMPLES = (
 )
 """Promises over ten, fourteen and twenty lengths; and as many users as sketches for all lengths ask for."""
 
-SIMULATED = EXAMPLES[:3]
-"""Those of a million users."""
+SIMULATED = EXAMPLES[:3]  # those of a million users
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -84,8 +84,7 @@ EXAMPLES = (
 )
 """As many cells as users, as in the paper; fewer cells, for which the noise is less; and another promise."""
 
-SIMULATED = EXAMPLES[1:]
-"""The examples but the first, whose kernels are many."""
+SIMULATED = EXAMPLES[1:]  # the examples but the first, whose kernels are many
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -46,11 +46,9 @@ class Setting:
 
 
 ABOUT = "the talk writes 'about 1/2 + epsilon'; here it is 1/2 + epsilon exactly"
-RARE = Fraction(1, 10**6)
-"""The delta at which the reports of several users are compared."""
+RARE = Fraction(1, 10**6)  # the delta at which the reports of several users are compared
 NO_CONSTANT = "the talk prints no constant; here it is 1, and 'rarely' is 0.01"
-_OFTEN = 0.01
-"""How "rarely" and "with high probability" are read."""
+_OFTEN = 0.01  # how "rarely" and "with high probability" are read
 
 
 def failure(m: SignOracle, users: int, error: Number) -> Enclosure:

@@ -93,8 +93,7 @@ EXAMPLES = (
 )
 """Few true queries of many; a tenth of the tolerance, and users for it; and too few users."""
 
-SIMULATED = EXAMPLES[:1]
-"""The first: the second has millions of users, and for the third nothing is proved."""
+SIMULATED = EXAMPLES[:1]  # the first: the second has millions of users, and for the third nothing is proved
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -53,14 +53,12 @@ _STEPS = Failure(
     "With theta rounded up the step holds for all n >= 10000.",
 )
 _CONDITIONS = "the conditions are from memory: the text has lost them"
-BUDGETS = (1, 2, 4, 10)
-"""The epsilons for which Corollary 2's batch is looked at."""
+BUDGETS = (1, 2, 4, 10)  # the epsilons for which Corollary 2's batch is looked at
 _SHARES = (1.0, 1.5)
 """Holders of the words whose discovery is judged, as multiples of the number that casts theta votes on average."""
 _COUNTED = 1 << 20
 """Largest product of the batch and the bits of n, about the bits of a number of batches, with which batches are counted."""
-_SIMULATED = 10**7
-"""Users up to whom data are made."""
+_SIMULATED = 10**7  # users up to whom data are made
 _RELATIONS = (
     (ADD_REMOVE, "one user more or less", ""),
     (REPLACE_ONE, "one user replaced", "the paper's neighbours differ in a user who is there or not"),

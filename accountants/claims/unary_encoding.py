@@ -112,8 +112,7 @@ EXAMPLES = (
 )
 """Usual promises, where many values are held by fewer users than their number's square."""
 
-SIMULATED = EXAMPLES[::2]
-"""The examples but the second, of which a run takes seconds."""
+SIMULATED = EXAMPLES[::2]  # the examples but the second, of which a run takes seconds
 
 
 def accuracy(s: Setting) -> tuple[Accuracy, ...]:

@@ -20,16 +20,13 @@ from scipy import special
 from ldpaudit.attacks.blackbox.encoding import Group, mixed, words
 from ldpaudit.attacks.blackbox.features import FILLED, LEAVES, VALUES, Feature, feature, frequent, leaf, near_values
 
-BITS, PLACES = 8, 64
-"""Bits, and places of a long report, that become features, at most."""
-WORD, PARITY = 64, 64
-"""Bits of a word; and the number of its parity among them."""
+BITS, PLACES = 8, 64  # bits, and places of a long report, that become features, at most
+WORD, PARITY = 64, 64  # bits of a word; and the number of its parity among them
 HASHES = 4
 """Bits of a hash of a number. They differ where none of its own bits does: 0, 1, 6 or 7 on one input, 2, 3, 4 or 5 on another."""
 FEW = 16
 """Numbers of a report whose exclusive or is looked at even if each has few values: of fewer, the whole report says more."""
-_PIECE = 1 << 21
-"""Numbers that are looked at together: 16 MB of words."""
+_PIECE = 1 << 21  # numbers that are looked at together: 16 MB of words
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]

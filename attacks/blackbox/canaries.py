@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 
 from ldpaudit.adapters.outputs import hashable
 
-ABSENT = object()
-"""What a canary holds that is out."""
+ABSENT = object()  # what a canary holds that is out
 SHRINKAGE = 0.1
 """Of the weights of several measures together: as if a tenth of the canaries had been seen that show nothing."""
 
 Floats = NDArray[np.float64]
-Measure = Callable[[Any], float]
-"""How much of a value is in an output."""
-Canary = tuple[Any, Any]
-"""What the user holds whose coin says so, and what else, or `ABSENT`."""
+Measure = Callable[[Any], float]  # how much of a value is in an output
+Canary = tuple[Any, Any]  # what the user holds whose coin says so, and what else, or `ABSENT`
 
 
 def measures(output: Any) -> dict[str, Measure]:

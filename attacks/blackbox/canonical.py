@@ -22,8 +22,7 @@ from ldpaudit.evidence import Form
 
 Numbers: TypeAlias = NDArray[Any]
 
-BITS = 20
-"""Significant bits that a float keeps: fewer than the 24 of single precision."""
+BITS = 20  # significant bits that a float keeps: fewer than the 24 of single precision
 
 
 def rounded(values: Any) -> NDArray[np.float64]:

@@ -39,16 +39,12 @@ from ldpaudit.attacks.games.two_inputs import CANDIDATES, NEVER, Aim, Pairs, Pro
 from ldpaudit.core.cached import cached
 from ldpaudit.evidence import Mode
 
-FOLDS = 5
-"""Parts of the reports, each of which judges scores that are fitted to the others."""
-FITTING = 3
-"""Parts that fit the scores which are not refitted; the rest judge these."""
+FOLDS = 5  # parts of the reports, each of which judges scores that are fitted to the others
+FITTING = 3  # parts that fit the scores which are not refitted; the rest judge these
 LUCK = 0.05
 """Failure probability of what is inferred about the score that looks best, divided among all that are compared."""
-LIKELY = 0.03
-"""As `LUCK`, of what is likely to be better than claimed; divided among pairs alone."""
-LEADING = 3
-"""Pairs of inputs for which scores are refitted, at most."""
+LIKELY = 0.03  # as `LUCK`, of what is likely to be better than claimed; divided among pairs alone
+LEADING = 3  # pairs of inputs for which scores are refitted, at most
 RISING, JUDGES = 1.15, 3
 """A score still learns where it says nothing of a part, or says 1.15 times as much when it is fitted to the four other parts
 as when it is fitted to one; the mean over 3 parts decides."""
@@ -56,8 +52,7 @@ as when it is fitted to one; the mean over 3 parts decides."""
 STEP, LEVELS, FEWEST, MOST = 4, 6, 5, 3
 """Each rule guesses on a fourth of the reports that the one before it guesses on, or on fewer; rules tried for a score; learned
 reports that a rule guesses on, at least; and rules that are measured, at most."""
-EVEN = 0.5
-"""Failure probability of what is inferred where a rule is neither favoured nor doubted."""
+EVEN = 0.5  # failure probability of what is inferred where a rule is neither favoured nor doubted
 SPENT = {Mode.FIXED: 0.03, Mode.SEQUENTIAL: 0.5}
 """Share of the last look's level that all narrower rules have together. Of the only look 0.03 costs 1.8 % more reports at
 confidence 0.95; of the last look of a sequential audit, which has a tenth of the level, a half costs the looks before nothing."""
@@ -105,12 +100,10 @@ class Rarer:
 
     score: AnyScore
     narrower: tuple[Narrower, ...]
-    promise: float = 0.0
-    """Of the first of them, as likely too high as too low."""
+    promise: float = 0.0  # of the first of them, as likely too high as too low
 
 
-NONE = Rarer(NOTHING, ())
-"""Where no rarer reports promise more."""
+NONE = Rarer(NOTHING, ())  # where no rarer reports promise more
 
 
 @dataclass(frozen=True, slots=True)

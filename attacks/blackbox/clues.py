@@ -20,14 +20,11 @@ from ldpaudit.attacks.blackbox.folding import in_short, layout, number_in_short
 from ldpaudit.attacks.blackbox.scores import AnyScore
 from ldpaudit.errors import shown
 
-NAMED = 2
-"""Features that are named, at most: the second where it tells half as much as the first."""
-REPORT, INPUT = 160, 40
-"""Characters that are shown of a report, and of an input."""
+NAMED = 2  # features that are named, at most: the second where it tells half as much as the first
+REPORT, INPUT = 160, 40  # characters that are shown of a report, and of an input
 _NUMBER = re.compile(r"\bnumber (\d+)(?: of the report)?")
 _HOLDS = "whether it holds "
-_NONE = np.finfo(np.float64).max
-"""In place of not-a-number."""
+_NONE = np.finfo(np.float64).max  # in place of not-a-number
 
 
 def clue(score: AnyScore, rows: tuple[int, int], inputs: tuple[Any, Any], fired: Sequence[Any]) -> str | None:

@@ -19,12 +19,10 @@ from ldpaudit.attacks.blackbox.public_coins import with_coins
 from ldpaudit.attacks.blackbox.tokens import with_tokens
 from ldpaudit.attacks.blackbox.weights import divergence, divergences
 
-DETAILED = 2048
-"""Numbers in the reports of all skeletons together that are looked at one by one, at most."""
+DETAILED = 2048  # numbers in the reports of all skeletons together that are looked at one by one, at most
 ALWAYS, OFTEN = 8, 16
 """Forms of reports that are looked at one by one however rare they are, and sightings that any other needs."""
-PAIRS = 6
-"""Pairs of inputs that each family of features proposes, at most."""
+PAIRS = 6  # pairs of inputs that each family of features proposes, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,29 +14,19 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.blackbox.kinds import NUMERIC, attributes, opened
 from ldpaudit.errors import ImplementationError
 
-Skeleton: TypeAlias = tuple[Any, ...]
-"""A report without its numbers: types, lengths and their order."""
+Skeleton: TypeAlias = tuple[Any, ...]  # a report without its numbers: types, lengths and their order
 
-ARRAY = "array"
-"""The first entry in the skeleton of a report that was a row of an array."""
+ARRAY = "array"  # the first entry in the skeleton of a report that was a row of an array
 TEXT, ATTRIBUTES = "text", "attributes"
 """Tell the bones of a text or of bytes, and of what a number, a text or a container carries besides, from others."""
-_WORD = 62
-"""Bits of a large integer per leaf: an int64 holds them and a sign."""
-_LIMIT = 1 << _WORD
-"""Integers below it in size are one leaf."""
-_DEEPEST = 32
-"""Containers inside each other, at most: well below the limit of recursion."""
-PIECE = 1 << 20
-"""Numbers of which something is made at a time: 8 MB of words."""
-_SHORT = 32
-"""Numbers that are as quickly read one by one."""
-_X87 = 63
-"""Bits of the mantissa of the x87's long double, without the first."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-"""Tells the places of a report apart in its fingerprint."""
-Part: TypeAlias = Sequence[Any] | NDArray[Any]
-"""Numbers of one report that have one type."""
+_WORD = 62  # bits of a large integer per leaf: an int64 holds them and a sign
+_LIMIT = 1 << _WORD  # integers below it in size are one leaf
+_DEEPEST = 32  # containers inside each other, at most: well below the limit of recursion
+PIECE = 1 << 20  # numbers of which something is made at a time: 8 MB of words
+_SHORT = 32  # numbers that are as quickly read one by one
+_X87 = 63  # bits of the mantissa of the x87's long double, without the first
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # tells the places of a report apart in its fingerprint
+Part: TypeAlias = Sequence[Any] | NDArray[Any]  # numbers of one report that have one type
 
 
 @dataclass(frozen=True, slots=True)

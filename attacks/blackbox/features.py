@@ -18,12 +18,9 @@ SKELETONS, VALUES, WHOLES, BINS, LEAVES, BAG = 64, 64, 1 << 15, 32, 1024, 256
 presence is looked for. They bound the memory of the counts: whole reports take the most, 256 kB per skeleton and input."""
 SPLIT = 64
 """Numbers of a report that are split into bits each of which counts on its own; of longer reports, the leading bits do."""
-FILLED = 8
-"""Reports per bin, on all inputs together, where there are more than two bins."""
-ALIKE = 4
-"""Numbers with the same values that are looked at together."""
-_NO_BIT = -2000
-"""In place of the lowest bit of numbers that have none: zero, infinity."""
+FILLED = 8  # reports per bin, on all inputs together, where there are more than two bins
+ALIKE = 4  # numbers with the same values that are looked at together
+_NO_BIT = -2000  # in place of the lowest bit of numbers that have none: zero, infinity
 
 Read = Callable[[Group], NDArray[Any]]
 

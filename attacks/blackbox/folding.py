@@ -31,18 +31,13 @@ from ldpaudit.attacks.blackbox.encoding import (
 )
 from ldpaudit.core.cached import cached
 
-SHORT = 64
-"""Numbers of a report that is kept as it is, whatever its length."""
+SHORT = 64  # numbers of a report that is kept as it is, whatever its length
 ENDS, GROUPS = 16, 64
 """Numbers at either end that are kept, and groups of places and of values: place and hash modulo 64."""
-LONG = "long"
-"""The last entry but one of a report whose items are not kept."""
-FOLDED = "in short"
-"""The last entry in the skeleton of a folded report."""
-_ODD = np.uint64(0xD6E8FEB86659FD93)
-"""Tells the places of an item's parts apart."""
-_SEED = np.uint64(0xA0761D6478BD642F)
-"""Tells a type and a length from a number."""
+LONG = "long"  # the last entry but one of a report whose items are not kept
+FOLDED = "in short"  # the last entry in the skeleton of a folded report
+_ODD = np.uint64(0xD6E8FEB86659FD93)  # tells the places of an item's parts apart
+_SEED = np.uint64(0xA0761D6478BD642F)  # tells a type and a length from a number
 
 _PARTS = ("sizes", "bits", "values", "text", "first")
 

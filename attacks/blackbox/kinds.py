@@ -20,8 +20,7 @@ import numpy as np
 
 from ldpaudit.adapters.callables import ITERATED, Consumed, as_it_is_now
 
-NUMERIC = "biuf"
-"""Kinds of arrays whose numbers are read as they lie there."""
+NUMERIC = "biuf"  # kinds of arrays whose numbers are read as they lie there
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
 _FRAMES = ("pandas", "polars")
 _BARE = frozenset({
@@ -30,8 +29,7 @@ _BARE = frozenset({
 })  # fmt: skip
 """Types whose values have nothing besides what they hold."""
 
-Opened = tuple[tuple[Any, ...], Any]
-"""What a value is, and what it holds."""
+Opened = tuple[tuple[Any, ...], Any]  # what a value is, and what it holds
 
 
 def attributes(value: Any) -> dict[str, Any]:

@@ -31,14 +31,11 @@ from ldpaudit.workers.experiment import Execution, Experiment, Reading
 VIEWS, LEVEL = 0.015, 0.01
 """Shares of the budget and of the level that the last part has: 1.5 % of the views, and at confidence 0.95 0.6 % more of them for
 the level."""
-LATE_LEARNING = 1 / 3
-"""Share of the last views that is learned from; as many again where the score still learns."""
+LATE_LEARNING = 1 / 3  # share of the last views that is learned from; as many again where the score still learns
 CHILD = (1 << 31) + 1
 """Which child of the seed is the last part's seed, and after it those of events that are learned again."""
-EVENTS = 4
-"""Events that are learned one after the other, at most, where none of them fires."""
-LATE = "late in the audit, "
-"""What the words of an event begin with, where the last views alone gave the bound."""
+EVENTS = 4  # events that are learned one after the other, at most, where none of them fires
+LATE = "late in the audit, "  # what the words of an event begin with, where the last views alone gave the bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ from ldpaudit.core import pace
 from ldpaudit.evidence import Mode
 from ldpaudit.workers.experiment import Experiment
 
-AGAIN = 2
-"""A score that still learns gets this many times the reports."""
+AGAIN = 2  # a score that still learns gets this many times the reports
 FIRST, GROWTH, GROWTH_LONG = 8, 2, 4
 """Where a claim is to be refuted, a score is learned from 8 reports on each input, and again whenever there are twice as many; or
 four times, if reports are long and learning takes longer than drawing them."""
@@ -41,17 +40,14 @@ EARLY, SOONER = 0.2, 0.5
 """What is set aside for a bet on the first thing that is learned, however little speaks for it; and of the rest, for one on what is
 likely to refute the claim. All that is left is for what surely does, or for the last thing that is learned; a part of it for
 rarer reports, where these promise more."""
-BOLD = 512
-"""Views after which the first bet, too, is only on what is likely to refute the claim."""
+BOLD = 512  # views after which the first bet, too, is only on what is likely to refute the claim
 
-GUESSED = ThresholdRule(1.0, -1.0)
-"""What the engine counts of guesses, which are scores of 1, -1 and 0."""
+GUESSED = ThresholdRule(1.0, -1.0)  # what the engine counts of guesses, which are scores of 1, -1 and 0
 
 LEADERS = 8
 """Inputs of many that are looked at more closely; of these half are left whenever each has twice the reports."""
 
-UNKNOWN = Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False)
-"""What is guessed by before anything is learned."""
+UNKNOWN = Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False)  # what is guessed by before anything is learned
 
 Draw = Callable[[Sequence[int], int], list[Encoded]]
 """(positions of inputs, size): fresh reports on each of these inputs."""

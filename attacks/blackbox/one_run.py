@@ -30,11 +30,9 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Shuffle
 from ldpaudit.workers.experiment import LEAST, Experiment
 
-_SIZES = 48
-"""Numbers of guesses at each end, from one to all canaries, among which a learning run chooses."""
+_SIZES = 48  # numbers of guesses at each end, from one to all canaries, among which a learning run chooses
 
-Held = NDArray[np.bool_]
-"""The coins: which canaries are in, or hold the first of their values."""
+Held = NDArray[np.bool_]  # the coins: which canaries are in, or hold the first of their values
 Scores = Callable[[Any, Sequence[Any]], ArrayLike]
 
 

@@ -16,10 +16,8 @@ COINS, SIDES = 2, 64
 """Numbers of a report that may be coins, and values of a coin: with more, each value is too rare to learn from."""
 PARTS, PAIRS = 256, 1 << 12
 """Numbers of a report that are looked at, and pairs of a value of the coin and a value of one of them."""
-CELLS = 1 << 15
-"""Patterns of the coin and all bits of a report, at most, where parities are looked at."""
-_WORD = 31
-"""Bits of the numbers that are looked at: a coin and a number fit into one int64."""
+CELLS = 1 << 15  # patterns of the coin and all bits of a report, at most, where parities are looked at
+_WORD = 31  # bits of the numbers that are looked at: a coin and a number fit into one int64
 _LARGEST = 1 << _WORD
 
 
@@ -68,8 +66,7 @@ class _Pattern:
     coin: int | None
     sides: NDArray[np.int64]
     widths: tuple[int, ...]
-    tops: tuple[int | None, ...]
-    """Of a number with two values the larger one; None for other numbers."""
+    tops: tuple[int | None, ...]  # of a number with two values the larger one; None for other numbers
 
     def __call__(self, group: Group) -> NDArray[np.int64]:
         index, known = np.zeros(len(group.rows), dtype=np.int64), np.ones(len(group.rows), dtype=np.bool_)

@@ -29,8 +29,7 @@ from ldpaudit.workers.experiment import Reading
 PIECE = 1 << 21
 """Numbers in reports that are drawn one by one before they are encoded, about: objects take more memory than arrays."""
 
-Read = Callable[[Any], Any]
-"""Reports to what is read of them, one after the other."""
+Read = Callable[[Any], Any]  # reports to what is read of them, one after the other
 
 
 class Latest(list[tuple[Any, Any]]):

@@ -27,12 +27,9 @@ from ldpaudit.attacks.blackbox.weights import (
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import NOTHING_LEARNED
 
-THRESHOLDS = 4
-"""Numbers of a report on which thresholds are tried, per family."""
-_CLIPPED = 1e6
-"""Numbers are clipped here: a classifier needs finite ones."""
-_TRAINED = 50
-"""Reports on each input that a classifier is trained on, at least."""
+THRESHOLDS = 4  # numbers of a report on which thresholds are tried, per family
+_CLIPPED = 1e6  # numbers are clipped here: a classifier needs finite ones
+_TRAINED = 50  # reports on each input that a classifier is trained on, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +54,7 @@ class ClassifierScore:
 AnyScore: TypeAlias = Score | NumberScore | ClassifierScore
 Weighted: TypeAlias = list[tuple[Feature, NDArray[np.float64]]]
 _WORDS = {"whole": "whole reports", "leaf": "the report's numbers", "bag": "all values' presence"}
-NOTHING = Score(NOTHING_LEARNED, {}, {})
-"""The score that is 0 everywhere."""
+NOTHING = Score(NOTHING_LEARNED, {}, {})  # the score that is 0 everywhere
 
 
 def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:

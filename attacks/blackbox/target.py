@@ -30,8 +30,7 @@ from ldpaudit.attacks.games.two_inputs import ThresholdRule
 from ldpaudit.core.pace import LEARNING, LEAST, least_trials
 from ldpaudit.workers.experiment import AS_RETURNED, Experiment, Progress, Reading
 
-MOST_NUMBERS = 2 * 10**7
-"""Numbers in the reports that are learned from, all together: 160 MB of floats."""
+MOST_NUMBERS = 2 * 10**7  # numbers in the reports that are learned from, all together: 160 MB of floats
 SILENT = 20
 """A rule that should have guessed 20 times and never has is not what was learned: by luck, once in 5e8 audits."""
 FRESH = 1 << 31
@@ -173,8 +172,7 @@ class _Guesses:
 
     sampler: Sampler
     pair: tuple[Any, Any]
-    skeletons: tuple[tuple[Skeleton, ...], tuple[Skeleton, ...]]
-    """Of one report on either input."""
+    skeletons: tuple[tuple[Skeleton, ...], tuple[Skeleton, ...]]  # of one report on either input
     score: AnyScore
     rule: ThresholdRule
     rarer: Rarer

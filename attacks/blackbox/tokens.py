@@ -22,19 +22,15 @@ from ldpaudit.attacks.blackbox.folding import Items, in_short, layout
 
 TOKENS, FIELDS, SUMS, PAIRS = 24, 32, 2, 6
 """Tokens, numbers after a key or at a place, sums modulo small numbers, and pairs of numbers that become features, at most."""
-SOUGHT = 1 << 18
-"""Parts of reports in which tokens are sought, for each input."""
-ENDS = 8
-"""Items at either end that are told apart by their places."""
-MODULI = (*range(2, 17), 32, 64, 100)
-"""Small numbers modulo which sums are looked at."""
+SOUGHT = 1 << 18  # parts of reports in which tokens are sought, for each input
+ENDS = 8  # items at either end that are told apart by their places
+MODULI = (*range(2, 17), 32, 64, 100)  # small numbers modulo which sums are looked at
 FEW, BITS, INDICATORS, WORK = 8, 16, 1024, 1 << 30
 """Values of a number that is looked at in pairs; low bits of any other one that are; such values and bits of all numbers, at most;
 and multiplications for all pairs."""
 ORDERED, ORDERS = 32, 4
 """Different numbers in all reports, of which it is looked at which comes first; and pairs of them that become features, at most."""
-USUAL = 0.9
-"""Share of the reports that hold a key once."""
+USUAL = 0.9  # share of the reports that hold a key once
 
 Words: TypeAlias = NDArray[np.uint64]
 Groups: TypeAlias = Sequence[Group | None]

@@ -12,30 +12,20 @@ from scipy import special
 
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import transform
 
-_SMOOTHING = 0.5
-"""Added to each count, as by Jeffreys' prior: the log-ratio of an empty cell is finite."""
+_SMOOTHING = 0.5  # added to each count, as by Jeffreys' prior: the log-ratio of an empty cell is finite
 DOUBT = 2.0
 """Standard errors by which a log-ratio is shrunk toward 0: with one, luck in many cells outweighs what a few cells show."""
 LUCK = 0.6
 """A cell that a fair coin makes as lopsided with this probability says nothing: two sightings of two say something."""
-_NEWTON = 25
-"""Newton steps for the heights, at most."""
-_NEAR = 1e-6
-"""Precision of the heights, in nats."""
-_SLOPED = 1e300
-"""Numbers beyond it have no slope between them: their difference may overflow."""
-_RIDGE = 1e-3
-"""Weight of a ridge penalty: it keeps a height finite where no view of one input lies beyond the slope."""
-_STEPS = 30
-"""Steps of expectation and maximization."""
-_MAGNITUDES = 8
-"""Magnitudes of ratios beside 0, at most: most mechanisms show one or two."""
-_MOST = 1 << 13
-"""Different pairs of counts, at most: the table of their likelihoods then takes 7 MB."""
-_LEAST = -600.0
-"""Logarithm of the smallest likelihood, relative to the largest: its exponential is still above 0."""
-_POSITIVE = np.geomspace(0.02, 9.0, 50)
-"""Magnitudes of the prior's log-ratios, in nats, 13 % apart."""
+_NEWTON = 25  # Newton steps for the heights, at most
+_NEAR = 1e-6  # precision of the heights, in nats
+_SLOPED = 1e300  # numbers beyond it have no slope between them: their difference may overflow
+_RIDGE = 1e-3  # weight of a ridge penalty: it keeps a height finite where no view of one input lies beyond the slope
+_STEPS = 30  # steps of expectation and maximization
+_MAGNITUDES = 8  # magnitudes of ratios beside 0, at most: most mechanisms show one or two
+_MOST = 1 << 13  # different pairs of counts, at most: the table of their likelihoods then takes 7 MB
+_LEAST = -600.0  # logarithm of the smallest likelihood, relative to the largest: its exponential is still above 0
+_POSITIVE = np.geomspace(0.02, 9.0, 50)  # magnitudes of the prior's log-ratios, in nats, 13 % apart
 _RATIOS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 _BIASES = np.tanh(np.geomspace(0.05, 9.0, 20) / 2)
 """Biases of a parity that are tried: those of randomized bits with epsilon from 0.05 to 9."""

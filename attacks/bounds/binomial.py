@@ -25,8 +25,7 @@ from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 MARGIN = 1e-8
 """Relative error allowed for in a binomial tail of scipy's. Measured against balls (tests/attacks/test_bounds.py): 1e-11 in
 tails at 1e9 guesses, 2e-9 in quantiles."""
-ROUNDING = 1e-14
-"""Relative and absolute error allowed for in a few logarithms: 45 units in the last place."""
+ROUNDING = 1e-14  # relative and absolute error allowed for in a few logarithms: 45 units in the last place
 SPENT_ON_DELTA = 0.1
 """Share of the level that pays for the right guesses that delta explains, where rules are only compared. Nine
 tenths are left, which at level 0.05 costs 0.05 standard errors."""

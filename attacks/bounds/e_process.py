@@ -33,14 +33,12 @@ from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 DIFFUSE = 0.15
 """Share of the prior that is spread over all bets. It costs log(1/0.15) = 1.9 nats where the bets are wrong, and 0.16 where
 they are right."""
-FIRST = 0.65
-"""Share of the first bet, where there are several: the one that takes longest to tell from the claim."""
+FIRST = 0.65  # share of the first bet, where there are several: the one that takes longest to tell from the claim
 _STAKES = np.exp2(np.arange(-24.0, 11.0))
 """Stakes of the spread part at delta > 0, a factor 2 apart: a stake within a factor 1.5 of the best grows 0.8 times as fast."""
 MOST = 0.999
 """Share of the e-process that one view may cost at delta > 0: with more at stake the logarithm would lose its digits."""
-_PRECISION = 1e-9
-"""Relative precision of the inversion: that of the slack to which a claim is read."""
+_PRECISION = 1e-9  # relative precision of the inversion: that of the slack to which a claim is read
 
 
 @dataclass(frozen=True, slots=True)

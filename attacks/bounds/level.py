@@ -10,8 +10,7 @@ from ldpaudit.attacks.bounds import binomial, e_process, nuisance, one_run
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest, logit_share
 from ldpaudit.evidence import Evidence, Mode, Trajectory
 
-POWER = 0.95
-"""Power at which the detectable epsilon is stated."""
+POWER = 0.95  # power at which the detectable epsilon is stated
 
 
 def level_test(

@@ -39,8 +39,7 @@ EXACT = 512
 _BLOCKS, _CELLS, _ROUNDS = 512, 32, 16
 """Blocks of wrong guesses above that, cells of C to begin with, and rounds in which the cells that decide are halved. More
 of any only narrows the p-value, which is an upper bound at every setting."""
-_TRIED = 16
-"""Cells, besides the most promising one, in which the worst case is tried at a point."""
+_TRIED = 16  # cells, besides the most promising one, in which the worst case is tried at a point
 _SHARP = 1.03
 """The supremum is found, from above, to within this factor at levels of a sixth and above, and to its power z below."""
 _NEAR, _PRECISION, _STEPS = 0.99, 1e-6, 12

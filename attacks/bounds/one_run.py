@@ -47,12 +47,10 @@ from scipy import special
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts, LevelTest
 
-MOST = 10**7
-"""Canaries, at most: the logarithms of their binomial probabilities are then right to `ROUNDING`."""
+MOST = 10**7  # canaries, at most: the logarithms of their binomial probabilities are then right to `ROUNDING`
 ROUNDING = 1e-6
 """Relative error allowed for in what delta explains; measured against balls (tests/attacks/test_one_run.py), 1e-8."""
-SPENT_ON_DELTA = 0.1
-"""Share of the level that pays for delta where the output decides how many canaries are guessed."""
+SPENT_ON_DELTA = 0.1  # share of the level that pays for delta where the output decides how many canaries are guessed
 _HALVINGS = 60
 
 

@@ -30,8 +30,7 @@ from ldpaudit.workers.experiment import HERE, Execution, Experiment
 CHOOSING, CHOOSING_BLIND = 0.05, 0.15
 """Share of a fixed sample that chooses the rule: where the views fit the declared law, and where they do not. Measured by
 `benchmarks.audit efficiency`: 1.07 times the views that the best rule needs, at most."""
-LEARNING = 1 << 18
-"""Views that a rule is chosen from, at most: more no longer change it, and they are sorted."""
+LEARNING = 1 << 18  # views that a rule is chosen from, at most: more no longer change it, and they are sorted
 LEARNING_BELIEVED, LEARNING_ELSE = 16, 4
 """A sequential audit chooses rules until a 16th of the budget, or until a 4th where the views do not fit the declared law."""
 FINAL = 0.1
@@ -43,15 +42,12 @@ that rule also settles how many directions the test allows delta for, which is w
 choose the stake, and code that always shows its input is refuted after 622 views in place of 4,728."""
 STEP = 24
 """A sequential audit looks at its counts whenever it has a 24th more views: on average it stops a 48th too late."""
-LEAST = 32
-"""Views between two looks, at least."""
+LEAST = 32  # views between two looks, at least
 RATIOS = (1.05, 1.0, 1.2, 1.5, 2.5)
 """Multiples of the claimed epsilon that a sequential audit bets on; most on the first, which takes longest to tell from the
 claim. With these `benchmarks.audit efficiency` finds medians of 0.94 to 1.14 times the mean of the best bet."""
-MOST_STAKED = 0.9
-"""Share of the e-process that a wrong guess may cost at delta > 0."""
-CERTAIN = 20.0
-"""Epsilon that is bet on where the declared one is infinite: one guess in 5e8 is wrong there."""
+MOST_STAKED = 0.9  # share of the e-process that a wrong guess may cost at delta > 0
+CERTAIN = 20.0  # epsilon that is bet on where the declared one is infinite: one guess in 5e8 is wrong there
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +69,7 @@ class Job:
     source: Source
     experiment: Experiment
     execution: Execution = HERE
-    share: float = 1.0
-    """Of the level; the rest is spent elsewhere."""
+    share: float = 1.0  # of the level; the rest is spent elsewhere
 
     @property
     def description(self) -> str:

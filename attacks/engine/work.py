@@ -21,8 +21,7 @@ from ldpaudit.files.whole import Saved
 LARGEST, SMALLEST = 1 << 20, 1 << 12
 """Views of a unit where nothing stops before the end: at least what takes longer to draw than to hand out, at most what
 fits into memory as scores (8 MB)."""
-LARGEST_FILE = 1 << 23
-"""Bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million."""
+LARGEST_FILE = 1 << 23  # bytes that a checkpoint may have; a rule on 65,536 inputs takes half a million
 SCHEMA = "ldpaudit.checkpoint/5"
 
 

@@ -26,17 +26,12 @@ _MULTIPLIED = 1 << 24
 """Products of masses up to which two laws are convolved term by term, 20 ms, so that the smallest masses keep their digits."""
 _LISTED = 1 << 24
 """Numbers of a sum whose masses are listed at most: 128 MB. Of 1e13 bits that are 1 with probability 1/150, 6 million are."""
-_FINE = 64
-"""Points within a deviation of noise on real numbers."""
-_ROUNDED = 1e-15
-"""Of the largest mass: what is smaller may be the rounding of a Fourier transform."""
-_IN_LINE = 16
-"""Steps between two losses that say how a list of losses goes on."""
-_NEVER = 1e-16
-"""Masses that a law of scores leaves out."""
+_FINE = 64  # points within a deviation of noise on real numbers
+_ROUNDED = 1e-15  # of the largest mass: what is smaller may be the rounding of a Fourier transform
+_IN_LINE = 16  # steps between two losses that say how a list of losses goes on
+_NEVER = 1e-16  # masses that a law of scores leaves out
 
-Numbers = NDArray[Any]
-"""Of a coordinate, in many views: counts, or real numbers."""
+Numbers = NDArray[Any]  # of a coordinate, in many views: counts, or real numbers
 
 
 @dataclass(frozen=True, slots=True)

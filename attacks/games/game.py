@@ -14,18 +14,15 @@ from ldpaudit.attacks.games import k_inputs, two_inputs
 from ldpaudit.errors import ImplementationError, shown
 from ldpaudit.mechanism import Views
 
-CHUNK = 1 << 17
-"""Views drawn at a time, where views are small: 1 MB of scores."""
-CHUNK_BYTES = 1 << 26
-"""Memory that views drawn at a time may take: 64 MB, so that two workers fit beside anything else."""
+CHUNK = 1 << 17  # views drawn at a time, where views are small: 1 MB of scores
+CHUNK_BYTES = 1 << 26  # memory that views drawn at a time may take: 64 MB, so that two workers fit beside anything else
 
 Draw = Callable[[int, int, np.random.Generator], NDArray[np.float64]]
 """(side, size, rng) to the scores of `size` independent views on side 0 or 1 of the pair."""
 Mixed = Callable[[NDArray[np.int64]], tuple[NDArray[np.float64], ...]]
 """Sides, in the order in which the views are drawn, to the scores of the views on each side."""
 Sampler = Callable[[Any, int, np.random.Generator], Views]
-Sample = Any
-"""What a game keeps of views until a rule is chosen: a pair of arrays of scores, or a table of guesses."""
+Sample = Any  # what a game keeps of views until a rule is chosen: a pair of arrays of scores, or a table of guesses
 
 
 def chunks(size: int, view_bytes: int) -> Iterator[int]:
@@ -208,8 +205,7 @@ class KInputs:
         return k_inputs.choose_subset(self.many, table, views, aim)
 
 
-Game: TypeAlias = Target | KInputs
-"""Draw an input uniformly, look at the view, guess which."""
+Game: TypeAlias = Target | KInputs  # draw an input uniformly, look at the view, guess which
 
 
 def read(of: Callable[[Any], NDArray[Any]], views: Any, size: int, x: Any) -> NDArray[Any]:

@@ -18,8 +18,7 @@ from ldpaudit.mechanism import Mechanism, Views
 
 LARGEST_LAW = 1 << 16
 """Probabilities in all laws together, up to which the best guesses are found by looking at each: under a second."""
-Table = NDArray[np.int64]
-"""How often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add."""
+Table = NDArray[np.int64]  # how often each input was guessed, rightly and wrongly; shape ``(k, 2)``. Tables add
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, Views, plain
 from ldpaudit.neighbours import Neighbours
 
-_MOST_RATIOS = 1 << 20
-"""Likelihood ratios, over all pairs of inputs, that are computed in floats: under a second."""
+_MOST_RATIOS = 1 << 20  # likelihood ratios, over all pairs of inputs, that are computed in floats: under a second
 
 
 def attack(m: Mechanism, neighbours: Neighbours, delta: float = 0.0) -> Attack:

@@ -24,10 +24,8 @@ RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
 """Runs that an audit draws at most where a view is several, and those of one view, drawn by as many calls: 1e6 calls took 20 s."""
 NUMBERS, NUMBERS_A_VIEW = 1 << 32, 1 << 26
 """Numbers that an audit draws at most where views are long, 10 s of bits; and those of one view, which takes up to 2 GiB."""
-LONG = 1 << 16
-"""Numbers of a view up to which they are added up for an attack of their own."""
-LEAST_VIEWS = 16
-"""An audit of fewer views shows nothing."""
+LONG = 1 << 16  # numbers of a view up to which they are added up for an attack of their own
+LEAST_VIEWS = 16  # an audit of fewer views shows nothing
 Implementation = Mechanism | Callable[..., Any] | None
 
 

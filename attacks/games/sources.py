@@ -19,8 +19,7 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle, as_plan, flat
 from ldpaudit.profile import Witness
 
-CHECKED = 1000
-"""Views that are looked at again."""
+CHECKED = 1000  # views that are looked at again
 
 
 class Source(Protocol):

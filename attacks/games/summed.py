@@ -49,8 +49,7 @@ from ldpaudit.profile import DataSet, Witness
 
 EVENT = "{the sum of all reports, by its likelihood ratio}"
 _SHARED = "{user 1's second value is counted less often than a bit that neither value sets}"
-_TOGETHER = 8
-"""Bits whose rows are listed, where reports with many ones are left out."""
+_TOGETHER = 8  # bits whose rows are listed, where reports with many ones are left out
 
 
 def views_within(plan: Aggregate, implementation: Implementation, trials: int) -> int:
@@ -137,8 +136,7 @@ def _noised(total: Numbers, witness: Witness, rng: np.random.Generator) -> list[
     return list(total.T)
 
 
-Place = int
-"""Of a bit in a report."""
+Place = int  # of a bit in a report
 
 
 def _coordinates(m: Mechanism, witness: Witness) -> dict[Place, Coordinate]:

@@ -16,12 +16,9 @@ CANDIDATES = 48
 views at most."""
 LARGEST = float(np.finfo(np.float64).max)
 """Threshold that only infinite scores reach: of views that the declared mechanism never shows on the other input."""
-DOUBT = 1e-3
-"""Level of the test that the views fit the declared scores, all candidate thresholds together (Bonferroni)."""
-FAR = 1e-9
-"""Probability of the rarest scores that a law known beforehand lets a rule guess on."""
-GROUPS = 1 << 10
-"""Groups of scores that a law of sums of scores lists."""
+DOUBT = 1e-3  # level of the test that the views fit the declared scores, all candidate thresholds together (Bonferroni)
+FAR = 1e-9  # probability of the rarest scores that a law known beforehand lets a rule guess on
+GROUPS = 1 << 10  # groups of scores that a law of sums of scores lists
 HINT = 0.75
 """An exact test refutes a fair coin nowhere below this many times the standard errors that a normal law would need; by
 enumeration up to 59 guesses, and at 1e4 (tests/attacks/test_scores.py)."""
@@ -67,8 +64,7 @@ class ThresholdRule:
         return right, wrong
 
 
-NEVER = ThresholdRule(np.inf, -np.inf)
-"""The rule that never guesses."""
+NEVER = ThresholdRule(np.inf, -np.inf)  # the rule that never guesses
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 
-_LONG = 1 << 20
-"""Coins of a count up to which its losses are tabulated: 8 MB."""
+_LONG = 1 << 20  # coins of a count up to which its losses are tabulated: 8 MB
 
 Floats = NDArray[np.float64]
-Column = tuple[int, int]
-"""Coins and messages of a count."""
+Column = tuple[int, int]  # coins and messages of a count
 
 
 def counter_loss(first: Column, second: Column, gamma: float) -> Callable[[NDArray[Any]], Floats]:

@@ -20,12 +20,10 @@ from ldpaudit.attacks.attack import TIE, Attack
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 
-Growing: TypeAlias = tuple[bool, bool]
-"""Whether the user's prefix grows, and whether the other one does."""
+Growing: TypeAlias = tuple[bool, bool]  # whether the user's prefix grows, and whether the other one does
 Numbers: TypeAlias = tuple[int, int]
 """The noisy votes for the user's prefix and for the other one; 0 for one that is not released."""
-_WIDTH = 0.02
-"""Log-likelihood ratios that are taken for one, where data sets are compared."""
+_WIDTH = 0.02  # log-likelihood ratios that are taken for one, where data sets are compared
 
 
 @dataclass(frozen=True)

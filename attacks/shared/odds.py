@@ -14,10 +14,8 @@ from scipy.special import xlogy
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.mechanism import Views
 
-_FLOATS = 2**1000
-"""Below it a ratio is a float, which has more digits than the difference of two logarithms."""
-CERTAIN = 1e3
-"""In place of an infinite loss: above every finite one by far, and sums of a thousand stay exact to 1e-9."""
+_FLOATS = 2**1000  # below it a ratio is a float, which has more digits than the difference of two logarithms
+CERTAIN = 1e3  # in place of an infinite loss: above every finite one by far, and sums of a thousand stay exact to 1e-9
 
 
 def loss_of(ratio: Fraction) -> float:

@@ -14,10 +14,8 @@ from scipy import fft
 from ldpaudit.attacks.attack import Floats, require_listed, spread
 from ldpaudit.mechanisms.polya_noise import differences
 
-_TABLE = 1 << 16
-"""Most steps of the recurrence for a shape of at most 1."""
-_SEEN = 1e-13
-"""Of the largest probability: what is smaller is lost in the rounding of a Fourier transform."""
+_TABLE = 1 << 16  # most steps of the recurrence for a shape of at most 1
+_SEEN = 1e-13  # of the largest probability: what is smaller is lost in the rounding of a Fourier transform
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,7 @@ from ldpaudit.errors import LdpauditError
 from ldpaudit.mechanisms.shared.files import File
 
 STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "urn:ldpaudit:certificate:1"
-"""The type of the predicate, which is the certificate as its JSON file has it."""
+PREDICATE = "urn:ldpaudit:certificate:1"  # the type of the predicate, which is the certificate as its JSON file has it
 SUFFIX = ".intoto.jsonl"
 
 

@@ -34,10 +34,8 @@ _MOST_ENTRIES = 1 << 15  # probabilities of laws that are compared: half a secon
 _MOST_ROWS = 1 << 12  # entries of a channel that is written out
 _LOOSER = 1 + Fraction(1, 200)
 """How much larger the proved number may be than a question's answer, where sums are taken on a lattice."""
-_FAR = 20
-"""How many times too large a delta on the second lattice is too far: the rules see less noise than there is."""
-_SHARES = (10, 40, 160, 300, 600)
-"""Of users, of which the shortest range of a count has one: ever finer ranges to try."""
+_FAR = 20  # how many times too large a delta on the second lattice is too far: the rules see less noise than there is
+_SHARES = (10, 40, 160, 300, 600)  # of users, of which the shortest range of a count has one: ever finer ranges to try
 _MOST_VIEWS = 1 << 12  # of a law that is compared; where it has more, and a sibling, that is
 _WORK = 10**8  # Of one try: some twenty seconds. A proof takes a minute at most to be checked.
 

@@ -20,8 +20,7 @@ from ldpaudit.mechanism import Mechanism, View, number_of
 
 FORMAT = "ldpaudit.vectors/1"
 _LANGUAGES = {"python": "py", "javascript": "mjs", "c": "c"}
-_INPUTS = 8
-"""Inputs of which vectors are made, where there are more."""
+_INPUTS = 8  # inputs of which vectors are made, where there are more
 _DEEPEST = 40
 """Digits of a probability that bytes follow, at most: a float has 7 of 1/3, a probability from an epsilon some 32."""
 

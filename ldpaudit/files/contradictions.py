@@ -7,8 +7,7 @@ from ldpaudit.core.refusal import repeated
 from ldpaudit.files.stated import ABOUT, FIRST, DeploymentTable
 from ldpaudit.files.tables import PartTable
 
-Fault = tuple[str, list[str | int]]
-"""What is needed and was found, and the keys that lead to where."""
+Fault = tuple[str, list[str | int]]  # what is needed and was found, and the keys that lead to where
 
 
 def contradiction(file: DeploymentTable) -> Fault | None:

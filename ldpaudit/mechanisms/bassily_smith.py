@@ -27,12 +27,9 @@ from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
-Column = Sequence[Fraction | int]
-"""A user's vector, times the root of its length."""
-_CHUNK = 1 << 16
-"""Reports whose signs of all words are looked up together."""
-Patterns = Counter[tuple[Fraction, Fraction]]
-"""In how many rows two columns have each pair of entries."""
+Column = Sequence[Fraction | int]  # a user's vector, times the root of its length
+_CHUNK = 1 << 16  # reports whose signs of all words are looked up together
+Patterns = Counter[tuple[Fraction, Fraction]]  # in how many rows two columns have each pair of entries
 
 
 class RowSign(Mechanism):

@@ -28,8 +28,7 @@ from ldpaudit.mechanisms.shared.public_questions.questions import Asked, Partiti
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question, Tables
 from ldpaudit.profile import Number
 
-_WIDEST = 24
-"""Bits of a cell at most: a hash value and a symbol."""
+_WIDEST = 24  # bits of a cell at most: a hash value and a symbol
 _MOST_ROWS = 1 << 12
 
 

@@ -31,8 +31,7 @@ from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
-_CHUNK = 1 << 22
-"""Bits of values that are computed at a time."""
+_CHUNK = 1 << 22  # bits of values that are computed at a time
 
 
 @dataclass(frozen=True, slots=True)

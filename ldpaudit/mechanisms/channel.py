@@ -20,8 +20,7 @@ from ldpaudit.mechanisms.shared import matrices
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.mechanisms.shared.matrices import Given, Matrix
 
-_DIGITS = 62
-"""Bits that are drawn at a time, within the range of a machine integer."""
+_DIGITS = 62  # bits that are drawn at a time, within the range of a machine integer
 
 
 @dataclass(frozen=True)

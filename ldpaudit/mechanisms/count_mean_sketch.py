@@ -23,12 +23,9 @@ from ldpaudit.mechanisms.shared.parameters import integers, odds, probability
 from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
 
-DOMAIN = 1 << 12
-"""Default number of values: Apple's emoji are about 2,600."""
-_SEARCH = 1 << 24
-"""Pairs of hash values that are compared to find two values that rarely collide."""
-_BLOCK = 1 << 19
-"""Coins that are drawn at a time: they stay in the processor's cache."""
+DOMAIN = 1 << 12  # default number of values: Apple's emoji are about 2,600
+_SEARCH = 1 << 24  # pairs of hash values that are compared to find two values that rarely collide
+_BLOCK = 1 << 19  # coins that are drawn at a time: they stay in the processor's cache
 
 
 class Apart(NamedTuple):

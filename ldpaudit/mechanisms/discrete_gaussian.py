@@ -18,13 +18,10 @@ from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.shared.count_noise import CountNoise, part_of
 from ldpaudit.mechanisms.shared.parameters import ball, integer
 
-_LARGEST = 1 << 40
-"""Of sigma, so that a view fits 64 bits, and squares of it a float."""
+_LARGEST = 1 << 40  # of sigma, so that a view fits 64 bits, and squares of it a float
 _SHARES = 1 << 20
-_AT_ONCE = 1 << 20
-"""Numbers that are drawn together."""
-_DOUBT = 1e-9
-"""Relative; by less than that are the probabilities of coins wrong in floats, where they are floats."""
+_AT_ONCE = 1 << 20  # numbers that are drawn together
+_DOUBT = 1e-9  # relative; by less than that are the probabilities of coins wrong in floats, where they are floats
 
 
 @dataclass(frozen=True, slots=True)

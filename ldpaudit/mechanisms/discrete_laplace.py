@@ -18,8 +18,7 @@ from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.parameters import probability, spendable
 from ldpaudit.profile import Number
 
-_LARGEST = 1 << 53
-"""Of 1/(1 - alpha): so a view fits 64 bits except with probability e**-500."""
+_LARGEST = 1 << 53  # of 1/(1 - alpha): so a view fits 64 bits except with probability e**-500
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,9 @@ from ldpaudit.profile import Number
 
 _STEPS = (1, 5)
 """The other coordinates that a cell names: 1 and 5 further on. Of 12 coordinates, any 9 are still connected."""
-_SPURIOUS = 1
-"""Cells that nobody holds, listed at each coordinate on average."""
-_MISSED = 0.1
-"""Probability with which a value that just many enough hold is missing from a coordinate's list."""
-_TRIED = 1 << 10
-"""Values that are interpolated at a time."""
+_SPURIOUS = 1  # cells that nobody holds, listed at each coordinate on average
+_MISSED = 0.1  # probability with which a value that just many enough hold is missing from a coordinate's list
+_TRIED = 1 << 10  # values that are interpolated at a time
 
 
 class _Sketched(Asked):

@@ -33,10 +33,8 @@ _BITS = 128
 """Bits of the first comparison of a rational with e**(2 epsilon), doubled until they differ: as they always do."""
 _MOST_SLOTS = 1 << 9
 """Slots, above which powers of a probability have more than 65,536 bits; the theorem asks for 5 log(1/epsilon)."""
-_MOST_INPUTS = 1 << 10
-"""Of the base: the laws of all are listed."""
-Chances: TypeAlias = tuple[Fraction, ...]
-"""For each output of the base, the probability of an answer 'yes' to it."""
+_MOST_INPUTS = 1 << 10  # of the base: the laws of all are listed
+Chances: TypeAlias = tuple[Fraction, ...]  # for each output of the base, the probability of an answer 'yes' to it
 
 
 class Table(NamedTuple):

@@ -21,8 +21,7 @@ from ldpaudit.mechanisms.shared.parameters import ball, integer, positive, proba
 from ldpaudit.mechanisms.shared.values import LinearEstimate
 from ldpaudit.profile import Number
 
-_POWER_BITS = 256
-"""Significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs."""
+_POWER_BITS = 256  # significant bits of the powers of alpha in the sampler; `_geometric` says what their rounding costs
 _LARGEST = 1 << 53
 """Of the bound and of 1/(1 - alpha): so a view fits 64 bits except with probability e**-500, and a float holds the inputs."""
 

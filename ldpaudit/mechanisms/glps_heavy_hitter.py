@@ -28,8 +28,7 @@ from ldpaudit.mechanisms.shared.projections.signed_buckets import Apart, SignedB
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
-Data: TypeAlias = ArrayLike | Mapping[int, int]
-"""The users' values, one a user; or by value, how many users hold it."""
+Data: TypeAlias = ArrayLike | Mapping[int, int]  # the users' values, one a user; or by value, how many users hold it
 Recovered: TypeAlias = Any
 """A dict of values to their estimated counts, by falling estimate; the base class promises an array."""
 

@@ -27,8 +27,7 @@ from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.mechanisms.shared.values import CountedEstimate
 from ldpaudit.profile import Number
 
-_CHUNK = 1 << 18
-"""Users whose reports `run` holds at a time."""
+_CHUNK = 1 << 18  # users whose reports `run` holds at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,8 @@ from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import HeavyUser,
 from ldpaudit.mechanisms.shared.voting.thresh import Levels, Spending
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 
-_LISTED = 1 << 28
-"""Most signs that are looked at to find the different rows of the matrix: some seconds."""
-_NOTHING = (-1, 0)
-"""In place of a row and a sign, where nothing is published."""
+_LISTED = 1 << 28  # most signs that are looked at to find the different rows of the matrix: some seconds
+_NOTHING = (-1, 0)  # in place of a row and a sign, where nothing is published
 
 
 @dataclass(frozen=True, slots=True)

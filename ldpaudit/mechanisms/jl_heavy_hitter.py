@@ -30,8 +30,7 @@ from ldpaudit.mechanisms.shared.projections.random_projection import (
 )
 from ldpaudit.profile import Number
 
-_LARGEST_VIEW = 1 << 28
-"""Floats that a user can be asked to send, 2 GiB; as printed, 60 users would send more."""
+_LARGEST_VIEW = 1 << 28  # floats that a user can be asked to send, 2 GiB; as printed, 60 users would send more
 
 
 @dataclass(frozen=True, slots=True)

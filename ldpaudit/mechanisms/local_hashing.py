@@ -21,10 +21,8 @@ from ldpaudit.mechanisms.shared.parameters import half_open, integer, integers, 
 from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
 
-MERSENNE = (1 << 31) - 1
-"""A prime below 2**31, so that a product of two residues fits into 64 bits."""
-_BLOCK = 1 << 20
-"""Hashes that `estimate` computes at a time."""
+MERSENNE = (1 << 31) - 1  # a prime below 2**31, so that a product of two residues fits into 64 bits
+_BLOCK = 1 << 20  # hashes that `estimate` computes at a time
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from ldpaudit.mechanisms.shared.values import DomainValues
 from ldpaudit.profile import Number
 
 HALF = Fraction(1, 2)
-LARGEST = 21
-"""Nats: ``e**21`` is the last below the prime."""
+LARGEST = 21  # nats: ``e**21`` is the last below the prime
 _TWO, _CLOSE = 1.25, 1e-9  # where the formula for the number of hash values loses its digits
 
 

@@ -20,12 +20,9 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.parameters import half_open, integer, probability
 from ldpaudit.neighbours import USER_LEVEL
 
-EPOCHS = 1 << 20
-"""Of a stream, at most: its values are listed one by one, and a million days are 2,870 years."""
-LISTED = 2
-"""Epochs up to which all streams are listed as inputs, each up to the names of its values."""
-Stream = tuple[int, ...]
-"""One value an epoch."""
+EPOCHS = 1 << 20  # of a stream, at most: its values are listed one by one, and a million days are 2,870 years
+LISTED = 2  # epochs up to which all streams are listed as inputs, each up to the names of its values
+Stream = tuple[int, ...]  # one value an epoch
 
 
 class StreamMechanism(Mechanism):

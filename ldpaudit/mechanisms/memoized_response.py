@@ -27,8 +27,7 @@ from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from ldpaudit.profile import Number
 
-_LISTED = 32
-"""Streams up to which all are listed as inputs; of more, those that matter for privacy."""
+_LISTED = 32  # streams up to which all are listed as inputs; of more, those that matter for privacy
 
 
 class Memoizing(StreamMechanism):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.parameters import probability
 
-_SHAPE = 1 << 20
-"""Largest shape; with it, and the least 1 - alpha, a noise is about 2**60 and fits 64 bits."""
+_SHAPE = 1 << 20  # largest shape; with it, and the least 1 - alpha, a noise is about 2**60 and fits 64 bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,12 @@ from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, int
 from ldpaudit.mechanisms.shared.values import DomainValues, LinearEstimate
 from ldpaudit.profile import Number
 
-DOMAIN = 1 << 16
-"""Default number of values."""
+DOMAIN = 1 << 16  # default number of values
 MOST_HASHES = 1 << 10
 """Hash functions of one value: beyond a few the filter is full, and each has coefficients that are kept."""
-SEARCHED = 1 << 10
-"""Values among which pairs of different signatures are looked for."""
+SEARCHED = 1 << 10  # values among which pairs of different signatures are looked for
 
-Difference = tuple[int, int]
-"""How many bits are set only in the first of two signatures, and only in the second."""
+Difference = tuple[int, int]  # how many bits are set only in the first of two signatures, and only in the second
 
 
 class NoisyBits(LinearEstimate):

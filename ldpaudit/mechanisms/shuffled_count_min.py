@@ -28,17 +28,12 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
 from ldpaudit.mechanisms.shared.parameters import ball, exact, integers, positive, probability
 from ldpaudit.profile import Number
 
-NOTHING = -1
-"""In a table of users' values: a place that holds none."""
-WATCHED = 16
-"""Cells up to which a view shows all, one by one; with more it shows those of two inputs."""
-_INPUTS = 64
-"""Sets of values that are listed as inputs."""
+NOTHING = -1  # in a table of users' values: a place that holds none
+WATCHED = 16  # cells up to which a view shows all, one by one; with more it shows those of two inputs
+_INPUTS = 64  # sets of values that are listed as inputs
 
-Held = int | tuple[int, ...]
-"""What a user holds: a value, or several."""
-Shifts = tuple[tuple[int, int], ...]
-"""By how much counts differ, and how many do."""
+Held = int | tuple[int, ...]  # what a user holds: a value, or several
+Shifts = tuple[tuple[int, int], ...]  # by how much counts differ, and how many do
 
 
 class Apart(NamedTuple):

@@ -32,11 +32,9 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
 LARGEST_DOMAIN = 1 << 40
-_ALL_COUNTS = 1 << 24
-"""Domains up to this size are counted through; of larger ones single values are asked for."""
+_ALL_COUNTS = 1 << 24  # domains up to this size are counted through; of larger ones single values are asked for
 
-Values: TypeAlias = int | tuple[int, ...]
-"""What a user holds: one value, or up to k different ones."""
+Values: TypeAlias = int | tuple[int, ...]  # what a user holds: one value, or up to k different ones
 
 
 @dataclass(frozen=True, slots=True)

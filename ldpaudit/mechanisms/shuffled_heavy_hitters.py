@@ -26,8 +26,7 @@ from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadama
 from ldpaudit.profile import Number
 
 Integers: TypeAlias = NDArray[np.int64]
-Ask: TypeAlias = Callable[[int, Integers], NDArray[np.float64]]
-"""Estimated numbers of holders of prefixes of a length."""
+Ask: TypeAlias = Callable[[int, Integers], NDArray[np.float64]]  # estimated numbers of holders of prefixes of a length
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,8 @@ from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds
 from ldpaudit.mechanisms.shared.public_questions.public_sign import PublicSign
 from ldpaudit.profile import Number
 
-_BLOCK = 1 << 20
-"""Signs that `query` computes at a time."""
-_LISTED = 1 << 24
-"""Most values of which `estimate` lists all counts."""
+_BLOCK = 1 << 20  # signs that `query` computes at a time
+_LISTED = 1 << 24  # most values of which `estimate` lists all counts
 
 
 @dataclass(frozen=True, slots=True)

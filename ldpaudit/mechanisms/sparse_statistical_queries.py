@@ -24,11 +24,9 @@ from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
 from ldpaudit.profile import Number
 
-_MOST_COMPARED = 2_000
-"""Different sets of queries of which all pairs are compared: a second."""
+_MOST_COMPARED = 2_000  # different sets of queries of which all pairs are compared: a second
 
-QuerySet: TypeAlias = tuple[int, ...]
-"""Numbers of the queries that are true of a value."""
+QuerySet: TypeAlias = tuple[int, ...]  # numbers of the queries that are true of a value
 
 
 @dataclass(frozen=True, slots=True)

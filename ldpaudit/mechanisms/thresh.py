@@ -27,8 +27,7 @@ from ldpaudit.mechanisms.shared.voting.thresh import Evolving, Levels, Spending,
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group, ones_of
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play, worst_pair
 
-_BLOCK = 16
-"""Epochs of users' data that are made contiguous at a time."""
+_BLOCK = 16  # epochs of users' data that are made contiguous at a time
 
 
 @dataclass(frozen=True, slots=True)

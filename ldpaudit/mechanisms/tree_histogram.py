@@ -30,8 +30,7 @@ from ldpaudit.mechanisms.shared.public_questions.questions import (
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 
-WIDEST = 24
-"""Bits by which a prefix grows at most: the children of one prefix are counted in one table."""
+WIDEST = 24  # bits by which a prefix grows at most: the children of one prefix are counted in one table
 
 
 class _Tree(Asked):

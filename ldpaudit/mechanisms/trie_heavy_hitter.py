@@ -20,8 +20,7 @@ from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.profile import Number
 
-_LARGEST_NOISE = 1_000
-"""The powers of an alpha of 128 bits are rationals of that many times as many bits."""
+_LARGEST_NOISE = 1_000  # the powers of an alpha of 128 bits are rationals of that many times as many bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import ImplementationError
 from ldpaudit.plan import Plan
 
-GROUP = "ldpaudit.bounds"
-"""The entry points of installed packages that name such functions."""
+GROUP = "ldpaudit.bounds"  # the entry points of installed packages that name such functions
 Bound: TypeAlias = Callable[[Plan, Fraction], float | None]
 
 

@@ -17,12 +17,10 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import Neighbours
 from ldpaudit.plan import Plan, Run
 
-_WIDTH = 1e-9
-"""Relative width to which a conjectured epsilon is searched for, each step of which takes a certified sum."""
+_WIDTH = 1e-9  # relative width to which a conjectured epsilon is searched for, each step of which takes a certified sum
 
 
-_ANY = "0 < epsilon0, 0 < delta"
-"""What every theorem of this file needs of a report."""
+_ANY = "0 < epsilon0, 0 < delta"  # what every theorem of this file needs of a report
 _EFMRTT = "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, theorem 7"
 _FMT = "Feldman, McMillan, Talwar 2021, theorem 3.1"
 _BBGN = "Balle, Bell, Gascon, Nissim 2019"

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, require_counts
 
-SIGNIFICANT_BITS = 128
-"""Bits to which a transcendental probability is rounded; then a probability is a dyadic rational."""
+SIGNIFICANT_BITS = 128  # bits to which a transcendental probability is rounded; then a probability is a dyadic rational
 
-MOST_COUNTED = 1 << 26
-"""Largest domain all of whose counts are made."""
+MOST_COUNTED = 1 << 26  # largest domain all of whose counts are made
 
 
 def bernoulli(p: Fraction, shape: int | tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -16,10 +16,8 @@ from ldpaudit.core.number import brief, whole
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.parameters import positive
 
-MOST_COUNTS = 1 << 12
-"""Counts that one user may change; of more than 64 an audit draws fewer views."""
-_LARGEST = 1 << 53
-"""Of a change in one count, so that a float holds it."""
+MOST_COUNTS = 1 << 12  # counts that one user may change; of more than 64 an audit draws fewer views
+_LARGEST = 1 << 53  # of a change in one count, so that a float holds it
 
 
 def part_of(m: CountNoise, name: str, honest: int, designed: int) -> int:

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import GOLDEN, splitmix
 
-PRIME = (1 << 31) - 1
-"""A Mersenne prime: values below it keep ``a * x + b`` below 2**62."""
+PRIME = (1 << 31) - 1  # a Mersenne prime: values below it keep ``a * x + b`` below 2**62
 
 
 def buckets(values: ArrayLike, count: int, width: int) -> NDArray[np.int64]:

@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanism import Mechanism
 
-Question: TypeAlias = Any
-"""Plain data: all that a part needs to know of what was found so far."""
-Answer: TypeAlias = Counter[str] | NDArray[Any]
-"""Numbers that add up over parts: votes by their names, or an array."""
+Question: TypeAlias = Any  # plain data: all that a part needs to know of what was found so far
+Answer: TypeAlias = Counter[str] | NDArray[Any]  # numbers that add up over parts: votes by their names, or an array
 Centre: TypeAlias = Generator[Sequence[Question | None], Any, Any]
 
 

@@ -18,10 +18,8 @@ from ldpaudit.mechanism import LARGEST_VIEW, Law, Mechanism, Rows
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
-_DIGITS = 62
-"""Binary digits of a uniform number that are drawn at once."""
-_MOST = 256
-"""Coins that are summed by one table."""
+_DIGITS = 62  # binary digits of a uniform number that are drawn at once
+_MOST = 256  # coins that are summed by one table
 
 
 def product_law(tables: Sequence[Sequence[Fraction]]) -> Law:

@@ -18,22 +18,17 @@ from ldpaudit.core.expression import parse
 from ldpaudit.core.number import MOST_BITS, brief, exact
 from ldpaudit.mechanisms.shared.files import File
 
-Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]
-"""Rows of exact numbers."""
+Matrix: TypeAlias = tuple[tuple[Fraction, ...], ...]  # rows of exact numbers
 
 Given: TypeAlias = str | Sequence[Sequence[Any]]
 """What a matrix may be made of: a text, or rows of numbers and expressions."""
 
 REST = "rest"
 """The entry that is what the others of its row leave of 1: a transcendental number and its rounded complement have no sum of 1."""
-MOST_ENTRIES = 1 << 17
-"""Entries of a matrix; 300 x 300 are 90,000."""
-MOST_BITS_IN_ALL = 1 << 26
-"""Of all entries together: 512 for each."""
-MOST_CHARACTERS = 1 << 18
-"""Of different expressions, decimals and fractions aside: one may take 10 microseconds."""
-POWER = 10
-"""Times as long as others may a character of an expression with ``**`` take: powers make long numbers."""
+MOST_ENTRIES = 1 << 17  # entries of a matrix; 300 x 300 are 90,000
+MOST_BITS_IN_ALL = 1 << 26  # of all entries together: 512 for each
+MOST_CHARACTERS = 1 << 18  # of different expressions, decimals and fractions aside: one may take 10 microseconds
+POWER = 10  # times as long as others may a character of an expression with ``**`` take: powers make long numbers
 
 _PLAIN = re.compile(r"\d{1,400}(?:/0*[1-9]\d{0,399}|(?:\.\d{1,400})?(?:[eE][+-]?\d{1,3})?)", re.ASCII)
 """Decimals and fractions, as programs write them too: they need no parser of expressions, which takes 15 times as long."""

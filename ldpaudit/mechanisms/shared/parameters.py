@@ -14,8 +14,7 @@ from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
 from ldpaudit.profile import Number
 
 _GUARD_BITS = 64
-LARGEST_INTEGER = 1 << 128
-"""Users, values or runs: more than anything has, and still within the range of a float."""
+LARGEST_INTEGER = 1 << 128  # users, values or runs: more than anything has, and still within the range of a float
 LARGEST_EPSILON = 10_000
 """Nats, above which no mechanism is made: ``e**10000`` exceeds the ratio of any two positive floats, and the probability of a
 lie would be a rational of as many digits as epsilon has units."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Mechanism, describe
 
-Answers: TypeAlias = tuple[int, ...]
-"""Numbers of the questions to which a user says yes, ascending."""
+Answers: TypeAlias = tuple[int, ...]  # numbers of the questions to which a user says yes, ascending
 
 
 class YesOrNo(Mechanism):

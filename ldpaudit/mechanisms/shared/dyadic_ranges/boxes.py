@@ -26,10 +26,8 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import LARGEST_DOMAIN, ShuffledHadamard
 
 LARGEST_SIDE = 1 << 32
-_COUNTED = 1 << 26
-"""Grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for."""
-_HASHED = 1 << 16
-"""Of up to this number of values the cells of all are compared."""
+_COUNTED = 1 << 26  # grids of up to this number of nodes are estimated as a whole; of larger ones boxes are asked for
+_HASHED = 1 << 16  # of up to this number of values the cells of all are compared
 _WORK = 1 << 22
 """Elements that are looked at, over all tries: about a second. Users in eight dimensions hold hundreds of thousands each."""
 

@@ -22,15 +22,11 @@ from ldpaudit.mechanism import Law, Mechanism, Rows, Views
 from ldpaudit.mechanisms.shared.parameters import ball
 from ldpaudit.mechanisms.shared.public_questions.deviation import bernstein
 
-View: TypeAlias = tuple[int, ...]
-"""Number of messages of each kind."""
-Shares: TypeAlias = tuple[Fraction, ...]
-"""Probabilities of the kinds of a message."""
-Group: TypeAlias = tuple[int, Shares]
-"""A number of messages, and what kind each of them is with which probability."""
+View: TypeAlias = tuple[int, ...]  # number of messages of each kind
+Shares: TypeAlias = tuple[Fraction, ...]  # probabilities of the kinds of a message
+Group: TypeAlias = tuple[int, Shares]  # a number of messages, and what kind each of them is with which probability
 
-KINDS = 4
-"""Kinds of message that a view counts."""
+KINDS = 4  # kinds of message that a view counts
 
 
 def convolved(law: dict[View, Fraction], shares: Shares) -> dict[View, Fraction]:

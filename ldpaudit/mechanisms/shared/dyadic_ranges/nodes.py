@@ -19,10 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanisms.shared.parameters import integer
 
-Box: TypeAlias = Sequence[tuple[int, int]]
-"""First and last value of each coordinate, counted from 0."""
-Level: TypeAlias = tuple[int, ...]
-"""Binary logarithm of the width of a node, for each coordinate."""
+Box: TypeAlias = Sequence[tuple[int, int]]  # first and last value of each coordinate, counted from 0
+Level: TypeAlias = tuple[int, ...]  # binary logarithm of the width of a node, for each coordinate
 
 
 def column(value: int, side: int) -> tuple[int, ...]:

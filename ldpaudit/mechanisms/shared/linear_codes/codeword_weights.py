@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import nonzero
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 
-ENUMERATED = 22
-"""Bits up to which all codewords are weighed, by one Walsh-Hadamard transform."""
+ENUMERATED = 22  # bits up to which all codewords are weighed, by one Walsh-Hadamard transform
 _STARTS = 400
 
 

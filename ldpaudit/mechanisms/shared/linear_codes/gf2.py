@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 
-BITS = 62
-"""Most bits of a vector that is a number of a domain whose numbers are added up or compared."""
-WIDE = 64
-"""Most bits of a vector."""
+BITS = 62  # most bits of a vector that is a number of a domain whose numbers are added up or compared
+WIDE = 64  # most bits of a vector
 GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
 

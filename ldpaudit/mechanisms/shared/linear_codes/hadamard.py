@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_ONES = getattr(np, "bitwise_count", None)
-"""Younger than the oldest numpy that is supported."""
+_ONES = getattr(np, "bitwise_count", None)  # younger than the oldest numpy that is supported
 
 
 def parity(values: ArrayLike) -> NDArray[np.bool_]:

@@ -16,11 +16,9 @@ from ldpaudit.mechanisms.shared.coins import chunks
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import reduced
 
 Integers = NDArray[np.int64]
-Found = frozenset[int]
-"""Places of the vectors that a kernel holds."""
+Found = frozenset[int]  # places of the vectors that a kernel holds
 
-_CHUNK = 1 << 20
-"""Vectors that are held at a time."""
+_CHUNK = 1 << 20  # vectors that are held at a time
 
 
 def dimension_law(rows: int, bits: int) -> list[Fraction]:

@@ -10,10 +10,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-_MODULUS = 0x11D
-"""Of the field: x^8 + x^4 + x^3 + x^2 + 1, of which x is a generator."""
-POINTS = 255
-"""Symbols of a code word at most: the powers of the generator."""
+_MODULUS = 0x11D  # of the field: x^8 + x^4 + x^3 + x^2 + 1, of which x is a generator
+POINTS = 255  # symbols of a code word at most: the powers of the generator
 
 
 @lru_cache(maxsize=1)

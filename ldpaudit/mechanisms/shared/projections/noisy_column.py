@@ -14,8 +14,7 @@ from ldpaudit.mechanisms.shared.coins import chunks, laplace_sums
 from ldpaudit.mechanisms.shared.values import BinaryValues
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 
-_CHUNK = 1 << 22
-"""Noises that `run` draws at a time."""
+_CHUNK = 1 << 22  # noises that `run` draws at a time
 
 
 class NoisyColumn(Mechanism):

@@ -11,12 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import words
 
-_LANE = 64
-"""Rows whose signs of one word are the bits of one hash value."""
-_BLOCK = 1 << 10
-"""Lanes that are looked at together."""
-_CANDIDATES = 16
-"""Words among which the two with the most different columns are looked for: each more costs a column."""
+_LANE = 64  # rows whose signs of one word are the bits of one hash value
+_BLOCK = 1 << 10  # lanes that are looked at together
+_CANDIDATES = 16  # words among which the two with the most different columns are looked for: each more costs a column
 _LOOKED_AT = 1 << 12
 """Lanes by which they are chosen: in longer columns no two words differ in many more rows than others."""
 

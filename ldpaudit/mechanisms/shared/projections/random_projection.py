@@ -28,16 +28,11 @@ from ldpaudit.mechanisms.shared.projections.noisy_column import HashedColumn
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
 from ldpaudit.profile import Number
 
-DECODED = 28
-"""Most bits of a value for which all counts are decoded: the transform holds four times 2 GiB."""
-WEIGHED = 1 << 22
-"""Rows beyond which no pair of values is compared on all of them: 32 MiB of public vectors."""
-_SUMMED = 1 << 26
-"""Rows of which all public vectors are held at a time: 1 GiB with what is made of them."""
-_CHUNK = 1 << 22
-"""Noises that `run` draws at a time."""
-_TRIED = 8
-"""Differences of two values that are weighed where these are too many to weigh all."""
+DECODED = 28  # most bits of a value for which all counts are decoded: the transform holds four times 2 GiB
+WEIGHED = 1 << 22  # rows beyond which no pair of values is compared on all of them: 32 MiB of public vectors
+_SUMMED = 1 << 26  # rows of which all public vectors are held at a time: 1 GiB with what is made of them
+_CHUNK = 1 << 22  # noises that `run` draws at a time
+_TRIED = 8  # differences of two values that are weighed where these are too many to weigh all
 
 
 class Projected(InParts, HashedColumn):

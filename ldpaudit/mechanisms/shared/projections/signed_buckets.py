@@ -18,16 +18,14 @@ from ldpaudit.mechanisms.shared.coins import chunks
 from ldpaudit.mechanisms.shared.linear_codes.codeword_weights import ENUMERATED, heaviest
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, kernel, nonzero, span
 
-_CHUNK = 1 << 16
-"""Values that are measured at a time."""
+_CHUNK = 1 << 16  # values that are measured at a time
 _PASSES = 3
 """Rounds of naming, estimating and taking off: what collides with a frequent value is seen once that is taken off. A second
 finds up to 1.3 % more of the ten most frequent values of Zipf data; a third to fifth found nothing more in 120 runs."""
 _TRIED, _WEIGHED = 1 << 10, 1 << 15
 """Differences that are tried where there are too many for all, beside the heaviest that share buckets; and most of those with few
 ones, which are all tried, as are those with few zeros."""
-_KINDS = 3
-"""Kinds of pairs beyond those that are found, of each of which the cost is looked at."""
+_KINDS = 3  # kinds of pairs beyond those that are found, of each of which the cost is looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,8 @@ from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers, 
 from ldpaudit.mechanisms.shared.values import BinaryValues
 from ldpaudit.profile import Number
 
-_BLOCK = 1 << 22
-"""Users who are looked at at a time."""
-_UNIT = 1 << 32
-"""Shares of the users are multiples of 1/_UNIT, up to rounding."""
+_BLOCK = 1 << 22  # users who are looked at at a time
+_UNIT = 1 << 32  # shares of the users are multiples of 1/_UNIT, up to rounding
 
 
 class Asked(InParts, BinaryValues):

@@ -17,8 +17,7 @@ from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 Question: TypeAlias = tuple[int, ...]
 """Rows of a matrix over GF(2), linearly independent: bit t of a value's cell is its product with row t."""
 
-_BLOCK = 1 << 22
-"""Signs that are computed at a time."""
+_BLOCK = 1 << 22  # signs that are computed at a time
 
 
 class Counted(ABC):

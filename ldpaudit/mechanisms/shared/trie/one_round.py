@@ -18,8 +18,7 @@ from ldpaudit.mechanisms.shared.coins import bernoulli
 
 Words: TypeAlias = tuple[str, ...]
 """What one user holds; a word may appear several times, and () is a user who never votes."""
-Data: TypeAlias = tuple[tuple[Words, int], ...]
-"""Users alike, and how many of them."""
+Data: TypeAlias = tuple[tuple[Words, int], ...]  # users alike, and how many of them
 Ballot: TypeAlias = tuple[tuple[int, Fraction], ...]
 """Positions of prefixes with the shares of a sampled user's words that vote for them; the rest is silent."""
 Votes: TypeAlias = tuple[int, ...]

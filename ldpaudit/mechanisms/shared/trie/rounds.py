@@ -24,8 +24,7 @@ from ldpaudit.mechanisms.shared.trie.one_round import Data, Noise, Round, Votes,
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
-_MOST_SAMPLED = 10**9 - 1
-"""Where numpy's hypergeometric numbers end, for one user less than the neighbour has."""
+_MOST_SAMPLED = 10**9 - 1  # where numpy's hypergeometric numbers end, for one user less than the neighbour has
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ Histogram: TypeAlias = tuple[tuple[int, int], ...]
 
 
 FEWER_ROUNDS = "rounds must be fewer, or users more"
-_SUMS = 1 << 20
-"""Row sums of users that are held at a time."""
+_SUMS = 1 << 20  # row sums of users that are held at a time
 
 
 @dataclass(frozen=True, slots=True)

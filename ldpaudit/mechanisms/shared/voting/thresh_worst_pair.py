@@ -12,8 +12,7 @@ import numpy as np
 
 from ldpaudit.mechanisms.shared.voting.thresh import Evolving
 
-BAIT = 2
-"""Votes that the two streams want to cast after their last: only the counter holds them back."""
+BAIT = 2  # votes that the two streams want to cast after their last: only the counter holds them back
 
 
 class Play(NamedTuple):
