@@ -12,7 +12,7 @@ from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms, log_fraction
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, listed, of_law
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
@@ -21,8 +21,8 @@ from ldpaudit.profile import PrivacyProfile
 
 _DIGITS = 1 << 22
 """Binary digits of all probabilities of two counts of reports together, up to which they are compared exactly: in a second."""
-_LISTED = 24
-"""Reports of one user whose counts are listed in a shuffle."""
+_LISTED, _LISTED_COUNTS = 24, 8
+"""Reports of one user whose counts are listed in a shuffle: of one bit, and of three of a vector."""
 
 
 def profile(m: OneBitMean | DBitFlip | PerturbedDBitFlip, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -109,10 +109,10 @@ def perturbed_profile(m: PerturbedDBitFlip) -> PrivacyProfile:
 
 
 def shuffled(m: OneBitMean | DBitFlip | PerturbedDBitFlip, users: int) -> Bound | None:
-    """See `shuffled_mean` and `shuffled_histogram`."""
-    if isinstance(m, PerturbedDBitFlip):
-        return shuffled_histogram(m.first(), users) if m.reports == 1 else None
-    return shuffled_histogram(m, users) if isinstance(m, DBitFlip) else shuffled_mean(m, users)
+    """See `shuffled_mean`, `shuffled_histogram` and `shuffled_counts`."""
+    if isinstance(m, OneBitMean):
+        return shuffled_mean(m, users)
+    return shuffled_histogram(m, users) if isinstance(m, DBitFlip) else shuffled_counts(m, users)
 
 
 def shuffled_mean(m: OneBitMean, users: int) -> Bound | None:
@@ -127,31 +127,44 @@ def shuffled_mean(m: OneBitMean, users: int) -> Bound | None:
     return replace(below, blankets=above.blankets, replaced=above.replaced, few=None) if below and above else None
 
 
-def shuffled_histogram(m: DBitFlip, users: int) -> Bound:
-    """Matched laws: under the base all bits are those of nobody, and a bucket is not drawn (0), shows 1, or shows 0 (2).
+def shuffled_counts(m: PerturbedDBitFlip, users: int) -> Bound:
+    """As `shuffled_histogram`; many reports cost more than as many as are listed, and less than the kept bits."""
+    fewer = replace(m, reports=min(m.reports, _LISTED_COUNTS))
+    below = shuffled_histogram(fewer, users)
+    above = below if fewer == m else shuffled_histogram(m.lifetime(), users)
+    return below if fewer == m else replace(below, blankets=above.blankets, replaced=above.replaced, few=None)
 
-    The blanket is the least law of all k: that of a drawn bucket that shows 0, else of one that is not drawn.
+
+def shuffled_histogram(m: DBitFlip | PerturbedDBitFlip, users: int) -> BlanketBound:
+    """Matched laws: under the base all bits are those of nobody, and a bucket is not drawn (0), or shows a count (1 and so on).
+
+    The blanket is the least law of all k: that of the drawn bucket whose count tells most against it, or of one that is not drawn.
     """
-    k, d, lie = m.k, m.d, 1 - m.p
-    ratio = {0: Fraction(1), 1: m.p / lie, 2: lie / m.p}
-    shown = {0: Fraction(1), 1: lie, 2: m.p}
+    k, d = m.k, m.d
+    ones, zeros = (m.bit_law(1), m.bit_law(0)) if isinstance(m, PerturbedDBitFlip) else ((1 - m.p, m.p), (m.p, 1 - m.p))
+    shown = {0: Fraction(1), **dict(enumerate(zeros, 1))}
+    ratio = {0: Fraction(1), **{y: p / shown[y] for y, p in enumerate(ones, 1)}}
 
     def patterns(size: int) -> dict[Pattern, Fraction]:
-        drawn = {y: sum(map(bool, y)) for y in product((0, 1, 2), repeat=size)}
+        drawn = {y: sum(map(bool, y)) for y in product(shown, repeat=size)}
         return {
             y: Fraction(comb(k - size, d - t), comb(k, d)) * prod(shown[s] for s in y)
             for y, t in drawn.items()
             if 0 <= d - t <= k - size
         }
 
+    def least(left: int) -> dict[Fraction, Fraction]:
+        """Law of the least ratio of all other drawn buckets; the largest there is where none are."""
+        levels = sorted({r for y, r in ratio.items() if y})
+        above = [sum((p for y, p in shown.items() if y and ratio[y] >= r), Fraction(0)) ** left for r in levels]
+        return {r: more - less for r, more, less in zip(levels, above, [*above[1:], Fraction(0)], strict=True)}
+
+    laws = [least(left) for left in range(d + 1)]
     cells = []
     for y, w in patterns(2).items():
-        ones = lie ** (d - sum(map(bool, y))) if 2 not in y else Fraction(0)  # all drawn bits show 1
-        most = ratio[0] if d < k else ratio[1]
-        cells += [
-            (w * share * ratio[y[0]], w * share * ratio[y[1]], w * share * b)
-            for share, b in ((ones, most), (1 - ones, ratio[2]))
-        ]
+        own = min(ratio[y[0]], ratio[y[1]], *([ratio[0]] if d < k else []))
+        for r, share in laws[d - sum(map(bool, y))].items():
+            cells.append((w * share * ratio[y[0]], w * share * ratio[y[1]], w * share * min(own, r)))
     return replace(MatchedLaws.of(m.inputs, patterns(min(k, 3)), ratio, ()), blanket=Blanket.of(cells)).bound(users)
 
 
