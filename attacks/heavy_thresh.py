@@ -22,7 +22,12 @@ def attack(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
     first, second = m.inputs
     told = list(zip(m.transcript(first), m.transcript(second), strict=True))
     free = list(zip(m.uncounted(first), m.uncounted(second), strict=True))
-    weights = _vote_weights(m, told, free)
+    # Loss of a published yes in each epoch; that of a no is its opposite.
+    loss = loss_of(m.vote_coin / (1 - m.vote_coin)) * (1 if m.a > 0 else -1)
+    weights = np.array([loss * (one.vote - other.vote) for one, other in told])
+    baits = [epoch for epoch, (one, other) in enumerate(free) if one.vote != other.vote and not weights[epoch]]
+    for epoch in baits[:BAIT]:
+        weights[epoch] = TIE if free[epoch][0].vote else -TIE
     reports = _report_weights(m, told, free)
 
     def score(views: Views) -> NDArray[np.float64]:
@@ -36,18 +41,6 @@ def attack(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
         return np.asarray(np.round(found, 9), dtype=np.float64)
 
     return Attack((first, second), score, "{votes and signs are those of the first stream}")
-
-
-def _vote_weights(
-    m: HeavyThresh, told: list[tuple[Shown, Shown]], free: list[tuple[Shown, Shown]]
-) -> NDArray[np.float64]:
-    """Loss of a published yes in each epoch; that of a no is its opposite."""
-    loss = loss_of(m.vote_coin / (1 - m.vote_coin)) * (1 if m.a > 0 else -1)
-    weights = np.array([loss * (one.vote - other.vote) for one, other in told])
-    baits = [epoch for epoch, (one, other) in enumerate(free) if one.vote != other.vote and not weights[epoch]]
-    for epoch in baits[:BAIT]:
-        weights[epoch] = TIE if free[epoch][0].vote else -TIE
-    return weights
 
 
 def _report_weights(

@@ -98,7 +98,16 @@ class Guard:
 
 def work(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
     """Read the inputs of one kind with these numbers, and write each outcome and its seconds as a line of the file `DONE`."""
-    _prepare(folder)
+    from ldpaudit import commands
+
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)
+    os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.dont_write_bytecode = True
+    # The same parser, built once: to build it takes longer than most inputs do.
+    commands.app = typer.main.get_command(commands.app)
     guard, kind = Guard(), KINDS[name]
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
     with (folder / STACK).open("w") as stack, (folder / DONE).open("w") as done:
@@ -124,19 +133,6 @@ def limited(patience: float = PATIENCE) -> Iterator[None]:
 def made(kind: Kind, name: str, seed: int, number: int) -> bytes:
     """The input with this number, whoever makes it."""
     return kind.make(Random(f"{seed} {name} {number}"))
-
-
-def _prepare(folder: Path) -> None:
-    from ldpaudit import commands
-
-    folder.mkdir(parents=True, exist_ok=True)
-    os.chdir(folder)
-    os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.dont_write_bytecode = True
-    # The same parser, built once: to build it takes longer than most inputs do.
-    commands.app = typer.main.get_command(commands.app)  # type: ignore[assignment]
 
 
 def outcome(kind: Kind, data: bytes, folder: Path, guard: Guard) -> Outcome:

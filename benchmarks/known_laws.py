@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import blake2b
 from itertools import count
 from typing import Any
@@ -336,3 +337,93 @@ def users(symbol: int, rng: Rng, _: int) -> str:
 def plain(symbol: int, *_: Any) -> int:
     """The symbol itself."""
     return symbol
+
+
+# Violations.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A randomizer with a wrong parameter and with the right one."""
+
+    family: str
+    name: str
+    build: Callable[[Any], Built]
+    wrong: Any
+    right: Any
+    delta: float = 0.0
+    inputs: Sequence[Any] = (0, 1)
+    support: Callable[[Any, Any], bool] | None = None
+
+
+CASES = (
+    Case("randomized response", "epsilon is spent twice", kary(2), 2.0, 1.0),
+    Case("randomized response", "a tenth more", kary(2), 1.1, 1.0),
+    Case("randomized response", "of three values, and there are four", kary(4), 1 + math.log(3 / 2), 1.0),
+    Case("randomized response", "epsilon 2.5 for 2, of ten words", kary(10, lambda v: WORDS[v]), 2.5, 2.0),
+    Case("randomized response", "of a hundred", kary(100), 2.0, 1.0),
+    Case("unary", "symmetric, of ten", unary(10, lambda b: b.astype(int).tolist()), symmetric(1.5), symmetric(1.0)),
+    Case("unary", "optimized, an array of fifty", unary(50, lambda b: b.astype(np.int8)), optimized(1.5), optimized(1.0)),
+    Case("unary", "each bit spends all", unary(6, lambda b: b.tolist()), symmetric(2.0), symmetric(1.0)),
+    Case("unary", "packed bytes of 64", unary(64, lambda b: np.packbits(b).tobytes()), optimized(1.6), optimized(1.0)),
+    Case("unary", "the ones of 200", unary(200, lambda b: np.flatnonzero(b).tolist()), optimized(2.0), optimized(1.0)),
+    Case("hashing", "to four", hashing(4), 1.6, 1.0, support=lambda y, x: hashed(y[0], x, 4) == y[1]),
+    Case("hashing", "to two", hashing(2), 1.5, 1.0, support=lambda y, x: hashed(y[0], x, 2) == y[1]),
+    Case("hashing", "to sixteen, as text", hashing(16, lambda s, v: f"{s}:{v}"), 2.5, 2.0,
+         support=lambda y, x: hashed(y.split(":")[0], x, 16) == int(y.split(":")[1])),
+    Case("subsets", "5 of 20, lists", subset(20, 5, list), 1.6, 1.0),
+    Case("subsets", "4 of 12, sets", subset(12, 4, frozenset), 1.5, 1.0),
+    Case("subsets", "50 of 180, sorted arrays", subset(180, 50, np.array), 1.8, 1.0),
+    Case("subsets", "a text of 3 of 9", subset(9, 3, lambda s: ",".join(map(str, s))), 1.5, 1.0),
+    Case("Laplace", "a tenth less noise", added(lambda r, b: r.laplace(0, b), laplace), 1 / 1.1, 1.0),
+    Case("Laplace", "the scale is the deviation", added(lambda r, b: r.laplace(0, b), laplace), 0.5**0.5, 1.0),
+    Case("Laplace", "on a grid of quarters",
+         added(lambda r, b: r.laplace(0, b), laplace, lambda y: round(4 * y) / 4), 0.8, 1.0),
+    Case("Laplace", "a histogram, one entry for two",
+         added(lambda r, b: r.laplace(0, b, 4), two_entries, at=lambda x: np.eye(4)[x]), 1.4, 2.0),
+    Case("Laplace", "a vector of which one entry tells",
+         added(lambda r, b: r.laplace(0, b, 12), laplace, lambda y: np.array(rounded(y)), lambda x: np.eye(12)[7] * x), 0.75, 1.0),
+    Case("Gaussian", "an eighth less noise", added(lambda r, b: r.normal(0, b), normal), 1.5 / 1.125, 1.5, 1e-2),
+    Case("Gaussian", "half of the noise", added(lambda r, b: r.normal(0, b), normal), 1.0, 2.0, 1e-5),
+    Case("Gaussian", "a vector of eight, the norm of one entry",
+         added(lambda r, b: r.normal(0, b, 8), normal, at=lambda x: np.full(8, x / math.sqrt(8))), 1.2, 2.4, 1e-3),
+    Case("Gaussian", "rounded to tenths", added(lambda r, b: r.normal(0, b), normal, lambda y: round(y, 1)), 1.1, 1.5, 1e-3),
+    Case("delta", "a leak five times delta", coded(plain), leak(0.05), leak(0.01), 1e-2),
+    Case("delta", "epsilon is spent twice", coded(plain), rr(2.0), rr(1.0), 1e-6),
+    Case("delta", "noise is cut too early", cut_geometric, 2, 4, 1e-2),
+    Case("delta", "binomial noise of too few coins", binomial, 10, 40, 1e-3),
+    Case("rare leaks", "1e-2", coded(plain), leak(1e-2), rr(1.0)),
+    Case("rare leaks", "1e-2, a word in a text", coded(with_word), (*told(1e-2, 0.0)[:2], (0.99, 0.99)), told(1e-2, 1e-2 / math.e)),
+    Case("rare leaks", "3e-3, a list with one more", coded(lambda s, r, _: [s % 2] * (1 + s // 2)), leak(3e-3), rr(1.0)),
+    Case("rare leaks", "1e-3, a sign", coded(lambda s, r, _: s if s < 2 else 1 - s), leak(1e-3), rr(1.0)),
+    Case("rare leaks", "3e-4, a field", coded(lambda s, r, _: {"v": s} if s < 2 else {"v": 0, "x": s}), leak(3e-4), rr(1.0)),
+    Case("rare leaks", "1e-4", coded(plain), leak(1e-4), rr(1.0)),
+    Case("order", "the first of a list", coded(first_of), rr(1.6), rr(1.0)),
+    Case("order", "two of six", coded(two_in_order), rr(1.6), rr(1.0)),
+    Case("order", "keys", coded(lambda s, r, _: dict(sorted({"a": int(r.integers(9)), "b": 1}.items(), reverse=bool(s)))),
+         rr(2.0), rr(1.0)),
+    Case("types", "numpy's integers", coded(lambda s, r, _: (int, np.int64)[s](r.integers(4))), rr(1.6), rr(1.0)),
+    Case("types", "lists and tuples", coded(lambda s, r, _: (list, tuple)[s](r.random(3).tolist())), rr(2.0), rr(1.0)),
+    Case("types", "decimals", coded(lambda s, r, _: {"n": int(r.integers(9)), "d": Decimal(("1.5", "1.50")[s])}), rr(1.5), rr(1.0)),
+    Case("lengths", "parity of a list's", coded(lambda s, r, _: r.integers(0, 9, 2 * int(r.integers(2, 60)) + s).tolist()),
+         rr(1.6), rr(1.0)),
+    Case("lengths", "a space at a text's end", coded(lambda s, r, _: " ".join(words(r)) + " " * s), rr(2.0), rr(1.0)),
+    Case("lengths", "bytes", coded(lambda s, r, _: r.bytes(30 + (int(r.integers(3)) + 3 * s))), rr(1.5), rr(1.0)),
+    Case("images", "a low bit of 256 pixels", coded(image(16, low_bit)), rr(1.8), rr(1.0)),
+    Case("images", "two pixels' low bits", coded(image(8, two_bits)), rr(1.8), rr(1.0)),
+    Case("images", "where a pixel is black", coded(image(8, black_pixel)), told(0.5, 0.05), told(0.3, 0.3 / math.e)),
+    Case("text", "a word anywhere", coded(with_word), told(0.4, 0.05), told(0.3, 0.3 / math.e)),
+    Case("text", "parity of a hexadecimal", coded(lambda s, r, _: f"{2 * int(r.integers(1 << 31)) + s:08x}"), rr(1.6), rr(1.0)),
+    Case("text", "a number after a key",
+         coded(lambda s, r, _: f"user={r.integers(1 << 40)};v={s};w={r.random():.3f}"), rr(1.6), rr(1.0)),
+    Case("JSON", "a row of users", coded(users), told(0.4, 0.05), told(0.3, 0.3 / math.e)),
+    Case("JSON", "a value beside an id",
+         coded(lambda s, r, _: json.dumps({"id": int(r.integers(1 << 50)), "tags": words(r), "v": s})), rr(1.6), rr(1.0)),
+    Case("shuffled lists", "not shuffled", shuffled(100, list, 1.0), True, False, 1e-3),
+    Case("shuffled lists", "not shuffled, as text", shuffled(300, lambda v: "".join(map(str, v)), 2.0), True, False, 1e-2),
+    Case("state", "another code each 2,000 calls", coded(lambda s, r, n: 7 * (n // 2_000) + s), rr(1.6), rr(1.0)),
+    Case("state", "from the 5,000th call on", later, 3.0, 1.0),
+    Case("state", "sixteen noises", stocked, 16, 0),
+    Case("many inputs", "one of thirty", one_of_many, 0.3, 0.0, inputs=range(30)),
+    Case("many inputs", "two of twenty", pair_of_many, 0.85, float(special.expit(1.0)), inputs=range(20)),
+)

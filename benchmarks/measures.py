@@ -81,7 +81,8 @@ def functions() -> dict[str, float]:
         uses = Counter(getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
-                lengths.append(_length(node))
+                doc = node.body[0] if ast.get_docstring(node) is not None else None
+                lengths.append((node.end_lineno or 0) - node.lineno + 1 - ((doc.end_lineno or 0) - doc.lineno + 1 if doc else 0))
                 private = node.name.startswith("_") and not node.name.endswith("__")
                 once += [lengths[-1]] if private and uses[node.name] == 1 else []
     return {
@@ -89,11 +90,6 @@ def functions() -> dict[str, float]:
         "median lines": median(lengths), "90th percentile": quantiles(lengths, n=10)[-1],
         "private, one caller in the file": len(once), "of these at most 6 lines": sum(length <= 6 for length in once),
     }  # fmt: skip
-
-
-def _length(node: ast.FunctionDef) -> int:
-    doc = node.body[0] if ast.get_docstring(node) is not None else None
-    return (node.end_lineno or 0) - node.lineno + 1 - ((doc.end_lineno or 0) - doc.lineno + 1 if doc else 0)
 
 
 def footprint(query: str) -> dict[str, int]:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from benchmarks.experiment import options, show, timed
-from benchmarks.violations import CASES, MOST, Case, claimed, epsilon_of
+from benchmarks.known_laws import CASES, Case
+from benchmarks.violations import MOST, claimed, epsilon_of
 from ldpaudit import audit
 from ldpaudit.evidence import Mode
 

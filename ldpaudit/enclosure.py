@@ -55,17 +55,6 @@ def _dyadic_float(mantissa: int, exponent: int, up: bool) -> float:
     return math.ldexp(quotient, exponent + shift)
 
 
-def _ball_float(ball: arb, up: bool) -> float:
-    if ball.is_nan():
-        return math.inf if up else -math.inf
-    with working_precision(_END_BITS):
-        end = ball.upper() if up else ball.lower()
-    if not end.is_finite():
-        return math.inf if end > 0 else -math.inf
-    mantissa, exponent = end.man_exp()
-    return _dyadic_float(int(mantissa), int(exponent), up)
-
-
 def dyadic(end: arb) -> Fraction:
     """The lower or the upper end of a ball, exactly."""
     mantissa, exponent = end.man_exp()
@@ -91,7 +80,14 @@ def _directed(value: arb | Fraction | float, up: bool) -> float:
         shift = max(0, 128 - exact.numerator.bit_length() + exact.denominator.bit_length())
         quotient, remainder = divmod(exact.numerator << shift, exact.denominator)
         return _dyadic_float(2 * quotient + (remainder > 0), -shift - 1, up)
-    return _ball_float(value, up)
+    if value.is_nan():
+        return math.inf if up else -math.inf
+    with working_precision(_END_BITS):
+        end = value.upper() if up else value.lower()
+    if not end.is_finite():
+        return math.inf if end > 0 else -math.inf
+    mantissa, exponent = end.man_exp()
+    return _dyadic_float(int(mantissa), int(exponent), up)
 
 
 _ROUNDING = 1e-6

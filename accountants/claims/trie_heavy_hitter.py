@@ -21,16 +21,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Provenance, derived, restored, rounding
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.accountants.numerics.precision import narrow, narrowed
-from ldpaudit.accountants.sampling.theorems import (
-    corollary_1_delta,
-    corollary_1_epsilon,
-    corollary_1_thresholds,
-    large_enough,
-    triehh_corollary_2,
-    triehh_delta,
-    triehh_epsilon,
-    triehh_hypotheses,
-)
+from ldpaudit.accountants.sampling import theorems
 from ldpaudit.accountants.sampling.trie import largest_batch
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
@@ -90,12 +81,12 @@ def printed(m: TrieHeavyHitter) -> tuple[Printed, ...]:
 
 def hypotheses(m: TrieHeavyHitter) -> tuple[Hypothesis, ...]:
     """Of Theorems 1 and 2. That other prefixes tell nothing of a user they need too, and do not state; it is not so."""
-    return triehh_hypotheses(m.users, m.batch, m.threshold)
+    return theorems.triehh_hypotheses(m.users, m.batch, m.threshold)
 
 
 def claimed_epsilon(m: TrieHeavyHitter) -> Enclosure:
     """Theorem 1's epsilon, for m theta < n."""
-    return triehh_epsilon(m.users, m.batch, m.threshold, m.levels)
+    return theorems.triehh_epsilon(m.users, m.batch, m.threshold, m.levels)
 
 
 def _stated(m: TrieHeavyHitter) -> bool:
@@ -123,7 +114,7 @@ def _epsilon(m: TrieHeavyHitter, relation: Neighbours, delta: Fraction) -> Enclo
 def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
     if not _stated(m):
         return
-    claimed, delta = claimed_epsilon(m).high, triehh_delta(m.threshold)
+    claimed, delta = claimed_epsilon(m).high, theorems.triehh_delta(m.threshold)
     where = "TRIEHH Theorem 1" if m.words == 1 else "TRIEHH Theorem 2"
     known = Provenance.RESTORED if m.words == 1 else Provenance.DERIVED
     for row in _privacy(m, where, claimed, delta, known, hypotheses(m), reading=_CONDITIONS):
@@ -133,14 +124,14 @@ def _theorems(m: TrieHeavyHitter) -> Iterator[Printed]:
 def _corollary_1(m: TrieHeavyHitter) -> Iterator[Printed]:
     """Its delta is Theorem 1's at its theta, for both ways to make theta whole; and what it promises of the trie by that."""
     n, where = m.users, "TRIEHH Corollary 1"
-    large, delta = large_enough(n), corollary_1_delta(n)
-    for theta, way in zip(corollary_1_thresholds(n), ("rounded up", "rounded to the nearest integer"), strict=True):
-        reading, found = f"log10(n) + 6 is {way}", Enclosure.of(triehh_delta(theta), source="the formula of Theorem 1")
+    large, delta = theorems.large_enough(n), theorems.corollary_1_delta(n)
+    for theta, way in zip(theorems.corollary_1_thresholds(n), ("rounded up", "rounded to the nearest integer"), strict=True):
+        reading, found = f"log10(n) + 6 is {way}", Enclosure.of(theorems.triehh_delta(theta), source="the formula of Theorem 1")
         sentence = f"delta of Theorem 1 at theta={theta} for n={n} users"
         yield Printed(f"{where}, proof", sentence, round_up(delta), found, (large,), provenance=Provenance.DERIVED, reading=reading,
                       failure=_STEPS)  # fmt: skip
         if _stated(m) and m.threshold == theta and m.batch == math.isqrt(n - 1) + 1:
-            epsilon = corollary_1_epsilon(n, theta, m.levels).high
+            epsilon = theorems.corollary_1_epsilon(n, theta, m.levels).high
             yield from _privacy(m, where, epsilon, delta, Provenance.DERIVED, (large, *hypotheses(m)), reading=reading)
 
 
@@ -160,9 +151,9 @@ def _table_1(m: TrieHeavyHitter) -> Iterator[Printed]:
 
 def _corollary_2(m: TrieHeavyHitter) -> Iterator[Printed]:
     for budget in BUDGETS if m.threshold > 3 else ():
-        batch = triehh_corollary_2(m.users, m.threshold, m.levels, budget)
+        batch = theorems.triehh_corollary_2(m.users, m.threshold, m.levels, budget)
         if 1 <= batch <= m.users:
-            chosen, delta = replace(m, batch=batch), triehh_delta(m.threshold)
+            chosen, delta = replace(m, batch=batch), theorems.triehh_delta(m.threshold)
             said = f"epsilon of the batch of {batch} for a budget of {budget} at delta={float(delta):.6g}, one user more or less"
             found, variant = _epsilon(chosen, ADD_REMOVE, delta), _VOTES if m.counts else ""
             yield restored("TRIEHH Corollary 2", said, float(budget), found, hypotheses(chosen), variant=variant)
@@ -182,7 +173,7 @@ def _lemmas(m: TrieHeavyHitter) -> Iterator[Printed]:
         found = narrow(lambda: hypergeometric_upper(n + 1, rare + 1, batch, t), "hypergeometric tail")
         # The tail grows with W: one more holder never takes a vote away. So this W is the worst that the lemma is about.
         said = f"chance of a prefix that at most W={rare} others hold, with the new user"
-        yield derived("TRIEHH Lemma 2", said, round_up(triehh_delta(t)), found, hypotheses(m))
+        yield derived("TRIEHH Lemma 2", said, round_up(theorems.triehh_delta(t)), found, hypotheses(m))
 
 
 def lemma_1(m: TrieHeavyHitter, holders: int) -> Enclosure:
@@ -283,5 +274,5 @@ def room(m: TrieHeavyHitter, delta: Number | None = None) -> tuple[int, int]:
 
     ``m``: with one word a user; ``delta``: instead of Theorem 1's. Returns in users.
     """
-    target = triehh_delta(m.threshold) if delta is None else delta
+    target = theorems.triehh_delta(m.threshold) if delta is None else delta
     return m.batch, largest_batch(m.users, m.threshold, m.levels, Fraction(claimed_epsilon(m).low), target)

@@ -55,7 +55,9 @@ def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator
             yield from (feature("count", name, partial(_equal, most), groups, VALUES) for name, most in _EQUAL)
         if in_short(skeleton):  # of a report too long for its items to be kept
             return
-        many = _values(shown)
+        few = [block[: max(SOUGHT // shown[0].width, 1)] for group in shown for block in group.blocks]
+        often = np.unique(np.concatenate([numbers(block).astype(np.float64).ravel() for block in few]), return_counts=True)[1]
+        many = int(np.count_nonzero(often > 1))
         if layout(skeleton).text.any():
             yield from _tokens(read, shown, groups, _ANYWHERE)
         elif many > 2:  # of which the presence is looked for one by one, where they are few
@@ -68,13 +70,6 @@ def with_tokens(skeleton: Skeleton, groups: Groups, fitting: Groups) -> Iterator
 
 def _items(skeleton: Skeleton, group: Group) -> Items:
     return Items.of([(skeleton, group)]) if group.items is None else group.items
-
-
-def _values(groups: Sequence[Group]) -> int:
-    """How many values are seen more than once."""
-    few = [block[: max(SOUGHT // groups[0].width, 1)] for group in groups for block in group.blocks]
-    often = np.unique(np.concatenate([numbers(block).astype(np.float64).ravel() for block in few]), return_counts=True)[1]
-    return int(np.count_nonzero(often > 1))
 
 
 # Tokens: what is hashed, and how it is said.

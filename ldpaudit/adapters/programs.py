@@ -77,22 +77,19 @@ class Program:
         """One report after the other, on the inputs at these places; put together for each input; raises as `__call__`."""
         with self._one:
             try:
-                return self._asked(xs, order)
+                lines, reports = [json.dumps(x).encode() + b"\n" for x in xs], [list[Any]() for _ in xs]
+                talk = self._running()
+                for block in _blocks(order, IN_STEP - talk.answers):
+                    begun = time.monotonic()
+                    talk.ask(b"".join(lines[place] for place in block))
+                    for place in block:
+                        reports[place].append(self._answer(talk, xs[place]))
+                    spare = SHARE * (time.monotonic() - begun)
+                    _require_none(talk.surplus, QUIET if talk.answers <= IN_STEP else min(QUIET, spare))
+                return reports
             except BaseException:
                 self.close()  # questions and answers are out of step
                 raise
-
-    def _asked(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
-        lines, reports = [json.dumps(x).encode() + b"\n" for x in xs], [list[Any]() for _ in xs]
-        talk = self._running()
-        for block in _blocks(order, IN_STEP - talk.answers):
-            begun = time.monotonic()
-            talk.ask(b"".join(lines[place] for place in block))
-            for place in block:
-                reports[place].append(self._answer(talk, xs[place]))
-            spare = SHARE * (time.monotonic() - begun)
-            _require_none(talk.surplus, QUIET if talk.answers <= IN_STEP else min(QUIET, spare))
-        return reports
 
     def _running(self) -> Talk:
         if self._talk is None:

@@ -57,7 +57,10 @@ def curve(points: Sequence[tuple[float, float, float]], claim: tuple[float, floa
     """
     if not points or max(high for *_, high in points) <= 0:
         return ""
-    points = _falling(points)
+    # Enclosures of a function that does not grow, each as tight as the others make it.
+    highs = accumulate((high for *_, high in points), min)
+    lows = [*accumulate((low for _, low, _ in reversed(points)), max)][::-1]
+    points = [(at, low, high) for (at, *_), low, high in zip(points, lows, highs, strict=True)]
     least = min([high for *_, high in points if high > 0] + [smallest] * (smallest > 0))
     decades = max(3, min(-floor(log10(max(least, 1e-300))), 9 if smallest == 0 or smallest > 1e-9 else -floor(log10(smallest)) + 1))
     widest = points[-1][0]
@@ -115,13 +118,6 @@ def tightening(looks: Sequence[tuple[int, float]], claimed: float | None, name: 
     line = ", and the claim as a line" if asked else ""
     shown = f"What the samples showed as views were drawn: epsilon is at least what is drawn, at {len(looks)} looks{line}."
     return _figure(200, name, marks, f"{shown} {said}")
-
-
-def _falling(points: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
-    """Enclosures of a function that does not grow, each as tight as the others make it."""
-    highs = accumulate((high for *_, high in points), min)
-    lows = [*accumulate((low for _, low, _ in reversed(points)), max)][::-1]
-    return [(at, low, high) for (at, *_), low, high in zip(points, lows, highs, strict=True)]
 
 
 def _axes(

@@ -149,7 +149,9 @@ class ShuffledHeavyHitters(InParts, OneElement):
         """The search: it asks for prefixes of a length, and is sent their estimates."""
         kept, counts = np.zeros(1, dtype=np.int64), np.zeros(1)
         for length in range(1, self.bits + 1):
-            asked = self._extended(kept, length)
+            # Both extensions of each prefix, of which some value begins with them.
+            both = (kept[:, None] << 1 | np.arange(2)).ravel()
+            asked = both[both <= (self.domain - 1) >> (self.bits - length)]
             estimates = yield length, asked
             large = 2 * estimates >= self.threshold
             kept, counts = asked[large], estimates[large]
@@ -176,11 +178,6 @@ class ShuffledHeavyHitters(InParts, OneElement):
         self._require_values(values)
         numbers = np.bincount(place.ravel(), weights=held.holders).astype(np.int64)
         return self._speaking(values.astype(np.int64), numbers, *question, rng)
-
-    def _extended(self, kept: Integers, length: int) -> Integers:
-        """Both extensions of each prefix, of which some value begins with them."""
-        both = (kept[:, None] << 1 | np.arange(2)).ravel()
-        return both[both <= (self.domain - 1) >> (self.bits - length)]
 
     def asked_of(
         self, values: Integers, numbers: Integers, length: int, asked: Integers, rng: np.random.Generator

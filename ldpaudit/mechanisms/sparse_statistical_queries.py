@@ -124,7 +124,12 @@ class SparseStatisticalQueries(HadamardViews):
         """
         universe = [tuple(sorted(each)) for each in queries]
         self._require_sets(universe)
-        self._require_near(universe)
+        # No two of the sets differ by more than `changed` elements; where that is k, none can.
+        different = list(map(frozenset, dict.fromkeys(universe)))
+        if self.changed < self.k and len(different) > _MOST_COMPARED:
+            raise Unsupported(self, f"{len(different)} sets are too many to compare: take changed = k = {self.k}")
+        if self.changed < self.k and (most := max((apart(a, b) for a, b in combinations(different, 2)), default=0)) > self.changed:
+            raise ValueError(f"{type(self).__name__} needs sets that differ by at most {self.changed} elements, got {most}")
         values = np.asarray(data)
         inside = values.ndim == 1 and values.dtype.kind in "iu" and np.all((values >= 0) & (values < len(universe)))
         if not inside or len(values) != self.users:
@@ -155,14 +160,6 @@ class SparseStatisticalQueries(HadamardViews):
             if not (different and all(0 <= q < self.queries for q in each)):
                 needs = f"at most {self.k} different queries below {self.queries} of each value"
                 raise ValueError(f"{type(self).__name__} needs {needs}, got {each}")
-
-    def _require_near(self, sets: Iterable[QuerySet]) -> None:
-        """No two of the sets differ by more than `changed` elements; where that is k, none can."""
-        different = list(map(frozenset, dict.fromkeys(sets)))
-        if self.changed < self.k and len(different) > _MOST_COMPARED:
-            raise Unsupported(self, f"{len(different)} sets are too many to compare: take changed = k = {self.k}")
-        if self.changed < self.k and (most := max((apart(a, b) for a, b in combinations(different, 2)), default=0)) > self.changed:
-            raise ValueError(f"{type(self).__name__} needs sets that differ by at most {self.changed} elements, got {most}")
 
     def error_of_answers(self, beta: Fraction) -> float:
         """The error that no query's estimated number of users exceeds, except with probability `beta`, rounded up; in users."""

@@ -9,14 +9,7 @@ from fractions import Fraction
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.published.theorem import Published, inverse
 from ldpaudit.accountants.claims.sentence import Provenance
-from ldpaudit.accountants.sampling.theorems import (
-    corollary_1_delta,
-    sample_and_threshold,
-    triehh_corollary_1,
-    triehh_delta,
-    triehh_theorem_1,
-    without_replacement,
-)
+from ldpaudit.accountants.sampling import theorems
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
@@ -37,15 +30,15 @@ def trie(m: TrieHeavyHitter, delta: Fraction, relation: Neighbours) -> Iterator[
         return epsilon
 
     def theorem_1() -> Enclosure:
-        epsilon, _ = triehh_theorem_1(m.users, m.batch, m.threshold, m.levels)
-        return stated("TrieHH, Theorem 1", epsilon, triehh_delta(m.threshold))
+        epsilon, _ = theorems.triehh_theorem_1(m.users, m.batch, m.threshold, m.levels)
+        return stated("TrieHH, Theorem 1", epsilon, theorems.triehh_delta(m.threshold))
 
     def corollary_1() -> Enclosure:
-        name, (threshold, epsilon, _) = "TrieHH, Corollary 1", triehh_corollary_1(m.users, m.levels)
+        name, (threshold, epsilon, _) = "TrieHH, Corollary 1", theorems.triehh_corollary_1(m.users, m.levels)
         batch = math.isqrt(m.users)
         if (m.threshold, m.batch) != (threshold, batch):
             raise ValueError(f"{name} needs threshold = {threshold} and batch = {batch}, got {m.threshold} and {m.batch}")
-        return stated(name, epsilon, corollary_1_delta(m.users))
+        return stated(name, epsilon, theorems.corollary_1_delta(m.users))
 
     def coins() -> Enclosure:
         formula = _sampled(Fraction(m.batch, m.users), m.threshold, delta)
@@ -89,12 +82,12 @@ def subsampled(plan: Subsample, delta: Fraction) -> Iterator[Published]:
     def share() -> Enclosure:
         if not delta < rate:
             raise ValueError(f"subsampling needs delta < q, got delta={float(delta):g} and q={float(rate):g}")
-        return without_replacement(inner.epsilon(delta / rate).high, delta / rate, rate)[0]
+        return theorems.without_replacement(inner.epsilon(delta / rate).high, delta / rate, rate)[0]
 
     def pure() -> Enclosure:
         if not math.isfinite(epsilon := inner.epsilon(0).high):
             raise ValueError("subsampling needs a plan of finite epsilon at delta = 0, got an infinite one")
-        return without_replacement(epsilon, 0, rate)[0]
+        return theorems.without_replacement(epsilon, 0, rate)[0]
 
     source, one = "Balle, Barthe, Gaboardi 2018, theorem 9", "m of n users without replacement, one user replaced"
     yield Published("BBG18 subsampling, at delta/q", 2018, source, share, f"{one}, delta < q")
@@ -109,7 +102,7 @@ def _sampled(coin: Fraction, threshold: int, delta: Fraction) -> Enclosure:
         if math.exp(-epsilon) > 1 - coin:  # the formula asks for more; next to it, its own check decides
             return nothing
         try:
-            return sample_and_threshold(coin, epsilon, threshold)
+            return theorems.sample_and_threshold(coin, epsilon, threshold)
         except ValueError:
             return nothing
 

@@ -88,18 +88,15 @@ class _Entries:
         except TypeError:  # of what is no number, and can be no key
             found = _entry(entry)
         if found is None:
-            found = self._known[key] = self._computed(entry)
+            if isinstance(entry, str) and not _PLAIN.fullmatch(entry.strip()):
+                self._characters += len(entry) * (POWER if "**" in entry else 1)
+                if self._characters > MOST_CHARACTERS:
+                    raise ValueError(f"needs different expressions of at most {MOST_CHARACTERS} characters in all, got more")
+            found = self._known[key] = _entry(entry)
         self._bits += found.numerator.bit_length() + found.denominator.bit_length()
         if self._bits > MOST_BITS_IN_ALL:
             raise ValueError(f"needs a matrix of at most {MOST_BITS_IN_ALL} bits, got more")
         return found
-
-    def _computed(self, entry: Any) -> Fraction:
-        if isinstance(entry, str) and not _PLAIN.fullmatch(entry.strip()):
-            self._characters += len(entry) * (POWER if "**" in entry else 1)
-            if self._characters > MOST_CHARACTERS:
-                raise ValueError(f"needs different expressions of at most {MOST_CHARACTERS} characters in all, got more")
-        return _entry(entry)
 
 
 def total(where: str, row: Iterable[Fraction]) -> Fraction:
