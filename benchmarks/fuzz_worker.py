@@ -107,7 +107,7 @@ def work(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.dont_write_bytecode = True
     # The same parser, built once: to build it takes longer than most inputs do.
-    commands.app = typer.main.get_command(commands.app)
+    commands.app = typer.main.get_command(commands.app)  # type: ignore[assignment]
     guard, kind = Guard(), KINDS[name]
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
     with (folder / STACK).open("w") as stack, (folder / DONE).open("w") as done:

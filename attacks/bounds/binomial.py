@@ -39,11 +39,9 @@ class BinomialTest(LevelTest):
     alpha: float  # failure probability
 
     def epsilon_lower(self, counts: Counts) -> float:
-        """See `LevelTest`."""
         return float(epsilon_lower(counts.right, counts.wrong, counts.trials, 0.0, self.alpha, self.inputs))
 
     def p_value(self, counts: Counts, epsilon: float) -> float:
-        """See `LevelTest`."""
         if not counts.right or epsilon == math.inf:
             return 1.0
         odds = logit_share(epsilon, self.inputs)

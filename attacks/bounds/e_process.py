@@ -110,7 +110,6 @@ class EProcess(LevelTest):
         return np.asarray(np.logaddexp.reduce(np.where(live, grown + logs, -np.inf)))
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
-        """See `LevelTest`."""
         return self._log(counts, epsilon) >= -math.log(self.alpha)
 
     def p_value(self, counts: Counts, epsilon: float) -> float:

@@ -57,7 +57,6 @@ class NuisanceTest(LevelTest):
     alpha: float  # failure probability
 
     def refutes(self, counts: Counts, epsilon: float) -> bool:
-        """See `LevelTest`."""
         return self._worst(counts, epsilon, self.alpha) <= self.alpha
 
     def p_value(self, counts: Counts, epsilon: float) -> float:
@@ -65,7 +64,6 @@ class NuisanceTest(LevelTest):
         return self._worst(counts, epsilon, 0.0)
 
     def epsilon_lower(self, counts: Counts) -> float:
-        """See `LevelTest`."""
         if not self.refutes(counts, 0.0):
             return 0.0
         near = max(math.log(self._curve(counts)) + math.log(self.inputs - 1), 0.0)

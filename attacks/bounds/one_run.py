@@ -108,9 +108,7 @@ class OneRunTest(LevelTest):
     spent: float = 0.0  # the part of it that pays for delta, or 0 where the number of guesses was fixed
 
     def epsilon_lower(self, counts: Counts) -> float:
-        """See `LevelTest`."""
         return float(epsilon_lower(counts.right, counts.wrong, counts.trials, self.share, self.alpha, self.spent))
 
     def p_value(self, counts: Counts, epsilon: float) -> float:
-        """See `LevelTest`."""
         return float(p_values(counts.right, counts.wrong, counts.trials, self.share, epsilon, self.spent))

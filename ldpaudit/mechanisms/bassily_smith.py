@@ -77,7 +77,6 @@ class RowSign(Mechanism):
         return (1 + exact(entry) * self.theta) / 2
 
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2)``."""
         self.require_input(x)
         rows = rng.integers(0, self.rows, size)
         return np.stack([rows, self.told(self.entries(x, rows), rng)], axis=-1)
@@ -150,12 +149,10 @@ class BassilySmith(RowSign):
             raise ValueError(f"BassilySmith needs {self.rows} numbers from -1 to 1, got {x!r:.80}")
 
     def entries(self, x: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Entries of a vector, as fractions."""
         column = [Fraction(0)] * self.rows if x is None else [exact(each) for each in x]
         return np.array([column[j] for j in rows.tolist()], dtype=object)
 
     def patterns(self, x: Any, y: Any) -> Patterns:
-        """Pairs of entries, counted."""
         every = np.arange(self.rows)
         return Patterns(zip(self.entries(x, every).tolist(), self.entries(y, every).tolist(), strict=True))
 
@@ -175,7 +172,6 @@ class BassilySmith(RowSign):
         return self.estimate(np.stack([rows, told], axis=-1))
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """Sum of the users' vectors."""
         return np.asarray(self._vectors(data).sum(axis=0), dtype=np.float64)
 
     def _vectors(self, data: ArrayLike) -> NDArray[np.float64]:

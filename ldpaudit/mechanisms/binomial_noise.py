@@ -59,7 +59,6 @@ class BinomialNoise(CountNoise):
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise."""
         return self.mean * (1 - self.gamma)
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

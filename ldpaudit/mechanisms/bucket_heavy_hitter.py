@@ -102,7 +102,6 @@ class BucketHeavyHitter(InParts, HashedColumn):
 
     @property
     def coordinates(self) -> int:
-        """Numbers in a view."""
         return self.rows * self.trials
 
     @property

@@ -73,7 +73,6 @@ class Channel(Mechanism):
 
     @property
     def inputs(self) -> range:
-        """The rows."""
         return range(len(self.matrix))
 
     @property
@@ -94,7 +93,6 @@ class Channel(Mechanism):
         return views.astype(np.int64)
 
     def law(self, x: int) -> Law:
-        """Law on the columns."""
         self.require_input(x)
         return Law(self.matrix[x].__getitem__, lambda: self.views, len(self.views))
 

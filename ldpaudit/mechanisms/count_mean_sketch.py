@@ -155,7 +155,6 @@ class CountMeanSketch(_Sketch):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return 1 + self.width
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
@@ -172,7 +171,6 @@ class CountMeanSketch(_Sketch):
         return views
 
     def law(self, x: int) -> Law:
-        """Law on rows ``(j, bits)``."""
         self.require_input(x)
         own = self.buckets(x).tolist()
 
@@ -228,11 +226,9 @@ class HadamardCountMeanSketch(_Sketch):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return 2, Fraction(0)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Views, shape ``(size, 3)``."""
         self.require_input(x)
         views = np.empty((size, 3), dtype=np.int32)
         j, coefficient = rng.integers(0, self.hashes, size), rng.integers(0, self.width, size)
@@ -245,7 +241,6 @@ class HadamardCountMeanSketch(_Sketch):
         return parity(coefficient & self.bucket(x, j))
 
     def law(self, x: int) -> Law:
-        """Law on rows ``(j, l, +1 or -1)``."""
         self.require_input(x)
         own, size = self.buckets(x).tolist(), self.hashes * self.width
 

@@ -55,7 +55,6 @@ class DiscreteLaplace(CountNoise):
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise."""
         return 2 * self.alpha / (1 - self.alpha) ** 2
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -47,9 +47,7 @@ class Gaussian(CountNoise):
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise."""
         return self.sigma**2
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Floats of a normal law."""
         return rng.normal(0.0, float(self.sigma), size)

@@ -63,10 +63,8 @@ class GaussianReport(IntervalValues):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return ceil(self.sensitivity), self.sigma**2
 
     def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size,)``."""
         self.require_input(x)
         return rng.normal(float(x), round_up(self.sigma), size)

@@ -89,7 +89,6 @@ class _Protected(Mechanism):
 
     @property
     def inputs(self) -> Sequence[Any]:
-        """Those of the base."""
         return self.base.inputs
 
     @property
@@ -141,7 +140,6 @@ class _Protected(Mechanism):
         return np.asarray(self.table.outputs)[drawn]
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """What the base estimates."""
         return self.base.truth(data)
 
     @abstractmethod
@@ -254,7 +252,6 @@ class GenProt(_Protected):
         return np.concatenate([drawn, chosen[:, None]], axis=1)
 
     def law(self, x: Any) -> Law:
-        """Law of the draws and the chosen position."""
         self.require_input(x)
         outputs, public, accepted = self.table
         chances = accepted[x]
@@ -336,7 +333,6 @@ class GenProtBit(_Protected):
         return np.stack([drawn, self.answers(x, drawn, rng).astype(np.int64)], axis=1)
 
     def law(self, x: Any) -> Law:
-        """Law of the draw and the bit."""
         self.require_input(x)
         outputs, public, accepted = self.table
         chances = accepted[x]

@@ -56,7 +56,6 @@ class _TwoSided(Mechanism):
 
     @property
     def inputs(self) -> range:
-        """The integers from 0 to `bound`."""
         return range(self.bound + 1)
 
     def noised(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -65,7 +64,6 @@ class _TwoSided(Mechanism):
         return x + _geometric(self.alpha, size, rng) - _geometric(self.alpha, size, rng)
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """The sum of the inputs, shape ``(1,)``."""
         return np.array([np.sum(np.asarray(data), dtype=np.float64)])
 
 
@@ -114,15 +112,12 @@ class Geometric(LinearEstimate, _TwoSided):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return self.bound, 2 * self.alpha / (1 - self.alpha) ** 2
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         return self.noised(x, size, rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
         return total
 
 
@@ -143,15 +138,12 @@ class TruncatedGeometric(_TwoSided):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return self.bound, Fraction(0)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         return np.clip(self.noised(x, size, rng), 0, self.bound)
 
     def law(self, x: int) -> Law:
-        """Law on ``range(bound + 1)``."""
         self.require_input(x)
 
         def probability_of(y: int) -> Fraction:

@@ -124,7 +124,6 @@ class GlpsHeavyHitter(InParts, HashedColumn):
 
     @property
     def coordinates(self) -> int:
-        """As `measurements`."""
         return self.measurements
 
     @property
@@ -133,7 +132,6 @@ class GlpsHeavyHitter(InParts, HashedColumn):
         return SignedBuckets(self.bits, self.rows, self.buckets, self.seed)
 
     def column(self, x: int | None) -> NDArray[np.float64]:
-        """What a user's view is noise on, shape ``(measurements,)``."""
         return np.zeros(self.measurements) if x is None else self.matrix.column(x).ravel()
 
     def apart(self) -> tuple[tuple[Apart, ...], bool]:
@@ -187,7 +185,6 @@ class GlpsHeavyHitter(InParts, HashedColumn):
         return self.decode((yield from asked_once(users)))
 
     def answer(self, question: Any, part: Counts, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The sums of a part's reports."""
         held = part.numbered()
         return self._measured(held.values, held.holders.astype(np.float64)) + self._noise(held.users, rng)
 

@@ -59,7 +59,6 @@ class HadamardResponse(KValues):
         return 1 << self.k.bit_length()
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         self.require_input(x)
         row = x + 1
         y = rng.integers(0, self.columns, size)

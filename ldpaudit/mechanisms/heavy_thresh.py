@@ -209,7 +209,6 @@ class HeavyThresh(HeavyUser):
         return (1 + Fraction(total, self.rounds) * (2 * self.estimate_coin - 1)) / 2
 
     def sample(self, x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """Views, shape ``(size, 3 * epochs)``."""
         return self.published(self.transcript(x), size, rng)
 
     def published(self, transcript: Sequence[Shown], size: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -121,7 +121,6 @@ class JLHeavyHitter(_Reading):
 
     @property
     def coordinates(self) -> int:
-        """Floats in a view."""
         return self.rows
 
     def column(self, x: int | None) -> NDArray[np.float64]:
@@ -168,11 +167,9 @@ class FreshProjections(_Fresh):
 
     @property
     def coordinates(self) -> int:
-        """Floats in a view."""
         return self.domain * self.rows
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, domain * rows)``."""
         self.require_input(x)
         if self.coordinates > _LARGEST_VIEW:
             raise ValueError(f"FreshProjections.sample needs domain * rows <= {_LARGEST_VIEW}, got {self.coordinates}")
@@ -210,11 +207,9 @@ class FreshProducts(_Fresh):
 
     @property
     def coordinates(self) -> int:
-        """Floats in a view."""
         return self.domain
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, domain)``."""
         self.require_input(x)
         noise = laplace_sums(self.rows, size * self.domain, self.noise_scale / math.sqrt(self.rows), rng)
         return noise.reshape(size, self.domain) + self.products(x)

@@ -59,11 +59,9 @@ class Laplace(IntervalValues):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return ceil(self.sensitivity), 2 * self.scale**2
 
     def sample(self, x: float | Fraction, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size,)``."""
         self.require_input(x)
         return rng.laplace(float(x), round_up(self.scale), size)
 
@@ -113,7 +111,6 @@ class LaplaceHistogram(KValues, NoisyColumn):
 
     @property
     def coordinates(self) -> int:
-        """Numbers in a view."""
         return self.k
 
     def column(self, x: int | None) -> NDArray[np.float64]:

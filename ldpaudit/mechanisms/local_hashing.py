@@ -104,7 +104,6 @@ class LocalHashing(DomainValues):
         return (a * x + b) % self.prime % self.g
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 3)``."""
         self.require_input(x)
         return self.reports(np.full(size, x), rng)
 

@@ -106,7 +106,6 @@ class Loloha(DomainValues):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return 2 + self.reports
 
     def first(self) -> LocalHashing:
@@ -119,7 +118,6 @@ class Loloha(DomainValues):
         return LocalHashing(self.g, self.p1, self.domain, self.prime)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 2 + reports)``."""
         kept = self.lifetime().sample(x, size, rng)
         told = answers(np.repeat(kept[:, 2:], self.reports, axis=1), self.g, self.p2, rng)
         return np.concatenate([kept[:, :2], told], axis=1)
@@ -139,7 +137,6 @@ class Loloha(DomainValues):
         return Law(probability, lambda: Rows(columns), self.prime**2 * self.g**self.reports)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
         first, kept = self.first(), self.lifetime()
         told, untold = (binomial_law(self.reports, p) for p in (self.p2, (1 - self.p2) / (self.g - 1)))
         numbers = [(Fraction(named, self.reports) - first.other) / (first.p - first.other) for named in range(self.reports + 1)]

@@ -107,12 +107,10 @@ class LongitudinalUnary(MemoizedReports, BitVector):
         return np.asarray(np.arange(self.k) == x)
 
     def kept(self, bit: int) -> Fraction:
-        """Probability that a bit is memoized as 1."""
         return self.p1 if bit else self.q1
 
     @property
     def shown(self) -> tuple[Fraction, Fraction]:
-        """P[report 1 | memoized 1] and P[report 1 | memoized 0]."""
         return self.p2, self.q2
 
     def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -39,7 +39,6 @@ class StreamMechanism(Mechanism):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.epochs
 
     def require_input(self, x: Any) -> None:
@@ -130,7 +129,6 @@ class MemoizedBit(StreamMechanism):
         return Law(probability, lambda: Rows((range(2),) * self.epochs), 2**self.epochs)
 
     def sample(self, x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Views, shape ``(size, epochs)``."""
         self.require_input(x)
         return self._reported(np.broadcast_to(np.array(x), (size, self.epochs)), rng)
 

@@ -88,7 +88,6 @@ class Memoizing(StreamMechanism):
 
     @property
     def _values_held(self) -> int:
-        """All `k`."""
         return self.k
 
     def shown(self, streams: ArrayLike) -> NDArray[np.int64]:
@@ -109,7 +108,6 @@ class Memoizing(StreamMechanism):
         return tuple(self.shown([x])[0].tolist())
 
     def sample(self, x: Stream, size: int, rng: np.random.Generator) -> Views:
-        """Views, one row each."""
         shown = self.kept_stream(x)
         values = sorted(set(shown))
         return self.kept(values, size, rng)[:, [values.index(v) for v in shown]].reshape(size, -1)
@@ -169,15 +167,12 @@ class MemoizedResponse(Memoizing):
 
     @property
     def report(self) -> KaryRandomizedResponse:
-        """One answer."""
         return KaryRandomizedResponse(self.k, self.p)
 
     def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Answers, shape ``(size, len(values))``."""
         return np.stack([self.report.sample(v, size, rng) for v in values], axis=1)
 
     def reports(self, views: Views) -> NDArray[np.int64]:
-        """The answers, shape ``(size, epochs)``."""
         return np.asarray(views)
 
     def law(self, x: Stream) -> Law:
@@ -231,12 +226,10 @@ class MemoizedDBitFlip(Memoizing):
 
     @property
     def report(self) -> DBitFlip:
-        """One report."""
         return DBitFlip(self.k, self.d, self.p)
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.epochs * self.k
 
     def kept(self, values: Sequence[int], size: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -246,7 +239,6 @@ class MemoizedDBitFlip(Memoizing):
         return np.where(uniform_subset(self.k, self.d, size, rng)[:, None], bits, np.int8(-1))
 
     def reports(self, views: Views) -> NDArray[np.int8]:
-        """The reports, shape ``(size, epochs, k)``."""
         return np.asarray(views).reshape(len(views), self.epochs, self.k)
 
     def law(self, x: Stream) -> Law:

@@ -85,7 +85,6 @@ class OneBitMean(LinearEstimate):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return self.reports, Fraction(0)
 
     def sample(self, x: Number, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
@@ -93,7 +92,6 @@ class OneBitMean(LinearEstimate):
         return reported(bernoulli(self.kept(x), size, rng), self.reports, 1 - self.gamma, self.gamma, rng)
 
     def law(self, x: Number) -> Law:
-        """Law on ``0..reports``."""
         kept, flips = self.kept(x), binomial_law(self.reports, self.gamma)
         return Law(
             lambda y: kept * flips[self.reports - y] + (1 - kept) * flips[y],
@@ -102,7 +100,6 @@ class OneBitMean(LinearEstimate):
         )
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
         ones = (total / self.reports - users * float(self.gamma)) / float(1 - 2 * self.gamma)
         return (ones - users * float(self.low)) / float(self.high - self.low)
 
@@ -121,7 +118,6 @@ class OneBitMean(LinearEstimate):
         return self.estimate(np.concatenate([self.sample(1, ones, rng), self.sample(0, len(numbers) - ones, rng)]))
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """Sum of the inputs, shape ``(1,)``."""
         return np.array([math.fsum(np.asarray(data, dtype=np.float64))])
 
 
@@ -163,7 +159,6 @@ class DBitFlip(CountedEstimate, BitVector):
         return cls(k, d, odds(epsilon, scale=Fraction(1, 2)))
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Views, shape ``(size, k)``."""
         self.require_input(x)
         views = bernoulli(1 - self.p, (size, self.k), rng).view(np.int8)
         views[:, x] = bernoulli(self.p, size, rng)
@@ -171,7 +166,6 @@ class DBitFlip(CountedEstimate, BitVector):
         return views
 
     def law(self, x: int) -> Law:
-        """Law on rows of `k` numbers of which all but `d` are -1."""
         self.require_input(x)
         drawn = Fraction(1, math.comb(self.k, self.d))
 
@@ -182,7 +176,6 @@ class DBitFlip(CountedEstimate, BitVector):
         return _drawn_law(self.k, self.d, 1, probability)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
         drawn = Fraction(self.d, self.k)
         one, zero = (each / ((2 * self.p - 1) * drawn) for each in (self.p, self.p - 1))
         holder, other = ({Fraction(0): 1 - drawn, one: drawn * p, zero: drawn * (1 - p)} for p in (self.p, 1 - self.p))
@@ -261,13 +254,11 @@ class PerturbedDBitFlip(BitVector):
         return tuple(kept * zeros + (1 - kept) * ones for zeros, ones in zip(flips[::-1], flips, strict=True))
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, k)``."""
         kept = self.lifetime().sample(x, size, rng)
         counts = reported(kept > 0, self.reports, 1 - self.gamma, self.gamma, rng)
         return np.where(kept < 0, -1, counts.astype(np.int64))
 
     def law(self, x: int) -> Law:
-        """Law on rows of `k` numbers of which all but `d` are -1."""
         self.require_input(x)
         drawn, tables = Fraction(1, math.comb(self.k, self.d)), (self.bit_law(0), self.bit_law(1))
 
@@ -277,7 +268,6 @@ class PerturbedDBitFlip(BitVector):
         return _drawn_law(self.k, self.d, self.reports, probability)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
         drawn, chance = Fraction(self.d, self.k), self.first().p
         holder, other = {Fraction(0): 1 - drawn}, {Fraction(0): 1 - drawn}
         for law, bit in ((holder, 1), (other, 0)):
@@ -287,7 +277,6 @@ class PerturbedDBitFlip(BitVector):
         return holder, other
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each bucket, shape ``(k,)``."""
         views = np.asarray(views)
         shown, drawn = np.where(views < 0, 0, views).sum(axis=0) / self.reports, np.count_nonzero(views >= 0, axis=0)
         return self.first().estimate_from_tally(np.stack([shown, drawn]))

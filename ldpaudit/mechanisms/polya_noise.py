@@ -55,11 +55,9 @@ class PolyaNoise(CountNoise):
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise."""
         return self.shape * 2 * self.alpha / (1 - self.alpha) ** 2
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Differences of two negative binomial numbers."""
         return differences(self.alpha, self.shape, size, rng)
 
     def of_shares(self, honest: int, designed: int) -> PolyaNoise:

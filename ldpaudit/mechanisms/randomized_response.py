@@ -94,19 +94,16 @@ class KaryRandomizedResponse(KValues):
         return (1 - self.p) / (self.k - 1)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         self.require_input(x)
         other = rng.integers(0, self.k - 1, size)
         other += other >= x
         return np.where(bernoulli(self.p, size, rng), x, other)
 
     def law(self, x: int) -> Law:
-        """Law on ``range(k)``."""
         self.require_input(x)
         return Law(lambda y: self.p if y == x else self.lie, lambda: range(self.k), self.k)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
         return self.estimate_from_sum(np.bincount(views, minlength=self.k).astype(np.float64), len(views))
 
     def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -121,5 +118,4 @@ class KaryRandomizedResponse(KValues):
         return self.run_on_counts(counted(data), rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """See `Mechanism`."""
         return (total - users * float(self.lie)) / float(self.p - self.lie)

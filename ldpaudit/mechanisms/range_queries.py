@@ -247,7 +247,6 @@ class CountMinRangeQueries(CountMinBoxes):
 
     @property
     def sketch(self) -> ShuffledCountMin:
-        """Algorithm 2."""
         return ShuffledCountMin(
             self.users, self.grid.cells, self.rows, self.buckets, self.gamma, self.grid.most_nodes, self.seed
         )

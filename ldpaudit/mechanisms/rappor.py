@@ -79,7 +79,6 @@ class MemoizedReports(NoisyBits):
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:
-        """See `Mechanism`."""
         return self.reports, Fraction(0)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
@@ -87,7 +86,6 @@ class MemoizedReports(NoisyBits):
         return reported(self.permanent(x, size, rng), self.reports, *self.shown, rng)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
         one, zero = (sum((y * p for y, p in enumerate(self.bit_law(bit))), Fraction(0)) for bit in (1, 0))
         holder, other = ({(y - zero) / (one - zero): p for y, p in enumerate(self.bit_law(bit))} for bit in (1, 0))
         return holder, other
@@ -125,7 +123,6 @@ class _BloomFilter(NoisyBits, DomainValues):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.bits
 
     def signature(self, x: int) -> NDArray[np.bool_]:
@@ -138,7 +135,6 @@ class _BloomFilter(NoisyBits, DomainValues):
         return _differences(self.bits, self.hashes, min(self.domain, SEARCHED))
 
     def kept(self, bit: int) -> Fraction:
-        """Probability that a bit of the filter is memoized as 1."""
         return 1 - self.f / 2 if bit else self.f / 2
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
@@ -202,7 +198,6 @@ class Rappor(MemoizedReports, _BloomFilter):
 
     @property
     def shown(self) -> tuple[Fraction, Fraction]:
-        """P[report 1 | memoized 1] and P[report 1 | memoized 0]."""
         return self.q, self.p
 
 
@@ -246,7 +241,6 @@ class PermanentRappor(_BloomFilter):
         return 1 - self.kept(bit), self.kept(bit)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Views, shape ``(size, bits)``."""
         return self.permanent(x, size, rng).view(np.uint8)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:

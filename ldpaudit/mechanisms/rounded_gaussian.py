@@ -45,5 +45,4 @@ class RoundedGaussian(CountNoise):
         return self.sigma**2 + Fraction(1, 12)
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Rounded floats of a normal law."""
         return np.rint(rng.normal(0.0, float(self.sigma), size)).astype(np.int64)

@@ -76,7 +76,6 @@ class SampledAnswer(YesOrNo):
         return np.stack([asked, own[asked] ^ bernoulli(self.gamma / 2, size, rng)], axis=1).astype(np.int64)
 
     def law(self, x: Answers) -> Law:
-        """Law on pairs of a question and a bit."""
         self.require_input(x)
         yes = frozenset(x)
 
@@ -87,7 +86,6 @@ class SampledAnswer(YesOrNo):
         return Law(probability, lambda: Rows((range(self.questions), range(2))), 2 * self.questions)
 
     def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        """See `Mechanism`."""
         half, asked = Fraction(1, 2), Fraction(1, self.questions)
         yes, no = (half + sign * self.questions / (2 * (1 - self.gamma)) for sign in (1, -1))
         chances = (self.truthful, 1 - self.truthful)

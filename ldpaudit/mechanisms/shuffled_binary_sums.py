@@ -65,7 +65,6 @@ class ShuffledBinarySums(MessageCounts):
 
     @property
     def inputs(self) -> range:
-        """The values."""
         return range(self.values)
 
     @property

@@ -155,13 +155,11 @@ class ShuffledHadamard(DomainValues):
         return Counter({e: n for e, n in found.items() if e <= 3 and n})
 
     def sample(self, x: Values | None, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 5)``."""
         self.require_input(x)
         parts = [rng.multinomial(n, [float(p) for p in self.shares(e)], size) for e, n in self.messages(x).items()]
         return sum(parts, np.zeros((size, 5), dtype=np.int64))
 
     def law(self, x: Values | None) -> Law:
-        """Exact law of a view."""
         self.require_input(x)
         found = self.messages(x)
         total, blanket = sum(found.values()), (found.pop(0, 0), self.shares(0))

@@ -76,7 +76,6 @@ class ShuffledQuantiles(Mechanism):
         return self.ranges.sample(int(self.cell([float(x)])[0]), size, rng)
 
     def law(self, x: Fraction) -> Law:
-        """Exact law of a view."""
         self.require_input(x)
         return self.ranges.law(int(self.cell([float(x)])[0]))
 

@@ -73,11 +73,9 @@ class ShuffledSelection(YesOrNo):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.questions
 
     def sample(self, x: Answers, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, questions)``."""
         self.require_input(x)
         return rng.binomial(self.noise, 0.5, (size, self.questions)) + yes_counts({x: 1}, self.questions)
 

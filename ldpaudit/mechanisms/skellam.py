@@ -44,11 +44,9 @@ class Skellam(CountNoise):
 
     @property
     def variance(self) -> Fraction:
-        """Of the noise."""
         return self.mu
 
     def noise(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Differences of two Poisson numbers."""
         one, other = rng.poisson(float(self.mu / 2), (2, size))
         return np.asarray(one - other, dtype=np.int64)
 

@@ -78,7 +78,6 @@ class SubsetSelection(LinearEstimate, BitVector):
         return (self.d - self.p) / (self.k - 1)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Views, shape ``(size, k)``."""
         self.require_input(x)
         views = np.empty((size, self.k), dtype=np.int8)
         views[:, x] = inside = bernoulli(self.p, size, rng)
@@ -101,5 +100,4 @@ class SubsetSelection(LinearEstimate, BitVector):
         return Law(lambda row: inside if row[x] else outside, lambda: every, comb(self.k, self.d))
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
         return (total - users * float(self.other)) / float(self.p - self.other)

@@ -137,7 +137,6 @@ class Thresh(Evolving):
             yield low + (high - low) * Fraction(int(count), self.rounds) if sends else low
 
     def sample(self, x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Views, shape ``(size, 2 * epochs)``."""
         views = np.empty((size, 2 * self.epochs), dtype=np.int8)
         for place, p in enumerate(self.chances(x)):
             views[:, place] = bernoulli(p, size, rng)

@@ -174,7 +174,6 @@ class _Hashed(Counted):
 
     @property
     def rank(self) -> int:
-        """Bits of a cell."""
         return self.bits
 
     def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
@@ -228,7 +227,6 @@ class HashedAnswers(Partitioned):
         return np.asarray(vectors(x) >> (self.bits - lengths)[self.groups(index)])
 
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 4)``."""
         told = self.oracle.reports(self.cells(x, index), rng)
         return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
 
@@ -250,7 +248,6 @@ class HashedAnswers(Partitioned):
         return Law(probability_of, lambda: views, told.size)
 
     def answers(self, views: Views) -> tuple[Counted, ...]:
-        """What was told, question by question."""
         rows = np.asarray(views)
         parts = self._answered(rows[:, 0])
         return tuple(_Hashed(self.oracle, rows[who, 1:], share, len(question)) for question, share, who in parts)

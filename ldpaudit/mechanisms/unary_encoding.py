@@ -141,7 +141,6 @@ class UnaryEncoding(LinearEstimate, BitVector):
         return cls(k, 1 - q, q)
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Views, shape ``(size, k)``."""
         self.require_input(x)
         bits = bernoulli(self.q, (size, self.k), rng).view(np.int8)
         if x is not None:
@@ -149,7 +148,6 @@ class UnaryEncoding(LinearEstimate, BitVector):
         return bits
 
     def law(self, x: int | None) -> Law:
-        """Law on rows of `k` bits."""
         self.require_input(x)
         one, zero = (1 - self.p, self.p), (1 - self.q, self.q)
         return product_law([one if bit == x else zero for bit in range(self.k)])
@@ -165,5 +163,4 @@ class UnaryEncoding(LinearEstimate, BitVector):
         return self.run_on_counts(counted(data), rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
         return (total - users * float(self.q)) / float(self.p - self.q)

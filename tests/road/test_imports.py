@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -206,6 +208,20 @@ def test_importing_everything_leaves_no_bare_name() -> None:
     loaded = set(done.stdout.split())
     assert {f"ldpaudit.{name}" for name in OUTER} <= loaded
     assert loaded.isdisjoint(OUTER)
+
+
+def test_a_public_method_says_what_it_does_unless_one_that_it_overrides_does() -> None:
+    silent = [
+        f"{name}.{owner.__name__}.{method}"
+        for name, file in modules().items()
+        if file.stem != "__main__"
+        for owner in vars(import_module(name)).values()
+        if inspect.isclass(owner) and owner.__module__ == name and not owner.__name__.startswith("_")
+        for method, value in vars(owner).items()
+        if isinstance(value, property | classmethod) or (inspect.isfunction(value) and value.__name__ == method)
+        if not method.startswith("_") and not inspect.getdoc(getattr(owner, method))
+    ]
+    assert not silent
 
 
 def test_at_most_26_public_names() -> None:

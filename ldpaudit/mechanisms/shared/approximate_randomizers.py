@@ -39,17 +39,14 @@ class ShiftedBinomial(Mechanism):
 
     @property
     def inputs(self) -> range:
-        """The two bits."""
         return range(2)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         self.require_input(x)
         heads: NDArray[np.int64] = bernoulli(_HALF, (size, self.trials), rng).sum(axis=1, dtype=np.int64)
         return heads + int(x)
 
     def law(self, x: int) -> Law:
-        """Law on ``range(trials + 2)``."""
         self.require_input(x)
         whole = 1 << self.trials
 
@@ -59,7 +56,6 @@ class ShiftedBinomial(Mechanism):
         return Law(probability_of, lambda: range(self.trials + 2), self.trials + 2)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased counts of zeros and ones."""
         ones = float(np.sum(views)) - len(views) * self.trials / 2
         return np.array([len(views) - ones, ones])
 
@@ -103,12 +99,10 @@ class LeakyResponse(KValues):
         return KaryRandomizedResponse(self.k, self.p)
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size,)``."""
         hidden = self.response.sample(x, size, rng)
         return np.where(bernoulli(self.leak, size, rng), self.k + int(x), hidden)
 
     def law(self, x: int) -> Law:
-        """Law on ``range(2 * k)``."""
         hidden = self.response.law(x)
 
         def probability_of(y: int) -> Fraction:
@@ -119,7 +113,6 @@ class LeakyResponse(KValues):
         return Law(probability_of, lambda: range(2 * self.k), 2 * self.k)
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
-        """Unbiased count of each value, shape ``(k,)``."""
         counts = np.bincount(np.asarray(views) % self.k, minlength=self.k)
         other = (1 - self.leak) * self.response.lie
         own = self.leak + (1 - self.leak) * self.p

@@ -81,12 +81,10 @@ class CountNoise(Mechanism):
 
     @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
-        """No change, and the change."""
         return (0,) * len(self.change), self.change
 
     @property
     def view_length(self) -> int:
-        """Counts."""
         return len(self.change)
 
     @property
@@ -108,7 +106,6 @@ class CountNoise(Mechanism):
         """Independent noises, shape ``(size,)``."""
 
     def sample(self, x: tuple[int, ...], size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Views, shape ``(size, counts)``."""
         self.require_input(x)
         return self._noised(np.array(x), size, rng)
 

@@ -27,7 +27,6 @@ class KValues(Mechanism):
 
     @property
     def inputs(self) -> range:
-        """The values."""
         return range(self.k)
 
 
@@ -36,7 +35,6 @@ class BitVector(KValues):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.k
 
 
@@ -47,7 +45,6 @@ class DomainValues(Mechanism):
 
     @property
     def inputs(self) -> range:
-        """The values."""
         return range(self.domain)
 
 
@@ -87,7 +84,6 @@ class CountedEstimate(Mechanism):
         """As `estimate`, from the sum of all views' numbers."""
 
     def estimate(self, views: Views) -> NDArray[np.float64]:
-        """See `estimate_from_tally`."""
         return self.estimate_from_tally(self.tally(views))
 
 
@@ -126,9 +122,7 @@ class IntervalValues(LinearEstimate):
             raise ValueError(f"{type(self).__name__} needs a number from {self.low} to {self.high}, got {x!r}")
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
-        """Unbiased sum of the inputs, shape ``(1,)``."""
         return total
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
-        """The sum of the inputs, shape ``(1,)``."""
         return np.asarray(np.sum(np.asarray(data, dtype=np.float64), keepdims=True))

@@ -155,7 +155,6 @@ class CountMinBoxes(Boxes):
         return [own[cell] for cell in sorted(watched)]
 
     def sample(self, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, counts)``."""
         self.require_input(x)
         own = np.array(self.columns(x))
         return np.asarray(rng.binomial(self.users, float(self.gamma), (size, len(own))) + own, dtype=np.int64)

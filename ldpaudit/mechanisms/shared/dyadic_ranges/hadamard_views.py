@@ -128,14 +128,12 @@ class HadamardViews(Mechanism):
         return blanket, (none, zero, 1 - none, zero), (zero, none, 1 - none, zero)
 
     def sample(self, x: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 4 * oracles)``."""
         self.require_input(x)
         shape = (size, self.oracles)
         parts = (rng.multinomial(number, [float(p) for p in shares], shape) for number, shares in self.groups(x))
         return np.asarray(sum(parts, np.zeros((*shape, KINDS), dtype=np.int64)).reshape(size, -1))
 
     def law(self, x: Any) -> Law:
-        """Exact law of a view."""
         self.require_input(x)
         blanket, *rest = self.groups(x)
         total, once = blanket[0] + sum(number for number, _ in rest), law_of_counts(blanket, rest)

@@ -40,11 +40,9 @@ class NoisyColumn(Mechanism):
 
     @property
     def view_length(self) -> int:
-        """See `Mechanism`."""
         return self.coordinates
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Views, shape ``(size, coordinates)``."""
         self.require_input(x)
         return rng.laplace(0.0, round_up(self.scale), (size, self.coordinates)) + self.column(x)
 

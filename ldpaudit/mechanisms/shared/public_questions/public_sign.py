@@ -73,7 +73,6 @@ class PublicSign(BinaryValues):
         return self.reports(x, np.full(size, self.index), rng)
 
     def law(self, x: int) -> Law:
-        """Law on the two signs of the user `index`."""
         self.require_input(x)
         truth = (self.index, int(self.signs(x, np.array([self.index]))[0]))
         views = views_of(self, lambda: ((1,), (-1,)), range(-1, 2, 2))

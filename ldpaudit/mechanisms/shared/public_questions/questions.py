@@ -249,7 +249,6 @@ class PartitionedSign(PublicSign, Partitioned):
         return found.reshape(np.shape(index))
 
     def answers(self, views: Views) -> tuple[Answers, ...]:
-        """What was told, question by question."""
         index, signs = np.asarray(views).T
         return tuple(Answers(q, self._vector(q, index[who]), signs[who], self.p, share) for q, share, who in self._answered(index))
 
@@ -322,14 +321,12 @@ class SplitSigns(Asked):
         return 1 - 2 * negative.astype(np.int64)
 
     def reports(self, x: ArrayLike, index: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Views, shape ``(size, 3)``."""
         truth = self.signs(x, index)
         coins = np.stack([bernoulli(chance, len(truth), rng) for chance in self.coins], axis=-1)
         told = truth * (2 * coins.astype(np.int64) - 1)
         return np.concatenate([np.asarray(index, dtype=np.int64)[:, None], told], axis=-1)
 
     def law(self, x: int) -> Law:
-        """Law on the four pairs of signs of the user `index`."""
         self.require_input(x)
         truth = self.signs(vectors([x]), np.array([self.index]))[0].tolist()
         def probability_of(view: Any) -> Fraction:

@@ -61,7 +61,6 @@ class Answers(Counted):
 
     @property
     def rank(self) -> int:
-        """Bits of a cell."""
         return len(self.question)
 
     def counts(self) -> NDArray[np.float64]:
