@@ -86,12 +86,23 @@ _SHUFFLING = (
     Setting("10,000,000 three-ary reports of epsilon 1/2", Shuffle(_report(_F(1, 2), 3), 10**7)),
     Setting("1,000 three-ary reports of epsilon 4", Shuffle(_report(4, 3), 1000)),
 )
+_SHUFFLES = (
+    Setting("10 shuffles of 100,000 binary reports of epsilon 1/2", Repeat(Shuffle(_report(_F(1, 2)), 10**5), 10)),
+    Setting("100 shuffles of 10,000,000 binary reports of epsilon 1/2", Repeat(Shuffle(_report(_F(1, 2)), 10**7), 100)),
+    Setting("4 shuffles of 10 three-ary reports of epsilon 1", Repeat(Shuffle(_report(1, 3), 10), 4)),
+)
 _SUBSAMPLING = (
     Setting("1,000 of 100,000 users, who shuffle binary reports of epsilon 1",
             Subsample(Shuffle(_report(1), 1000), 10**5, 1000)),
     Setting("10,000 of 10,000,000 users, who shuffle binary reports of epsilon 1",
             Subsample(Shuffle(_report(1), 10**4), 10**7, 10**4), _F(1, 10**8)),
     Setting("one of 100 users, who sends a binary report of epsilon 3", Subsample(_report(3), 100, 1), _F(1, 20)),
+)  # fmt: skip
+_SAMPLES = (
+    Setting("100 times one of 100 users, who sends a binary report of epsilon 1", Repeat(Subsample(_report(1), 100, 1), 100)),
+    Setting("10,000 times one of 1000 users, who sends a binary report of epsilon 1/10",
+            Repeat(Subsample(_report(_F(1, 10)), 1000, 1), 10**4)),
+    Setting("10 times one of 10 users, who sends a binary report of epsilon 3", Repeat(Subsample(_report(3), 10, 1), 10)),
 )  # fmt: skip
 _TRIE = (
     Setting("1,000,000 users, batch 1,000, threshold 12, one level",
@@ -120,7 +131,9 @@ _COUNT = (
 CHAPTERS = (
     ("Composition", _COMPOSITION),
     ("Shuffling", _SHUFFLING),
+    ("Rounds of shuffles", _SHUFFLES),
     ("Subsampling without replacement, one user replaced", _SUBSAMPLING),
+    ("Rounds of samples, one user replaced", _SAMPLES),
     ("Sampling a batch, and a threshold (TrieHH)", _TRIE),
     ("Sampling by coins, and a threshold", _COINS),
     ("Shuffled count-min, one set replaced", _SKETCH),

@@ -239,3 +239,20 @@ def _cpsgd_ball(variance: Fraction, p: Fraction, change: Change, delta: Fraction
     second = (l2 * c * tail.sqrt() + change.total * ball(b)) / (v * ball(1 - delta / 10))
     third = change.largest * (2 * far / 3 + ball(d) * ball(20 * change.dimension / delta).log() * tail) / v
     return normal + second + third
+
+
+def balcer_cheu(trials: int, gamma: Number, delta: Number) -> Enclosure:
+    r"""A count of bits with Bin(n, gamma) added is (epsilon, delta)-private for
+
+    .. math:: \gamma = \frac{50}{\varepsilon^2 n} \ln\frac{2}{\delta}, \qquad n \ge \frac{100}{\varepsilon^2} \ln\frac{2}{\delta}
+
+    where one bit changes; the second says that gamma is 1/2 at most. An upper bound, not tight. Source: Balcer, Cheu 2020, section
+    3, as public notes on it restate it; `ShiftProfile` is the truth.
+    """
+    name, delta = "Balcer, Cheu 2020", Fraction(delta)
+    if not (0 < gamma <= Fraction(1, 2) and 0 < delta < 1):
+        raise ValueError(f"{name} needs 0 < gamma <= 1/2 and 0 < delta < 1, got gamma={float(gamma):g}, delta={float(delta):g}")
+    found = narrow(lambda: (50 * (2 / ball(delta)).log() / (trials * ball(Fraction(gamma)))).sqrt(), name)
+    if not found.high <= 1:
+        raise ValueError(f"{name} needs epsilon <= 1, got {found.high:.4g}")
+    return Enclosure(0.0, found.high, Rigour.INTERVAL, name)

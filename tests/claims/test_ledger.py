@@ -17,7 +17,8 @@ from ldpaudit.commands.options import Format
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from tests.helpers import fails_in_one_line, run
 
-NAMED = ("DRV10", "KOV15", "BS16", "M17", "EFMRTT19", "BBGN19", "FMT21", "cpSGD", "BC22", "BBG18", "HKR12", "TrieHH", "GGKPV19")
+NAMED = ("DRV10", "KOV15", "BS16", "M17", "EFMRTT19", "BBGN19", "FMT21", "cpSGD", "BC22", "BBG18", "HKR12", "TrieHH", "GGKPV19",
+         "MV16", "KHH23", "WBK19", "SCW25", "BC20")  # fmt: skip
 """Every theorem that the ledger is asked for."""
 
 
@@ -84,7 +85,7 @@ def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> Non
     table("field", Format.json)
     chapters = json.loads(capsys.readouterr().out)["chapters"]
     assert [each["title"] for each in chapters] == [each.title for each in ledger()]
-    assert math.isinf(float(chapters[3]["settings"]["edge"]["low"]))
+    assert any(math.isinf(float(each["settings"]["edge"]["low"])) for each in chapters)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -12,7 +14,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.published import Published, published
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.sampling.theorems import triehh_delta, without_replacement
+from ldpaudit.accountants.sampling.theorems import subsampled_renyi, triehh_delta, without_replacement
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
@@ -57,6 +59,7 @@ def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> No
         Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
         Subsample(Shuffle(COIN, 1000), 10**5, 1000),
         Subsample(THREE, 1000, 1),
+        Repeat(Subsample(THREE, 100, 1), 50),
     ],
     ids=str,
 )
@@ -151,8 +154,7 @@ def test_a_theorem_on_noise_beside_both_data_sets_is_not_applied_where_a_user_ta
 
 def test_noise_that_is_no_mechanism_is_compared_by_its_profile() -> None:
     count = ShiftProfile(2000, Fraction(1, 2), 1)
-    (row,) = published(count, DELTA, count.epsilon(DELTA))
-    assert row.standing is Standing.HOLDS
+    assert {row.standing for row in published(count, DELTA, count.epsilon(DELTA))} == {Standing.HOLDS}
     coins = ThresholdProfile(PoissonBatch(10**6, Fraction(1, 100)), 20)
     (row,) = published(coins, DELTA, coins.epsilon(DELTA))
     assert row.standing is Standing.HOLDS
@@ -168,3 +170,69 @@ def test_every_theorem_says_what_it_needs() -> None:
 
 def test_of_a_single_local_report_nothing_is_on_record() -> None:
     assert beside(Run(COIN)) == {}
+
+
+def test_the_optimal_composition_is_the_sum_over_all_sets_of_parts() -> None:
+    plan, epsilons = Compose([COIN, THREE, THREE, Guarantee(Fraction(2))]), (math.log(3), 1, 1, 2)
+    row = beside(plan)["MV16 optimal composition"].printed
+    assert row is not None
+    total = sum(epsilons)
+    signed = [sum(e * s for e, s in zip(epsilons, signs, strict=True)) for signs in product((1, -1), repeat=4)]
+    gained = sum(max(math.exp(loss / 2) - math.exp(float(row.claimed) - loss / 2), 0) for loss in signed)
+    assert gained * math.exp(total / 2) / math.prod(1 + math.exp(e) for e in epsilons) == pytest.approx(float(DELTA), rel=1e-6)
+
+
+def test_the_best_decomposition_is_the_blanket_s_over_all_messages() -> None:
+    users, delta, p, lie = 6, Fraction(1, 1000), float(THREE.p), float(1 - THREE.p) / 2
+    row = beside(Shuffle(THREE, users), delta)["SCW25 optimal decomposition"].printed
+    assert row is not None
+    e = math.exp(float(row.claimed))
+    kinds = [((p - e * lie) / lie, lie), ((lie - e * p) / lie, lie), (1 - e, lie), (0, 1 - 3 * lie)]
+    seen = sum(max(sum(w for w, _ in one), 0) * math.prod(b for _, b in one) for one in product(kinds, repeat=users)) / users
+    assert seen == pytest.approx(float(delta), rel=1e-6)
+
+
+def test_clones_are_composed_as_their_pairs_are() -> None:
+    users, epsilon0 = 4, math.log(3)
+    row = beside(Repeat(Shuffle(COIN, users), 2), Fraction(1, 100))["KHH23 clones, composed"].printed
+    assert row is not None
+    pair: Counter[tuple[int, int]] = Counter()
+    for others in product((None, 0, 1), repeat=users - 1):
+        weight = math.prod(1 - math.exp(-epsilon0) if x is None else math.exp(-epsilon0) / 2 for x in others)
+        for own, chance in ((0, 0.75), (1, 0.25)):
+            pair[(*others, own).count(0), (*others, own).count(1)] += weight * chance
+    e = math.exp(float(row.claimed))
+    both = [(p * r, pair[b, a] * pair[d, c]) for ((a, b), p), ((c, d), r) in product(pair.items(), repeat=2)]
+    assert sum(max(p - e * q, 0) for p, q in both) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_the_renyi_divergence_of_a_sample_is_at_most_the_theorem_s_and_that_is_its_formula() -> None:
+    inner, exact = account(COIN), account(Subsample(COIN, 10, 1))
+    own = {order: inner.renyi(order).high for order in range(2, 21)}
+    for order in (2, 3, 5, 20):
+        found = subsampled_renyi(order, own, math.log(3), Fraction(1, 10)).high
+        # With epsilon0 = log 3 every (e**epsilon - 1)**j is at least 4.
+        terms = [0.1**j * math.comb(order, j) * math.exp((j - 1) * own[j]) * 2 for j in range(2, order + 1)]
+        terms[0] = min(terms[0], 0.01 * math.comb(order, 2) * 4 * math.expm1(own[2]))
+        assert found == pytest.approx(math.log1p(sum(terms)) / (order - 1), rel=1e-9)
+        assert exact.renyi(order).high <= found
+    small = KaryRandomizedResponse.for_epsilon(Fraction(1, 10), 2)
+    own = {order: account(small).renyi(order).high for order in (2, 3)}
+    gains = [0.01 * 3 * math.exp(own[2]) * math.expm1(0.1) ** 2, 0.001 * math.exp(2 * own[3]) * math.expm1(0.1) ** 3]
+    assert subsampled_renyi(3, own, 0.1, Fraction(1, 10)).high == pytest.approx(math.log1p(sum(gains)) / 2, rel=1e-6)
+    with pytest.raises(ValueError, match="sampled Renyi needs"):
+        subsampled_renyi(3, own, 0.1, Fraction(0))
+
+
+def test_a_binary_sum_is_what_its_noise_promises_where_its_epsilon_is_at_most_1() -> None:
+    for gamma, delta in ((Fraction(1, 4), DELTA), (Fraction(3, 4), DELTA), (Fraction(1, 2), Fraction(1, 10**9))):
+        count = ShiftProfile(10**4, gamma)
+        row = {row.name: row for row in published(count, delta, count.epsilon(delta))}["BC20 binary sum"]
+        assert row.standing is Standing.HOLDS
+        assert row.printed is not None
+        needed = 50 / (float(row.printed.claimed) ** 2 * 10**4) * math.log(2 / delta)
+        assert needed == pytest.approx(float(min(gamma, 1 - gamma)))
+    for users, sensitivity, why in ((500, 1, "epsilon <= 1"), (10**4, 2, "sensitivity 1")):
+        few = ShiftProfile(users, Fraction(1, 2), sensitivity)
+        unmet = {row.name: row.unmet for row in published(few, DELTA, few.epsilon(DELTA))}["BC20 binary sum"]
+        assert why in unmet

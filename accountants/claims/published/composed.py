@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,9 +12,13 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.composition import divergences, theorems
+from ldpaudit.accountants.composition.plan import ComposedProfile
+from ldpaudit.accountants.composition.plan import Part as Runs
+from ldpaudit.accountants.sampling.theorems import subsampled_renyi
+from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run
+from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class _Part:
 
 _SLACK = "delta above the sum of the parts' deltas"
 _PURE = "parts with delta = 0, delta > 0"
+_SEEN_ORDERS = 64  # up to this one a sample's divergences are those of its profile; beyond, those of its epsilon at delta = 0
+_MORE_ORDERS = (96, 128, 192, 256, 384, 512, 768, 1024)
+_LOOSELY = 1e-5  # relative width at which clones are computed whose curve is composed
 
 
 def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iterator[Published]:
@@ -71,6 +78,10 @@ def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iter
         ((times, epsilon),) = pure("HKR12", (equal("HKR12"),))
         return theorems.hkr12(times, epsilon, slack("HKR12"))
 
+    def optimal() -> Enclosure:
+        slack("MV16")  # exact where the sums of epsilons are few; in general #P-complete, and then from above
+        return account(Compose([Repeat(Guarantee(part.epsilon, part.delta), part.times) for part in parts])).epsilon(delta)
+
     yield Published("DKMMN06 basic composition", 2006, "Dwork, Kenthapadi, McSherry, Mironov, Naor 2006", basic,
                     "delta at least the sum of the parts' deltas")  # fmt: skip
     yield Published("DRV10 advanced composition", 2010, "Dwork, Rothblum, Vadhan 2010, theorem III.3", drv10,
@@ -83,9 +94,48 @@ def composed(plan: Plan, delta: Fraction, neighbours: Neighbours | None) -> Iter
                     _SLACK)  # fmt: skip
     yield Published("BS16 zCDP", 2016, "Bun, Steinke 2016, propositions 1.3 and 1.4",
                     lambda: divergences.concentrated(pure("zCDP", parts), slack("zCDP")), _PURE)  # fmt: skip
-    renyi = "Mironov 2017; Canonne, Kamath, Steinke 2020, proposition 12"
-    yield Published("M17 Renyi, with CKS20", 2020, renyi,
+    yield Published("MV16 optimal composition", 2016, "Kairouz, Oh, Viswanath 2015, theorem 3.3; Murtagh, Vadhan 2016, theorem 1.5",
+                    optimal, _SLACK)  # fmt: skip
+    converted = "Canonne, Kamath, Steinke 2020, proposition 12"
+    shuffles = {leaf: times for leaf, times in leaves.items() if isinstance(leaf, Shuffle)}
+    if len(shuffles) == len(leaves):
+        source = "Koskela, Heikkila, Honkela 2023, with the clones of Feldman, McMillan, Talwar 2021"
+        needs = "shuffled reports, 0 < epsilon0, 0 < delta, n >= 2"
+        yield Published("KHH23 clones, composed", 2023, source, lambda: _clones(shuffles, delta), needs, Provenance.DERIVED)
+    samples = {leaf: times for leaf, times in leaves.items() if isinstance(leaf, Subsample)}
+    if len(samples) == len(leaves):
+        source, needs = f"Wang, Balle, Kasiviswanathan 2019, theorem 9; {converted}", "samples without replacement, delta > 0"
+        yield Published("WBK19 sampled Renyi", 2020, source, lambda: _sampled(samples, delta), needs, Provenance.RESTORED)
+    yield Published("M17 Renyi, with CKS20", 2020, f"Mironov 2017; {converted}",
                     lambda: divergences.renyi(pure("Renyi", parts), slack("Renyi")), _PURE)  # fmt: skip
+
+
+def _clones(leaves: Mapping[Shuffle, int], delta: Fraction) -> Enclosure:
+    """The composition of the clones' dominating pairs."""
+    runs = []
+    for leaf, times in leaves.items():
+        epsilon0 = account(leaf.plan, REPLACE_ONE).epsilon(0).high
+        if not (0 < epsilon0 < math.inf and delta > 0 and leaf.users >= 2):
+            found = f"epsilon0={epsilon0:g}, delta={float(delta):g}, n={leaf.users}"
+            raise ValueError(f"the theorem needs 0 < epsilon0 < infinity, delta > 0 and n >= 2, got {found}")
+        runs.append(Runs(leaf, times, CloneProfile(Fraction(epsilon0), leaf.users, _LOOSELY)))
+    return ComposedProfile(tuple(runs)).upper.epsilon(delta)
+
+
+def _sampled(leaves: Mapping[Subsample, int], delta: Fraction) -> Enclosure:
+    """The least over integer orders, of each of which the divergences of all runs add."""
+    if not delta > 0:
+        raise ValueError("sampled Renyi needs delta > 0, got 0")
+    totals: Counter[int] = Counter()
+    for leaf, times in leaves.items():
+        inner = account(leaf.plan, REPLACE_ONE)
+        pure = inner.epsilon(0).high
+        seen = {order: inner.renyi(order).high for order in range(2, _SEEN_ORDERS + 1)}
+        more = range(_SEEN_ORDERS + 1, _MORE_ORDERS[-1] + 1) if math.isfinite(pure) else ()
+        seen |= {order: divergences.renyi_of_pure(order, pure).high for order in more}
+        for order in filter(seen.__contains__, (*range(2, _SEEN_ORDERS + 1), *_MORE_ORDERS)):
+            totals[order] += times * Fraction(subsampled_renyi(order, seen, pure, Fraction(leaf.batch, leaf.users)).high)
+    return min((divergences.renyi_epsilon(a, r, delta) for a, r in totals.items()), key=lambda bound: bound.high)
 
 
 def grouped(plan: Plan, users: int, delta: Fraction) -> Iterator[Published]:

@@ -10,6 +10,7 @@ from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.theorems import (
     Change,
+    balcer_cheu,
     cpsgd_as_printed,
     smooth_noise_guarantee,
     smoothness_of_binomial,
@@ -38,9 +39,17 @@ def count_min(m: ShuffledCountMin, delta: Fraction, relation: Neighbours) -> Ite
 
 
 def binomial_count(profile: ShiftProfile, delta: Fraction) -> Iterator[Published]:
-    """cpSGD's theorem for one count."""
+    """cpSGD's theorem for one count; and of one bit a user, the binary sum's."""
+
+    def one_bit() -> Enclosure:
+        if profile.sensitivity != 1:
+            raise ValueError(f"a binary sum needs sensitivity 1, got {profile.sensitivity}")
+        return balcer_cheu(profile.n, min(profile.gamma, 1 - profile.gamma), delta)
+
     change = Change.of_one_count(profile.sensitivity)
     yield _cpsgd(lambda: cpsgd_as_printed(profile.n, profile.gamma, change, delta))
+    needs = "sensitivity 1, 0 < delta < 1, epsilon <= 1, n >= 100 ln(2/delta) / epsilon^2"
+    yield Published("BC20 binary sum", 2020, "Balcer, Cheu 2020, section 3", one_bit, needs, Provenance.RESTORED)
 
 
 def _cpsgd(epsilon: Callable[[], Enclosure]) -> Published:
