@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 import sysconfig
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from opcode import opmap
 from pathlib import Path
@@ -84,6 +85,15 @@ class ImplementationError(LdpauditError):
     def __init__(self, message: str, *inputs: object) -> None:
         self.inputs = inputs
         super().__init__(f"on input {shown(inputs[0], MOST_SHOWN)}: {message}" if inputs else message)
+
+
+@contextmanager
+def needed(what: str) -> Iterator[None]:
+    """Whatever an installed package raises while it is imported is one error, which says what needs it."""
+    try:
+        yield
+    except Exception as error:
+        raise ImplementationError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 class Contradiction(LdpauditError):  # noqa: N818 - an internal error: two testimonies of ours of which one must be false

@@ -100,7 +100,7 @@ def audit(
             raise ValueError(f"an audit of one run does not need --{needless[0]}: each canary is one trial")
         claim: dict[str, Any] = {"epsilon": _float(claimed), "delta": round_up(slack)}
         claim |= {"confidence": confidence, "seed": seed, "neighbours": neighbours or "add-remove"}
-        sys.path.insert(0, str(Path.cwd()))
+        given.look_here()
         with progress("running the system"):
             all_others = [] if others is None else _users(others)
             system = resolve_system(target, called=True)
@@ -137,7 +137,7 @@ def audit(
             else:
                 function, number = _callable(target, patience, stack), TRIALS if trials is None else trials
             if support is not None:
-                sys.path.insert(0, str(Path.cwd()))
+                given.look_here()
                 read = resolve(support)
             options: dict[str, Any] = {"inputs": values, "epsilon": _float(claimed), "delta": round_up(slack)}
             options |= {"confidence": confidence, "seed": seed, "mode": Mode.FIXED if claimed is None else Mode.SEQUENTIAL}
@@ -215,7 +215,7 @@ def _outputs(target: str, data: list[Any], users: int) -> Outputs:
     sets = [each for each in data if isinstance(each, list | dict)]
     if not (len(sets) == len(data) == 2 and users == 1):
         raise ValueError(f"an audit of outputs needs two data sets as --inputs and --users 1, got {len(sets)} and {users}")
-    sys.path.insert(0, str(Path.cwd()))
+    given.look_here()
     # Lists of inputs, or how many users hold each: there an input is JSON in quotes.
     first, second = ([*map(_value, x)] if isinstance(x, list) else {_value(_input(k)): n for k, n in x.items()} for x in sets)
     return Outputs.of(resolve_system(target), first, second)
@@ -245,7 +245,7 @@ def _callable(target: str, patience: float | None, stack: ExitStack) -> Any:
     from ldpaudit.adapters.callables import PATIENCE, resolve_audited
     from ldpaudit.adapters.programs import Program
 
-    sys.path.insert(0, str(Path.cwd()))
+    given.look_here()
     kind, _, rest = target.partition(":")
     if kind == target and not target.endswith(".py"):
         hint = given.of_a_deployment(target)

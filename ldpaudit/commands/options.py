@@ -201,6 +201,11 @@ def reporting(deployment: Path | None, name: str | None, parameters: list[str] |
     return found
 
 
+def look_here() -> None:
+    """Import modules of the current folder, where the user's code may stand."""
+    sys.path.insert(0, str(Path.cwd()))
+
+
 _CLUSTER_RETRIES = 10  # times that a cluster may lose what it is doing for one part
 
 
@@ -216,7 +221,7 @@ def executor(workers: int, cluster: str | None, stack: ExitStack) -> Any:
     if "://" not in cluster and not cluster.rpartition(":")[2].isdigit():
         from ldpaudit.adapters.callables import resolve
 
-        sys.path.insert(0, str(Path.cwd()))
+        look_here()
         make = resolve(cluster)
         try:
             made = make()
@@ -242,7 +247,7 @@ def bounds(given: list[str] | None) -> Any:
     from ldpaudit.adapters.callables import resolve
 
     if given:
-        sys.path.insert(0, str(Path.cwd()))
+        look_here()
     return (*installed(), *map(resolve, given or []))
 
 

@@ -151,12 +151,10 @@ def _row(mechanism: str, at: Mapping[str, str], shown: Mapping[str, str], relati
 
 
 def _whole(name: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    found = options.number(name, text)
-    if found.denominator != 1:
-        raise ValueError(f"{name} needs an integer, got {text}")
-    return int(found)
+    try:
+        return None if text is None else int(options.reader(int, None)(text))
+    except typer.BadParameter as error:
+        raise ValueError(f"{name}: {error.message}") from None
 
 
 def _bounds(rows: Sequence[_Row]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, files_in
+from ldpaudit.commands.options import Format, FormatOption, files_in, look_here
 from ldpaudit.commands.output import console, note, progress, say, say_json
 from ldpaudit.errors import LdpauditError, in_a_line
 
@@ -102,7 +102,7 @@ def _differences(loaded: Certificate, deployment: Path | None, resample: bool) -
     found = [] if deployment is None else of_the_source(loaded, deployment)
     found += certify.verify(loaded)
     if resample and not found:
-        sys.path.insert(0, str(Path.cwd()))  # where the code that it names may stand
+        look_here()
         with progress("drawing again"):
             found = certify.resample(loaded)
     return found

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import ImplementationError
+from ldpaudit.errors import ImplementationError, needed
 from ldpaudit.plan import Plan
 
 GROUP = "ldpaudit.bounds"  # the entry points of installed packages that name such functions
@@ -26,14 +26,10 @@ Bound: TypeAlias = Callable[[Plan, Fraction], float | None]
 
 def installed() -> list[Bound]:
     """Those that installed packages register."""
-    return [_loaded(point) for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: point.name)]
-
-
-def _loaded(point: metadata.EntryPoint) -> Bound:
-    try:
-        found: Bound = point.load()
-    except Exception as error:  # whatever their code raises
-        raise ImplementationError(f"the bound {point.name} needs {point.value}: {type(error).__name__}: {error}") from error
+    found: list[Bound] = []
+    for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: point.name):
+        with needed(f"the bound {point.name} needs {point.value}"):
+            found.append(point.load())
     return found
 
 

@@ -12,7 +12,7 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from types import ModuleType
 
-from ldpaudit.errors import ImplementationError
+from ldpaudit.errors import needed
 
 GROUP = "ldpaudit.mechanisms"
 
@@ -58,7 +58,5 @@ def part_of(name: str, part: str) -> ModuleType | None:
 
 
 def _imported(name: str, module: str) -> ModuleType:
-    try:
+    with needed(f"the plugin {name} needs a module {module}"):
         return import_module(module)
-    except Exception as error:  # whatever their code raises
-        raise ImplementationError(f"the plugin {name} needs a module {module}: {type(error).__name__}: {error}") from error
