@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -196,7 +196,7 @@ def test_clones_are_composed_as_their_pairs_are() -> None:
     users, epsilon0 = 4, math.log(3)
     row = beside(Repeat(Shuffle(COIN, users), 2), Fraction(1, 100))["KHH23 clones, composed"].printed
     assert row is not None
-    pair: Counter[tuple[int, int]] = Counter()
+    pair: defaultdict[tuple[int, int], float] = defaultdict(float)
     for others in product((None, 0, 1), repeat=users - 1):
         weight = math.prod(1 - math.exp(-epsilon0) if x is None else math.exp(-epsilon0) / 2 for x in others)
         for own, chance in ((0, 0.75), (1, 0.25)):

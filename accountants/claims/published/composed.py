@@ -126,7 +126,7 @@ def _sampled(leaves: Mapping[Subsample, int], delta: Fraction) -> Enclosure:
     """The least over integer orders, of each of which the divergences of all runs add."""
     if not delta > 0:
         raise ValueError("sampled Renyi needs delta > 0, got 0")
-    totals: Counter[int] = Counter()
+    totals: dict[int, Fraction] = {}
     for leaf, times in leaves.items():
         inner = account(leaf.plan, REPLACE_ONE)
         pure = inner.epsilon(0).high
@@ -134,7 +134,8 @@ def _sampled(leaves: Mapping[Subsample, int], delta: Fraction) -> Enclosure:
         more = range(_SEEN_ORDERS + 1, _MORE_ORDERS[-1] + 1) if math.isfinite(pure) else ()
         seen |= {order: divergences.renyi_of_pure(order, pure).high for order in more}
         for order in filter(seen.__contains__, (*range(2, _SEEN_ORDERS + 1), *_MORE_ORDERS)):
-            totals[order] += times * Fraction(subsampled_renyi(order, seen, pure, Fraction(leaf.batch, leaf.users)).high)
+            found = subsampled_renyi(order, seen, pure, Fraction(leaf.batch, leaf.users)).high
+            totals[order] = totals.get(order, Fraction(0)) + times * Fraction(found)
     return min((divergences.renyi_epsilon(a, r, delta) for a, r in totals.items()), key=lambda bound: bound.high)
 
 
