@@ -18,6 +18,7 @@ from ldpaudit.accountants import account
 from ldpaudit.attacks.games import shuffled
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Planned
+from ldpaudit.attacks.range_queries import drawn, elements_apart, merged_groups, shares_of
 from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import ImplementationError, Unsupported
@@ -26,7 +27,6 @@ from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries
-from ldpaudit.mechanisms.shared.dyadic_ranges.merged_views import drawn, elements_apart, merged_groups, shares_of
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
