@@ -185,11 +185,6 @@ class Votes:
         """The distance that this user sees."""
         return self.change + _NOISE
 
-    @property
-    def laggard(self) -> Fraction:
-        """The distance that the user sees who votes last."""
-        return self.change - _NOISE
-
 
 def level(distance: Fraction, top: int) -> int:
     """The highest level j whose threshold, ``2 (j + 1)`` steps, a distance exceeds; -1 where it is only the silent one."""

@@ -17,7 +17,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Failure, Printed
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.precision import narrow, narrowed
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Rigour, round_up
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
@@ -166,16 +166,6 @@ def theorem_3_3(s: Setting) -> Printed:
     sentence = f"probability that a ({float(half):g}, {delta:.4g})-private report's likelihood ratio is above e^epsilon"
     small = Hypothesis("epsilon <= 1/2", half <= Fraction(1, 2))
     return Printed("HKR12 Theorem 3.3, proof", sentence, delta, found, (small,), reading=_LIKELIHOOD, failure=_AREA)
-
-
-@narrowed("Chernoff", Rigour.INTERVAL)
-def histogram_error(s: Setting) -> flint.arb:
-    r"""What no estimated count of the naive histogram is off by, except with probability beta; derived, by Chernoff.
-
-    .. math:: \min_{0 < \theta < \varepsilon} \frac{\ln(2N/\beta) - n \ln(1 - \theta^2/\varepsilon^2)}\theta
-              \approx \frac2\varepsilon \sqrt{n \ln(2N/\beta)}
-    """
-    return noise_reach(s.users, ball(2 * s.domain / s.beta).log()) * ball(s.histogram.scale)
 
 
 def printed(s: Setting) -> tuple[Printed, ...]:

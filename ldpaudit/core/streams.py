@@ -86,28 +86,18 @@ class Stream:
         return Stream(f"words whose mixture follows {self.name}", words, self.shares)
 
 
-def constant(epochs: int, groups: int = 1, mean: float = 0.3) -> Stream:
-    """A mean that never changes."""
-    return _alike(f"a mean that stays {mean:g}", np.full(epochs, mean), groups)
-
-
-def piecewise(
-    epochs: int, changes: int, size: float, rng: np.random.Generator, groups: int = 1, gap: int = 1
-) -> Stream:
-    """Means that stay, and then one group's moves by `size`, back and forth around 1/2.
-
-    Epochs of changes are drawn without replacement, at least `gap` after the start and after each other.
+def piecewise(epochs: int, changes: int, size: float, rng: np.random.Generator) -> Stream:
+    """A mean that stays, and then moves by `size`, back and forth around 1/2; epochs of changes are drawn without replacement.
 
     Raises ValueError where that many changes do not fit.
     """
-    free = epochs - 1 - (gap - 1) * changes
-    if not 0 <= changes <= free:
-        raise ValueError(f"a stream of {epochs} epochs has no room for {changes} changes at least {gap} apart")
-    places = np.sort(rng.choice(free, changes, replace=False)) + 1 + (gap - 1) * np.arange(1, changes + 1)
-    return _moved(f"{_means(groups)} by {size:g} {changes} times", epochs, places, size, groups)
+    if not 0 <= changes <= epochs - 1:
+        raise ValueError(f"a stream of {epochs} epochs has no room for {changes} changes")
+    places = np.sort(rng.choice(epochs - 1, changes, replace=False)) + 1
+    return _moved(f"a mean that moves by {size:g} {changes} times", epochs, places, size)
 
 
-def at_the_bound(epochs: int, changes: int, size: float, groups: int = 1) -> Stream:
+def at_the_bound(epochs: int, changes: int, size: float) -> Stream:
     """The slowest detection at the highest cost: each change comes right after a multiple of 2**(K-1), or of a smaller power.
 
     With K = floor(log T), users can vote for a change of few thresholds in multiples of 2**(K-1) only. Changes beyond those
@@ -122,45 +112,21 @@ def at_the_bound(epochs: int, changes: int, size: float, groups: int = 1) -> Str
     places = np.arange(step, epochs, step)[:changes]
     if len(places) < changes:
         raise ValueError(f"a stream of {epochs} epochs has no room for {changes} changes")
-    name = f"{_means(groups)} by {size:g} {changes} times, each time at the worst epoch"
-    return _moved(name, epochs, places, size, groups)
+    return _moved(f"a mean that moves by {size:g} {changes} times, each time at the worst epoch", epochs, places, size)
 
 
-def drift(epochs: int, start: float, end: float, groups: int = 1) -> Stream:
+def drift(epochs: int, start: float, end: float) -> Stream:
     """A mean that moves by the same amount in every epoch: each is a change."""
-    return _alike(f"a mean that drifts from {start:g} to {end:g}", np.linspace(start, end, epochs), groups)
+    return Stream(f"a mean that drifts from {start:g} to {end:g}", np.linspace(start, end, epochs)[:, None])
 
 
-def square_wave(epochs: int, period: int, amplitude: float, groups: int = 1) -> Stream:
-    """A mean that is high for half of a period and low for the other half, around 1/2: two changes a period."""
-    high = np.arange(epochs) % period * 2 < period
-    return _alike(f"a mean with seasons of {period} epochs", np.where(high, 0.5 + amplitude / 2, 0.5 - amplitude / 2), groups)
-
-
-def sine_wave(epochs: int, period: int, amplitude: float, groups: int = 1) -> Stream:
+def sine_wave(epochs: int, period: int, amplitude: float) -> Stream:
     """A mean that follows a sine around 1/2: nearly every epoch is a change."""
-    wave = np.sin(np.arange(epochs) * (2 * np.pi / period))
-    return _alike(f"a mean that follows a sine of {period} epochs", 0.5 + amplitude / 2 * wave, groups)
+    wave = 0.5 + amplitude / 2 * np.sin(np.arange(epochs) * (2 * np.pi / period))
+    return Stream(f"a mean that follows a sine of {period} epochs", wave[:, None])
 
 
-def split(epochs: int, changes: int, size: float, share: float, rng: np.random.Generator) -> Stream:
-    """One declared group of which only a share moves: the group model is violated, and accuracy is not promised."""
-    moving = piecewise(epochs, changes, size, rng).values[:, 0]
-    values = np.stack([moving, np.full(epochs, moving[0])], axis=1)
-    return Stream(f"a mean that moves {changes} times for {share:g} of its group", values, (share, 1 - share))
-
-
-def _means(groups: int) -> str:
-    return f"means of {groups} groups that move" if groups > 1 else "a mean that moves"
-
-
-def _alike(name: str, means: NDArray[np.float64], groups: int) -> Stream:
-    return Stream(name, np.repeat(means[:, None], groups, axis=1), (1 / groups,) * groups)
-
-
-def _moved(name: str, epochs: int, places: NDArray[np.int64], size: float, groups: int) -> Stream:
-    """Group number i moves at the changes i, i + groups, ...: up, then down."""
-    values = np.full((epochs, groups), 0.5 - size / 2)
-    for number, place in enumerate(places.tolist()):
-        values[place:, number % groups] = 0.5 + size / 2 * (1 if number // groups % 2 == 0 else -1)
-    return Stream(name, values, (1 / groups,) * groups)
+def _moved(name: str, epochs: int, places: NDArray[np.int64], size: float) -> Stream:
+    """Up at the first of the places, down at the next, and so on."""
+    high = np.searchsorted(places, np.arange(epochs), side="right") % 2
+    return Stream(name, np.where(high, 0.5 + size / 2, 0.5 - size / 2)[:, None])

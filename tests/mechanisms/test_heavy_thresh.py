@@ -23,7 +23,7 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
-from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, least_rows, sentinel_needs
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, sentinel_needs
 from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import _are_few
 from ldpaudit.mechanisms.shared.voting.thresh import Levels, thresholds
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
@@ -228,11 +228,6 @@ def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(
     found = account(m).epsilon(0)
     assert (round(found.high, 6), found.rigour) == (value, rigour)
     assert found.low == pytest.approx(value if rigour is Rigour.EXACT else 0.779371, abs=1e-6)
-
-
-def test_the_fewest_rows_are_those_that_the_printed_error_needs() -> None:
-    m = HeavyThresh(20_000, 16, 5_000, F(4), F(1, 20), 20_000, domain=8)
-    assert least_rows(m.sizes) == pytest.approx(20698.6, abs=0.05)
 
 
 def test_a_pair_s_profile_is_that_of_its_bits_and_of_reports_that_are_seldom_seen() -> None:

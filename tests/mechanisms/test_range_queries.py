@@ -23,7 +23,7 @@ from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Se
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, numbered, printed_number, row
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, row
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
@@ -79,16 +79,6 @@ def test_columns_and_rows_at_a_thousand_are_those_of_the_tree() -> None:
     found = row(123, 877)
     assert sorted(i for i in found if found[i] > 0) == [512, 768, 832, 864, 872, 876, 877]
     assert sorted(i for i in found if found[i] < 0) == [64, 96, 112, 120, 122]
-    found = row(100, 900)
-    assert sorted(printed_number(i, 1024) for i in found if found[i] > 0) == [2, 4, 8, 241]
-    assert sorted(printed_number(i, 1024) for i in found if found[i] < 0) == [9, 18, 281, 562]
-
-
-@pytest.mark.parametrize("side", [2, 8, 64])
-def test_the_printed_order_of_nodes_and_back_is_the_identity(side: int) -> None:
-    assert [printed_number(numbered(k, side), side) for k in range(1, side + 1)] == list(range(1, side + 1))
-    assert numbered(1, side) == side
-    assert numbered(2, side) == side // 2
 
 
 @pytest.mark.parametrize("grid", [Grid(13), Grid(8), Grid(5, 2), Grid(4, 3)], ids=str)

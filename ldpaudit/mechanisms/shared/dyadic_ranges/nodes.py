@@ -59,22 +59,6 @@ def row(first: int, last: int) -> dict[int, int]:
     return {i: 1 for i in upper if i not in lower} | {i: -1 for i in lower if i not in upper}
 
 
-def printed_number(node: int, side: int) -> int:
-    """A node's number in the paper's order, the root first, then level by level from left to right; for a power of two."""
-    if node == side:
-        return 1
-    width = node & -node
-    return side // (2 * width) + (node // width + 1) // 2
-
-
-def numbered(number: int, side: int) -> int:
-    """The node of a number in the paper's order."""
-    if number == 1:
-        return side
-    depth = (number - 1).bit_length()
-    return (2 * (number - (1 << (depth - 1))) - 1) * (side >> depth)
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Values are numbered from 0, row by row, and so are nodes: node ``i - 1`` in the notation of one coordinate.

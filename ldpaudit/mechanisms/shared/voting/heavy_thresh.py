@@ -79,13 +79,6 @@ def levels(sizes: Sizes) -> Levels:
     return Levels(vote, estimate, dyadic(sizes.step), vote_margin(n, t, d))
 
 
-def least_rows(sizes: Sizes) -> float:
-    r"""Least w for which other words' columns add no more than :math:`\sqrt{\ln(16ndT/\delta)/n}`, as printed; derived."""
-    with working_precision(128):
-        log, printed = (log_of(16 * sizes.domain * k * sizes.epochs / sizes.delta) for k in (1, sizes.users))
-        return float(2 * sizes.users * log / printed)
-
-
 def doubled_artanh(share: Callable[[], flint.arb], remedy: str) -> Fraction:
     """``2 artanh(share)``, rounded up; that of a share from 1 on is no noise level."""
     with working_precision(128):

@@ -136,9 +136,13 @@ class Users:
 
     def vote(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
         """Algorithm 2: who votes yes in an epoch, counted from 0."""
-        yes = np.asarray(np.abs(counts - self.reference) >= self.changes[epoch]) & (self.cast < self.votes)
+        yes = self._exceeded(counts, epoch) & (self.cast < self.votes)
         self.cast += yes
         return yes
+
+    def _exceeded(self, counts: NDArray[np.int64], epoch: int) -> NDArray[np.bool_]:
+        """Whose counts changed by so much that they vote, as far as they may."""
+        return np.asarray(np.abs(counts - self.reference) >= self.changes[epoch])
 
     def update(self, counts: NDArray[np.int64]) -> bool:
         """Algorithm 3, in an epoch with a global update: whether users send estimates."""
