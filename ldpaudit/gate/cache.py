@@ -6,25 +6,33 @@ secret is outside of all repositories, and an entry without it is none. docs/sec
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import hmac
 import json
 import os
+import platform
 import re
 import secrets
 import stat
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache as once
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ldpaudit.certificates.verification import LIBRARIES
 from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.whole import write_whole
+from ldpaudit.version import __version__
 
+DEPENDENCIES = (*LIBRARIES, "mpmath", "pydantic")  # installed packages that a certificate depends on
 FOLDER = ".ldpaudit-cache"  # in the configuration's folder, by default
 SCHEMA: Literal["ldpaudit.cache/1"] = "ldpaudit.cache/1"
 MOST = 1000  # Entries that are kept; beyond, those that were written first go. A gate has tens.
@@ -53,6 +61,19 @@ class _Entry(BaseModel):
 def key_of(given: object) -> str:
     """The key of plain data: SHA-256 of their canonical JSON."""
     return hashlib.sha256(json.dumps(given, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+@once
+def program() -> str:
+    """Digest of what computes certificates and claims: ldpaudit's text, its dependencies as they were installed, and Python."""
+    root = Path(__file__).parents[1]
+    # Path.rglob follows no links, and in a checkout the accountants, attacks and proofs are behind links.
+    names = sorted(glob.glob("**/*.py", root_dir=root, recursive=True))  # noqa: PTH207
+    ours = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in names}
+    # A package that is installed again from a changed checkout often has the version that it had, and not the record.
+    installed = [(each.version, each.read_text("RECORD")) for each in map(metadata.distribution, DEPENDENCIES)]
+    python = [sys.version, str(sys.flags), sys.platform, platform.machine()]
+    return key_of([__version__, ours, installed, python])
 
 
 @dataclass(frozen=True, slots=True)

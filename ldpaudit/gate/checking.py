@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import glob
-import hashlib
 import json
-import platform
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache as once
-from importlib import metadata
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +19,7 @@ from ldpaudit.enclosure import show_down
 from ldpaudit.errors import DeploymentError, ImplementationError, LdpauditError, in_a_line
 from ldpaudit.evidence import Evidence, Form
 from ldpaudit.files.toml import line_of, read_text
-from ldpaudit.gate.cache import Cache, key_of
+from ldpaudit.gate.cache import Cache, key_of, program
 from ldpaudit.gate.config import CONFIG as CONFIG
 from ldpaudit.gate.config import TABLE, TargetTable
 from ldpaudit.gate.config import Config as Config
@@ -49,10 +43,7 @@ from ldpaudit.gate.findings import baseline_of as baseline_of
 from ldpaudit.gate.measuring import measure
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.verdict import Outcome
-from ldpaudit.version import __version__
 from ldpaudit.workers.worker_processes import Crew, Task
-
-DEPENDENCIES = (*verification.LIBRARIES, "mpmath", "pydantic")  # installed packages that a certificate depends on
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +124,12 @@ def _known(cache: Cache | None, asked: Asked | LdpauditError, config: Config) ->
     if cache is None or not isinstance(asked, Asked) or asked.deployment.runs_code:
         return _Known()
     whole, settings = asked.deployment, (config.seed, config.trials, config.confidence)
-    key = key_of(["certificate", whole.text, verification.embedded(whole), *settings, _program()])
+    key = key_of(["certificate", whole.text, verification.embedded(whole), *settings, program()])
     try:
         text = cache.read(key)
         return _Known(key, None if text is None else Certificate.from_json(text, "its entry"))
     except LdpauditError as error:  # an entry that is damaged is made again
         return _Known(key, None, f"{error}; it was computed again")
-
-
-@once
-def _program() -> str:
-    """Digest of what computes certificates: ldpaudit's text, its dependencies as they were installed, and Python."""
-    root = Path(__file__).parent
-    # Path.rglob follows no links, and in a checkout the accountants, attacks and proofs are behind links.
-    names = sorted(glob.glob("**/*.py", root_dir=root, recursive=True))  # noqa: PTH207
-    ours = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in names}
-    # A package that is installed again from a changed checkout often has the version that it had, and not the record.
-    installed = [(each.version, each.read_text("RECORD")) for each in map(metadata.distribution, DEPENDENCIES)]
-    python = [sys.version, str(sys.flags), sys.platform, platform.machine()]
-    return key_of([__version__, ours, installed, python])
 
 
 def _target_line(path: Path, index: int) -> int | None:

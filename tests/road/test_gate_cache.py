@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from ldpaudit.files.deployment import load
-from ldpaudit.gate import checking
+from ldpaudit.gate import cache, checking
 from ldpaudit.gate.cache import Cache
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
@@ -104,7 +104,7 @@ CHANGES: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], None], str]] = {
     "the seed": (edited("ldpaudit.toml", f"seed = 1\n{CONFIG}"), "0 of 2"),
     "the number of views": (edited("ldpaudit.toml", CONFIG.replace("1000", "1001")), "0 of 2"),
     "the confidence": (edited("ldpaudit.toml", f"confidence = 0.99\n{CONFIG}"), "0 of 2"),
-    "the version of ldpaudit": (patched(checking, "__version__", "0.1.1"), "0 of 2"),
+    "the version of ldpaudit": (patched(cache, "__version__", "0.1.1"), "0 of 2"),
     "the version of Python": (patched(sys, "version", "3.99"), "0 of 2"),
     "the kind of machine": (patched(platform, "machine", lambda: "abacus"), "0 of 2"),
     "the version of a package that is needed": (of_numpy("99", RECORD), "0 of 2"),
@@ -120,10 +120,10 @@ def test_whatever_a_certificate_depends_on_is_in_its_key(folder: Path, monkeypat
     shutil.copytree(folder / ".cache", kept)
     for name, (change, expected) in CHANGES.items():
         with pytest.MonkeyPatch.context() as context:
-            checking._program.cache_clear()
+            cache.program.cache_clear()
             change(folder, context)
             assert reused(checked(folder)) == f"{expected} from the cache", name
-        checking._program.cache_clear()
+        cache.program.cache_clear()
         shutil.rmtree(folder / ".cache")
         shutil.copytree(kept, folder / ".cache")
         lay_out(folder, FILES)
@@ -131,15 +131,15 @@ def test_whatever_a_certificate_depends_on_is_in_its_key(folder: Path, monkeypat
 
 def test_the_program_is_known_by_every_text_that_it_consists_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by those behind links, as a checkout has its accountants."""
-    for name in ("ours", "beside"):
-        (tmp_path / name).mkdir()
+    for name in ("ours/gate", "beside"):
+        (tmp_path / name).mkdir(parents=True)
     (tmp_path / "ours/beside").symlink_to("../beside")
-    monkeypatch.setattr(checking, "__file__", str(tmp_path / "ours/gate.py"))
-    seen = [checking._program.__wrapped__()]
-    for name in ("ours/gate.py", "beside/b.py"):
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "ours/gate/cache.py"))
+    seen = [cache.program.__wrapped__()]
+    for name in ("ours/a.py", "beside/b.py"):
         for text in ("", "1"):
             (tmp_path / name).write_text(text)
-            seen.append(checking._program.__wrapped__())
+            seen.append(cache.program.__wrapped__())
     assert len(set(seen)) == 5
 
 
