@@ -49,8 +49,6 @@ _DEVIATIONS, _FINE = 8.0, 256
 _RATIO, _FAR = 1.01, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
-_ALIKE = 0.99
-"""Part of a number of values down to which another has its contour and its intervals: far out in a tail delta moves by 1e-4."""
 _LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200
 """Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
@@ -86,33 +84,24 @@ def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
     it is far out in a tail; infinite where floats do not hold the values. The precision must exceed ``m.bit_length()``
     by 64 bits.
     """
-    return PositiveParts(laws).largest(m)
+    return largest_positive_parts(laws, m, (m,))[0]
 
 
-class PositiveParts:
-    """The same of several numbers of values, which share a contour and transforms where they are nearly one number.
+def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) -> list[flint.arb]:
+    """The same of several numbers of values, on one contour that is made for about m: of an integral that is log-convex in them.
 
-    ``laws``: as above.
+    One number may be 1, alone.
     """
-
-    def __init__(self, laws: Sequence[Law]) -> None:
-        self._laws = laws
-        self._shared: _Integrand | None = None
-
-    def largest(self, m: int) -> flint.arb:
-        """As `largest_positive_part`; quicker for an m a little below the one before."""
-        laws = self._laws
-        if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
-            return flint.arb(0)
-        if m == 1:
-            means = (sum((p * v.max(flint.arb(0)) for v, p in law.exact()), flint.arb(0)) for law in laws)
-            return reduce(flint.arb.max, means).upper()
-        scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
-        if not 1 / _FLOATS < scale < _FLOATS:
-            return flint.arb("inf")
-        if self._shared is None or not _ALIKE * self._shared.m <= m <= self._shared.m:
-            self._shared = _Integrand(laws, scale, m)
-        return self._shared.bound(m)
+    if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
+        return [flint.arb(0)] * len(numbers)
+    if 1 in numbers:
+        means = (sum((p * v.max(flint.arb(0)) for v, p in law.exact()), flint.arb(0)) for law in laws)
+        return [reduce(flint.arb.max, means).upper()] * len(numbers)
+    scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
+    if not 1 / _FLOATS < scale < _FLOATS:
+        return [flint.arb("inf")] * len(numbers)
+    integrand = _Integrand(laws, scale, m)
+    return [integrand.bound(each) for each in numbers]
 
 
 class _Integrand:

@@ -46,8 +46,8 @@ _LEAST, _MOST = 1e-280, 1e280
 _SLIGHT = 2.0**-40  # least ``e**epsilon - 1``: times `_WRONG` it is far above the differences' errors
 _STEEPEST = 100.0  # largest exponent for which the errors above were counted
 _DEVIATIONS = 8.0  # standard deviations of the integrand that are cut evenly; beyond, in equal ratios
-_COARSE, _FINE, _BEYOND = 96, 384, 192
-"""Intervals. With 384 and 192 the chords add 1e-5 to the integral."""
+_FIRST, _COARSE, _FINE, _BEYOND = 24, 96, 384, 192
+"""Intervals, of all laws that may be the largest, and of those left. With 384 and 192 the chords add 1e-5 to the integral."""
 _STEPS, _FALLEN = 4, 16.0
 """Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
 _SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
@@ -94,32 +94,41 @@ class QuotientLaws:
 
         ``growth``: ``e**epsilon - 1``; ``m``: how many values are added.
         """
+        return self.log_ends(growth, m, (m,))[0]
+
+    def log_ends(self, growth: flint.arb, m: int, numbers: Sequence[int]) -> list[float]:
+        """The same of several numbers of values: of integrals on contours that are made for about m, log-convex in them."""
         rise = max(float(growth), _SLIGHT)
         if not rise < math.sqrt(_MOST):
-            return math.inf
-        found = self._log_largest(rise, m)
-        # Where it is smaller, the values are larger by what the mean is.
-        return found if float(growth) >= rise else float(np.logaddexp(found, math.log(rise * m)))
-
-    def _log_largest(self, rise: float, m: int) -> float:
+            return [math.inf] * len(numbers)
         with np.errstate(all="ignore"):
-            if self.shape[0] == 1:
-                return float(self._bounds(np.zeros(1, dtype=np.int64), rise, m, True)[0])
-            found, steps = self._rough(rise, m), np.zeros(self.shape[0], dtype=np.int64)
-            for _ in range(_LOOKS):
-                best = int(found.argmax())
-                if steps[best] == 2 or found[best] == -math.inf:
-                    break
-                # The next groups by their rough bounds are looked at together, and the one that is largest then by itself.
-                rows = np.flatnonzero(steps == 0)
-                if steps[best] == 0:
-                    size = max(1, _CELLS // math.prod(self.shape[1:]))
-                    rows = rows[np.argsort(-found[rows])[:size]]
-                else:
-                    rows = np.array([best])
-                steps[rows] += 1
-                found[rows] = np.minimum(found[rows], self._bounds(rows, rise, m, steps[best] == 2))
-        return float(found.max())
+            found = self._ends(rise, m, numbers)
+        # Where it is smaller, the values are larger by what the mean is.
+        added = -math.inf if float(growth) >= rise else math.log(rise * max(numbers))
+        return list(map(float, np.logaddexp(found, added)))
+
+    def _ends(self, rise: float, m: int, numbers: Sequence[int]) -> Floats:
+        """Of each number; the bounds of one group are replaced together, as they have one contour."""
+        if self.shape[0] == 1:
+            return self._bounds(np.zeros(1, dtype=np.int64), rise, m, numbers, True)[:, 0]
+        found, steps = self._rough(rise, m, numbers), np.zeros(self.shape[0], dtype=np.int64)
+        for _ in range(_LOOKS):
+            tops = found.argmax(axis=1)[steps[found.argmax(axis=1)] < 2]
+            best = int(tops[0]) if len(tops) else 0
+            if not len(tops) or found[:, best].max() == -math.inf:
+                break
+            # The next groups by their rough bounds are looked at together, and the one that is largest then by itself.
+            rows = np.flatnonzero(steps == 0)
+            if steps[best] == 0:
+                size = max(1, _CELLS // math.prod(self.shape[1:]))
+                rows = rows[np.argsort(-found[0, rows])[:size]]
+                rows = rows if best in rows else np.append(rows, best)
+            else:
+                rows = np.array([best])
+            steps[rows] += 1
+            closer = self._bounds(rows, rise, m, numbers, steps[best] == 2)
+            found[:, rows] = np.where(closer.sum(axis=0) < found[:, rows].sum(axis=0), closer, found[:, rows])
+        return np.asarray(found.max(axis=1), dtype=np.float64)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -143,12 +152,12 @@ class QuotientLaws:
         order = np.argsort(-spread, axis=None, kind="stable")[:count]
         return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, spread.shape), strict=True)]
 
-    def _rough(self, rise: float, m: int) -> Floats:
-        """Of each group, by its laws' second moments; of these the largest and the least are enough: exponents are linear in them,
-        and the integral of an exponential is convex in its exponent.
+    def _rough(self, rise: float, m: int, numbers: Sequence[int]) -> Floats:
+        """Of each number and group, by its laws' second moments, of which the largest and the least are enough: exponents are
+        linear in them, and the integral of an exponential is convex in its exponent.
         """
         if math.prod(self.shape) <= _CELLS or self.differences.shape[1] > 1 or len(self.others) > 1:
-            return np.full(self.shape[0], math.inf)
+            return np.full((len(numbers), self.shape[0]), math.inf)
         most, (squares, sizes, mixed, alike) = self._products
         d, r2 = self.differences[:, 0], self.seconds[:, 0]
         q, still = float(self.rate), float(1 - self.rate)
@@ -170,14 +179,17 @@ class QuotientLaws:
         mean = np.maximum(rise, theta * largest * np.exp(steep)) / (1 - theta * rise) * (1 + _ROOM)
         ends = np.stack([largest, np.maximum(least, np.minimum(mean**2 / part, largest))], axis=1)
         variance = np.maximum(part[:, None] * ends - (mean**2)[:, None], 0)
-        levels = float(m) * (theta[:, None] ** 2 * ends * bent[:, None] / 2 - (theta * rise)[:, None] * (1 - _ROOM))
-        levels += _ROOM * np.abs(levels)
+        moved = theta[:, None] ** 2 * ends * bent[:, None] / 2 - (theta * rise)[:, None] * (1 - _ROOM)
+        moved += _ROOM * np.abs(moved)
         fourth = 2 * variance * ((top + bottom) ** 2)[:, None] * (1 + _ROOM)
         end = math.sqrt(6) / (top + bottom) * (1 - _ROOM)
         ends, theta_of = np.repeat(end, 2), np.repeat(theta, 2)
-        chords = _chords(variance.ravel(), fourth.ravel(), theta_of, m, _COARSE, ends)
-        found = _logs(levels.ravel(), theta_of, chords + 1 / ends).reshape(levels.shape).max(axis=1)
-        usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found)
+        chords = (_chords(variance.ravel(), fourth.ravel(), theta_of, number, _COARSE, ends) for number in numbers)
+        found = np.array([
+            _logs(float(number) * moved.ravel(), theta_of, each + 1 / ends).reshape(moved.shape).max(axis=1)
+            for number, each in zip(numbers, chords, strict=True)
+        ])
+        usable = np.isfinite(theta) & (theta * rise < 0.5) & (theta * (top + bottom) < _STEEPEST) & ~np.isnan(found).any(axis=0)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
     @cached
@@ -187,8 +199,8 @@ class QuotientLaws:
         inverse = np.where(b > 0, 1 / b, 0.0)
         return inverse.max(axis=0), np.stack([each @ inverse.T for each in (d * d, np.abs(d) * r2, d * r2, r2 * r2)])
 
-    def _bounds(self, rows: NDArray[np.int64], rise: float, m: int, fine: bool) -> Floats:
-        """Of each of some groups."""
+    def _bounds(self, rows: NDArray[np.int64], rise: float, m: int, numbers: Sequence[int], fine: bool) -> Floats:
+        """Of each number and each of some groups."""
         d, r2, b = (each[rows] if len(each) > 1 else each for each in (self.differences, self.seconds, self.others))
         if self.rate < 1:
             d, r2 = float(self.rate) * d, float(self.rate) * r2 + float(1 - self.rate) * b
@@ -197,12 +209,14 @@ class QuotientLaws:
         second = ((b * w * w).sum(axis=2)).max(axis=1)
         theta = (rise + np.sqrt(rise**2 + 8 * second / m)) / (2 * second)
         tried = _settled(w, b, theta, m) if fine else (theta,)
-        found = np.min([_integrals(w, a, b, each, rise, m, _FINE if fine else _COARSE) for each in tried], axis=0)
+        found, *others = (_integrals(w, a, b, each, rise, numbers, _FINE if fine else _COARSE) for each in tried)
+        for other in others:
+            found = np.where(other.sum(axis=0) < found.sum(axis=0), other, found)
         # Without a positive value no sum has one.
         found = np.where((w + _WRONG * a <= 0).all(axis=(1, 2)), -math.inf, found)
         theta = np.max(tried, axis=0)
         usable = np.isfinite(theta) & ((theta[:, None, None] * a).max(axis=(1, 2)) < _STEEPEST)
-        usable &= (a.max(axis=(1, 2)) < _MOST**0.25) & ~np.isnan(found)
+        usable &= (a.max(axis=(1, 2)) < _MOST**0.25) & ~np.isnan(found).any(axis=0)
         return np.asarray(np.where(usable, found, math.inf), dtype=np.float64)
 
 
@@ -230,8 +244,8 @@ def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
     return (near,) if np.allclose(near, least, rtol=_SPANS[-1] / 3) else (near, least)
 
 
-def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: int, count: int) -> Floats:
-    """Logarithms of upper bounds, of each group's largest law."""
+def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbers: Sequence[int], count: int) -> Floats:
+    """Logarithms of upper bounds, of each number of values and each group's largest law."""
     groups, laws, cells = w.shape
     w, a, b = (np.broadcast_to(each, w.shape).reshape(-1, cells) for each in (w, a, b))
     theta = np.repeat(theta, laws)
@@ -241,8 +255,8 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     risen = np.where(np.abs(t) < 0.01, series, growth - 1 - t)
     blur = _WRONG * (theta[:, None] * a) ** 2 * np.maximum(growth, 1)
     moved = (b * (risen + blur)).sum(axis=1) * (1 + _ROOM) - theta * rise * (1 - _ROOM)
-    levels = float(m) * np.log1p(moved)
-    levels += _ROOM * np.abs(levels)
+    nats = np.log1p(moved)
+    nats += _ROOM * np.abs(nats)
 
     weights = b * growth
     tilted = weights / weights.sum(axis=1, keepdims=True)
@@ -251,27 +265,33 @@ def _integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, m: i
     variance = np.maximum(squares * (1 - _ROOM) - 10 * _WRONG * (tilted * a**2).sum(axis=1), 0)
     fourth = 2 * (tilted * left**4).sum(axis=1) + 6 * squares**2
     fourth = fourth * (1 + _ROOM) + 100 * _WRONG * (tilted * a**4).sum(axis=1)
-
     end = np.sqrt(12 * variance / fourth) * (1 - _ROOM)
-    apart = _far(w, a, tilted, m, end)
-    # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
-    # all but what is beyond the ends. The whole integral is about that of a normal law.
-    top = levels.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
-    own = _chords(variance[top], fourth[top], theta[top], m, count, end[top])
-    least, found = np.repeat(levels[top] + np.log(own / np.pi), laws), levels - np.log(2 * theta)
-    kept = np.flatnonzero(~(found < least))
-    levels, variance, fourth, theta, end, apart, least = (
-        each[kept] for each in (levels, variance, fourth, theta, end, apart, least)
-    )
-    chords = _chords(variance, fourth, theta, m, count, end)
-    seen = ~(apart * theta**2 * np.sqrt(float(m) * variance) < _SEEN)
-    large = np.flatnonzero(seen & ~(_logs(levels, theta, chords + apart) < least))
-    if len(large):
-        w, a, tilted = (each[kept[large]] for each in (w, a, tilted))
-        passed, reached = _falling(w, tilted, 2 * _WRONG * a.max(axis=1), m, end[large])
-        apart[large] = np.minimum(apart[large], passed + _far(w, a, tilted, m, reached))
-    found[kept] = _logs(levels, theta, chords + apart)
-    return np.asarray(found.reshape(groups, laws).max(axis=1), dtype=np.float64)
+
+    def largest(m: int) -> Floats:
+        # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then
+        # by all but what is beyond the ends. The whole integral is about that of a normal law.
+        levels = float(m) * nats
+        top = levels.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
+        own = _chords(variance[top], fourth[top], theta[top], m, count, end[top])
+        least, found = np.repeat(levels[top] + np.log(own / np.pi), laws), levels - np.log(2 * theta)
+        kept = np.flatnonzero(~(found < least))
+        apart = _far(w[kept], a[kept], tilted[kept], m, end[kept])
+        rough = _chords(variance[kept], fourth[kept], theta[kept], m, _FIRST, end[kept])
+        found[kept] = _logs(levels[kept], theta[kept], rough + apart)
+        left = ~(found[kept] < least[kept])
+        kept, apart = kept[left], apart[left]
+        near, angle, ends, limit = levels[kept], theta[kept], end[kept], least[kept]
+        chords = _chords(variance[kept], fourth[kept], angle, m, count, ends)
+        seen = ~(apart * angle**2 * np.sqrt(float(m) * variance[kept]) < _SEEN)
+        large = np.flatnonzero(seen & ~(_logs(near, angle, chords + apart) < limit))
+        if len(large):
+            values, sizes, masses = (each[kept[large]] for each in (w, a, tilted))
+            passed, reached = _falling(values, masses, 2 * _WRONG * sizes.max(axis=1), m, ends[large])
+            apart[large] = np.minimum(apart[large], passed + _far(values, sizes, masses, m, reached))
+        found[kept] = _logs(near, angle, chords + apart)
+        return np.asarray(found.reshape(groups, laws).max(axis=1), dtype=np.float64)
+
+    return np.array([largest(m) for m in numbers])
 
 
 def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:

@@ -36,14 +36,15 @@ EDGES = np.linspace(0.05, 0.95, 19)
 SLACK = 1e-6  # relative rounding allowance; tilted weights are exponentials of some hundreds at most, right to 1e-11
 _PHASE_SLACK = 2.0**-48  # rounding allowance of a phase, relative to itself or to the node; gaps are right to 2**-52
 _SINES = 1e-14  # radians that sines and remainders may be off: some units of 2**-53 of a phase below 2 pi
-_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
+_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(4)]
 _RINGS = (4.0, 16.0, 60.0)  # nats by which the function has fallen at the outer ends of a peak's rings
-_CELLS = (1 << 10, 1 << 17)
+_CELLS = (1 << 8, 1 << 17)
 """Cells that get their own bound, at first and at most; 2**12 or 2**19 take 1.4 and 1.6 times as long for the same width."""
 _WORTHWHILE = 0.8  # more cells must leave at most this share of the bound; with 0.95 bounds take twice as long or more
 _SECOND = 1 << 13
 """Most cells when a gap is first tried with more; 2**11 or 2**17 double the time of shuffle bounds at n = 300."""
 _ATTEMPTS = 3  # gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider, with 6 nothing changes
+_HARDLY = 0.02  # nats that the least likely pairs are left out for
 _ENOUGH = 25.0  # nats by which a peak is lower than the highest possible one if its rings are not bounded again
 _WINDOWS = (1 << 7, 1 << 10, 1 << 13)
 """Windows that are tried, as their last nodes; without the last two a shuffle bound with 200 users is 4 % wider."""
@@ -129,7 +130,9 @@ class Pairs:
         widths, points, left = np.reshape(width, (-1, 1)), t, np.arange(len(t))
         found = np.zeros((len(widths), len(t)))
         known = found.copy()  # of the points that are left
-        for b in np.argsort(-self.kappas):
+        order = np.argsort(-self.kappas)
+        rest = 2 * self.kappas[order][::-1].cumsum()[::-1]  # nats that these gaps and all later ones are worth at most
+        for b in order[rest > _HARDLY]:
             if b == chosen or not len(left):
                 continue
             gap = self.gaps[b]

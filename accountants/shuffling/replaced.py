@@ -19,9 +19,9 @@ that. Given F, K is any of those left, with equal chances, and the coins of the 
 have the density :math:`\frac1{n-s} \sum_k R_{x_j}(y_k)/R_{x_k}(y_k)` with respect to the product of the laws of those left, and
 the rest has one law on both sides. If nobody draws from b, user 1's report alone tells them apart.
 
-The largest mean over m users falls with m, for the mean of m values is the mean of all means of m - 1 of them, and the positive
-part is convex. So a block of s is bounded by its last one, and a mean by the largest of one integral for each type
-(`numerics.largest_positive_part`), which covers mixtures of laws, too.
+The largest mean over m users is bounded by the largest of one integral for each type (`numerics.largest_positive_part`), which
+covers mixtures of laws, too. On one contour the integral of an m-th power is log-convex in m, and so is its mth part: between two
+numbers of users it is below the chord of the logarithms, and the sum over s is geometric.
 
 Nearly tight: the data set in which all others hold x has exactly :math:`E(\sum_{k \le n} W_x)_+ / n` (`blanket`), so that no more
 than some :math:`1/\gamma` of n users are lost. It needs more than ten times as many; else the blanket is better.
@@ -54,16 +54,13 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law, PositiveParts
+from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_parts
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
-_BLOCKS, _LARGE_BLOCKS = (0.7, 0.45, 0.3, 0.2, 0.1, 0.05, 0.02, 2e-3, 1e-4, 1e-6), (0.3, 0.02, 1e-4)
-"""Probabilities that more users are passed, at which blocks end where users are so few that it makes a difference; where types are
-too many to list, in fewer blocks."""
-_SAME = 1e-4
-"""Part of the users that may be lost without a block of its own: some dozen times that part of delta, or 5e-5 of epsilon."""
+_NEAR = 0.2
+"""Part of the users who are left that may be passed on one contour: it is as good as the best for most of them."""
 _MANY = 10**5
 """Users from which on three moments of each law are as good as its transform."""
 _ROUNDED = 1e-13
@@ -107,43 +104,41 @@ class Replacement:
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
-        missed = 1 - as_ball(self.gamma)
-        users += self.is_sample  # one of them is lost, user 1 or the user in whose place it is
-        mean = self.means(exp_epsilon)
-        last = 1
-        if missed > 0:
-            nats = -float(missed.log())
-            # First as if a single user were passed; then with as many as may be passed at such a delta.
-            least = mean(users - 1) * _LEFT
-            last = math.ceil(-float(least.log()) / nats) if least > 0 else users
-        if last >= users:
-            return flint.arb(1)
-        ends = [last]
-        for chance in reversed(() if not missed > 0 else _BLOCKS if self.types else _LARGE_BLOCKS):
-            end = max(1, math.ceil(-math.log(chance) / nats))
-            if ends[-1] - end > _SAME * users:
-                ends.append(end)
-        total, reached = missed**last, flint.arb(1)
-        for end in reversed(ends):
-            beyond = missed**end
-            total += (reached - beyond) * mean(users - end)
-            reached = beyond
-        return total.min(flint.arb(1)).upper()
+        missed, means = 1 - as_ball(self.gamma), self.means(exp_epsilon)
+        left = users - 1 + self.is_sample  # one of them is lost, user 1 or the user in whose place it is
+        if not missed > 0:
+            return means(left, (left,))[0].min(flint.arb(1)).upper()
+        total, chance, passed = flint.arb(0), flint.arb(1), 0
+        lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(self.gamma)
+        while left >= 1:
+            # Up to as many more users are passed, all but the last one of those that are left, or they are one part of them.
+            steps = math.floor(min(max(1, left - 2), max(1.0, left * _NEAR), max(1, 2 * lost, passed)))
+            first, last = means(max(left - steps, left - math.ceil(min(steps / 2, usual))), (left, left - steps + 1))
+            beyond = missed**steps
+            total += (chance * as_ball(self.gamma) * _along(first, last, missed, steps)).min(chance * (1 - beyond))
+            chance, passed, left = chance * beyond, passed + steps, left - steps
+            if chance <= total * _LEFT:
+                break
+        return (total + chance).min(flint.arb(1)).upper()
 
-    def means(self, exp_epsilon: flint.arb) -> Callable[[int], flint.arb]:
-        """Upper bounds, at most 1, of the largest mean of this many terms, whatever the others hold."""
-        parts: list[PositiveParts] = []
+    def means(self, exp_epsilon: flint.arb) -> Callable[[int, Sequence[int]], list[flint.arb]]:
+        """Upper bounds of the largest mean of some numbers of terms, whatever the others hold, on contours made for about m.
 
-        def mean(left: int) -> flint.arb:
-            found = flint.arb(1)
-            if self.pairs is not None and (left >= _MANY or not self.types):
-                found = _power(self.pairs.log_largest(exp_epsilon - 1, left) - math.log(left))
-            if self.types and not found < 1:
-                parts[:] = parts or [PositiveParts(self._laws(exp_epsilon))]
-                found = parts[0].largest(left) / left
-            return found.min(flint.arb(1))
+        Each is one of a function that is log-convex between two of these numbers.
+        """
+        laws: list[Law] = []
 
-        return mean
+        def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
+            found = [flint.arb("inf")] * len(numbers)
+            if self.pairs is not None and (m >= _MANY or not self.types):
+                logs = self.pairs.log_ends(exp_epsilon - 1, m, numbers)
+                found = [_power(nats) / number for nats, number in zip(logs, numbers, strict=True)]
+            if self.types and not all(each < 1 for each in found):
+                laws[:] = laws or self._laws(exp_epsilon)
+                found = [each / n for each, n in zip(largest_positive_parts(laws, m, numbers), numbers, strict=True)]
+            return found
+
+        return ends
 
     def _laws(self, exp_epsilon: flint.arb) -> list[Law]:
         """Of all types; in floats at first, where these are known."""
@@ -157,8 +152,17 @@ def _exact(each: Type, exp_epsilon: flint.arb) -> Sequence[PointMass]:
 
 
 def _power(nats: float) -> flint.arb:
-    """Upper bound of e to the power of a float that was rounded, and 1 from 0 on."""
-    return flint.arb(min(nats + _ROUNDED * (1 + abs(nats)), 0.0)).exp() if nats > -math.inf else flint.arb(0)
+    """Upper bound of e to the power of a float that was rounded."""
+    return flint.arb(nats + _ROUNDED * (1 + abs(nats))).exp() if math.isfinite(nats) else flint.arb(0 if nats < 0 else "inf")
+
+
+def _along(first: flint.arb, last: flint.arb, missed: flint.arb, steps: int) -> flint.arb:
+    """Upper bound of the sum over as many steps of a log-convex function, from the first value to the last, times powers."""
+    if steps == 1 or not (first.is_finite() and last.is_finite()) or not (first > 0 and last > 0):
+        return first.max(last) * steps if first.is_finite() and last.is_finite() else flint.arb("inf")
+    ratio = missed * ((last / first).log() / (steps - 1)).exp()
+    most = steps * ratio.max(flint.arb(1)) ** (steps - 1)
+    return first * (most.min((1 - ratio**steps) / (1 - ratio)) if ratio < 1 else most)
 
 
 def quotients(types: Sequence[Blanket]) -> QuotientLaws | None:

@@ -26,6 +26,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import (
     _Integrand,
     _Transform,
     largest_positive_part,
+    largest_positive_parts,
 )
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _falling, _integrals, fallen
@@ -110,6 +111,27 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
             assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("most", [500, 10**4, 10**6])
+def test_between_two_numbers_the_chord_of_logarithms_is_above_the_certified_value(seed: int, most: int) -> None:
+    """On one contour for each group, which is made for a number in between, by moments and by transforms."""
+    rng = np.random.default_rng(seed)
+    some, share = groups(rng), float(rng.uniform(0.5, 0.9))
+    few, middle, m = (round(most * (1 - (1 - share) * at)) for at in (1, 0.4, float(rng.uniform(0, 1))))
+    spread = max(sum(float((a - b) ** 2 / c) for a, b, c in zip(*law, strict=True)) for group in some for law in group) ** 0.5
+    with working_precision(300):
+        e = flint.arb(float(rng.uniform(0.5, 6)) * spread / most**0.5).exp()
+        laws = [balls(law, e) for law in some[0]]
+        by_moments = floats(some).log_ends(e - 1, middle, (most, few))
+        by_transforms = [float(each.log()) for each in largest_positive_parts(list(map(Law.of, laws)), middle, (most, few))]
+        for first, last in (by_moments, by_transforms):
+            chord = first + (last - first) * (most - m) / (most - few)
+            for each in laws:
+                assert positive_part(each, m, 1e-6).lower() <= flint.arb(chord + FINE).exp()
+        first, last = by_moments
+        assert first + (last - first) * (most - m) / (most - few) <= floats(some).log_largest(e - 1, m) + 1
+
+
 @pytest.mark.parametrize("seed", some(*range(6), *range(24, 28), of=32))
 @pytest.mark.parametrize("m", [1, 4, 25, 150, 1000])
 def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
@@ -131,7 +153,7 @@ def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     top = heights.max()
     truth = top + m * scale + math.log(float(integrate.trapezoid(np.exp(heights - top), u, axis=0).max()) / math.pi)
     for count in (48, 384):
-        found = float(_integrals(w, np.abs(w), b, theta, rise, m, count)[0])
+        found = float(_integrals(w, np.abs(w), b, theta, rise, (m,), count)[0, 0])
         assert truth <= found + FINE
 
 
@@ -233,9 +255,9 @@ def test_second_moments_alone_bound_each_group_and_groups_that_they_rule_out_are
             whole = some.log_largest(flint.arb(rise), m)
         with monkeypatch.context() as patched, np.errstate(all="ignore"), working_precision(200):
             patched.setattr(quotient_laws, "_CELLS", 0)
-            rough = alike._rough(rise, m)
+            rough = alike._rough(rise, m, (m,))[0]
             ruled = alike.log_largest(flint.arb(rise), m)
-            close = alike._bounds(every, rise, m, True)
+            close = alike._bounds(every, rise, m, (m,), True)[0]
         if m == 1:
             terms = (some.differences - rise * some.seconds).clip(0).sum(axis=2).max(axis=1)
             with np.errstate(divide="ignore"):
@@ -261,8 +283,8 @@ def test_of_user_1_who_may_send_what_another_would_second_moments_know_whom(seed
     rise = 5 * float((mixed.differences**2 / rows).sum(axis=2).max() / m) ** 0.5
     monkeypatch.setattr(quotient_laws, "_CELLS", 0)
     with np.errstate(all="ignore"):
-        rough, close = drawn._rough(rise, m), mixed._bounds(np.arange(len(first)), rise, m, True)
-        assert drawn._bounds(np.arange(len(first)), rise, m, True) == pytest.approx(close, rel=1e-9)
+        (rough,), (close,) = drawn._rough(rise, m, (m,)), mixed._bounds(np.arange(len(first)), rise, m, (m,), True)
+        assert drawn._bounds(np.arange(len(first)), rise, m, (m,), True)[0] == pytest.approx(close, rel=1e-9)
     assert (rough >= close).all()
     with working_precision(200):
         assert drawn.log_largest(flint.arb(rise), m) >= close.max() - 1e-9

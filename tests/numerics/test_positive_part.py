@@ -115,9 +115,10 @@ def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(n: int, h:
         assert bound < held.sum() + 1 / saddle**2
 
 
-def test_the_series_of_a_sine_is_right_to_rounding() -> None:
+def test_the_series_of_a_sine_is_below_it_and_near() -> None:
     x = np.linspace(0, math.pi / 2, 10_001)
-    assert np.abs(_sine(x) - np.sin(x)).max() < 1e-15
+    assert (_sine(x) <= np.sin(x) + 1e-15).all()
+    assert (_sine(x) >= np.sin(x) * (1 - 2e-4)).all()
 
 
 @pytest.mark.parametrize("n", [10**4, 10**6, 10**9, 10**11])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
@@ -122,10 +122,28 @@ def test_the_bound_is_above_every_data_set(seed: int) -> None:
         assert worst <= bound(found, e, users)
 
 
+@pytest.mark.parametrize("gamma", [Fraction(1, 20), Fraction(1, 5), Fraction(9, 10)], ids=str)
+@pytest.mark.parametrize("users", [2, 3, 5, 80, 2000])
+def test_the_sum_over_users_who_are_passed_is_that_of_its_terms(
+    gamma: Fraction, users: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the mean falls exponentially with the users who are left, and where it is only log-convex."""
+    means: dict[str, Callable[[int], flint.arb]] = {
+        "exponential": lambda m: (-flint.arb(m) / 50).exp() / 3, "convex": lambda m: 1 / flint.arb(3 * m) ** 2
+    }  # fmt: skip
+    for name, mean in means.items():
+        monkeypatch.setattr(Replacement, "means", lambda *_, mean=mean: lambda _, numbers: list(map(mean, numbers)))
+        with working_precision(precision(users)):
+            found = Replacement((), gamma).delta(ball(1), users)
+            chances = [ball(gamma) * ball(1 - gamma) ** (users - 1 - left) for left in range(1, users)]
+            total = sum((chance * mean(left) for left, chance in enumerate(chances, 1)), ball((1 - gamma) ** (users - 1)))
+        assert total.lower() <= found <= total * ((1.01 if users == 2000 else 1.1) if name == "convex" else 1.00002)
+
+
 def covers(found: Replacement, rows: Sequence[Row], users: int, e: Fraction) -> bool:
     """Whether no assignment of inputs to others has a larger mean of terms than the bound allows any."""
     with working_precision(200):
-        most = found.means(ball(e))(users)
+        (most,) = found.means(ball(e))(users, (users,))
         laws = {
             (x1, x2): [terms(rows[x1], rows[x2], row, e) for row in rows]
             for x1, x2 in permutations(range(len(rows)), 2)
