@@ -200,6 +200,32 @@ def test_chords_between_few_points_are_above_the_transform(seed: int, m: int, mo
     assert truth <= transform(again, 3, theta, m).integral(m) * (1 + FINE) <= truth * (4 if m < 10 else 1.5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("m", [2, 50, 1000, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_the_integral_is_next_to_its_certified_value_in_forty_digits(seed: int, m: int) -> None:
+    """Of a law on whole numbers, moved: its modulus is periodic, and the weights of all periods sum to a closed form."""
+    rng = np.random.default_rng(seed)
+    counts, far = [int(k) for k in rng.integers(1, 9, size=5)], float(rng.uniform(1, 6)) * (1 if m > 2 else 0.2)
+    with working_precision(200):
+        law = [(flint.arb(v), flint.arb(k) / sum(counts)) for v, k in zip(range(-2, 3), counts, strict=True)]
+        mean = sum((v * p for v, p in law), flint.arb(0))
+        deviation = sum(((v - mean) ** 2 * p for v, p in law), flint.arb(0)).sqrt()
+        law = [(v - mean - far * deviation / math.sqrt(m), p) for v, p in law]
+        some = _Integrand([Law.of(law)], 1.0, m)
+        theta, moment = flint.acb(some.theta), sum((p * (some.theta * v).exp() for v, p in law), flint.arb(0))
+        moved = [(flint.acb(v), flint.acb(p / moment)) for v, p in law]
+
+        def integrand(u: flint.acb, _: bool) -> flint.acb:
+            ends = (theta + flint.acb(0, 1) * u, theta - flint.acb(0, 1) * u)
+            first, second = (sum((p * (z * v).exp() for v, p in moved), flint.acb(0)) for z in ends)
+            return (first * second) ** (m // 2) * theta.sinh() / (2 * theta * (theta.cosh() - u.cos()))
+
+        value = moment**m * flint.acb.integral(integrand, 0, flint.acb.pi(), rel_tol=flint.arb(10) ** -42).real / flint.arb.pi()
+        found = some.bound(m)
+    assert value.rel_accuracy_bits() > 40 * math.log2(10)
+    assert value <= found <= value * (1.01 if m >= 1000 else 1.05)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_transform_is_below_its_chords_and_what_they_are_bent_by(seed: int) -> None:
     """Between points that are far apart."""
