@@ -21,6 +21,7 @@ import mpmath
 import pytest
 
 from benchmarks import forged_proofs
+from benchmarks.random_proofs import is_valid
 from ldpaudit import account
 from ldpaudit.certificates import ledger
 from ldpaudit.certificates import verify_certificate as checker
@@ -59,14 +60,6 @@ Rows = list[list[Fraction]]
 def proof(plan: Any, epsilon: object, delta: object = 0, **changed: Any) -> dict[str, Any]:
     said = {"schema": "ldpaudit.proof/1", "plan": plan, "relation": "replace-one", "says": "private", "witness": {}}
     return said | {"epsilon": str(epsilon), "delta": str(delta)} | changed
-
-
-def is_valid(record: Any) -> bool:
-    try:
-        checker.check(record)
-    except checker.Invalid:
-        return False
-    return True
 
 
 def delta_of(plan: Any, e: Fraction, witness: dict[str, Any]) -> Fraction:
