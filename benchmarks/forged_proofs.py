@@ -86,7 +86,9 @@ def stronger(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             if value is not None and value != word.get(name, []) and not refutes and (name in word or value) and (
                 name not in ("users", "discrete_gaussian") or record["witness"]
             ):
-                yield f"{word['word']} with another {name}", record | {"plan": put(record["plan"], path, word | {name: value})}
+                fits = {"starts": [each for each in starts if each < value]} if starts and name == "users" else {}
+                less = {"plan": put(record["plan"], path, word | {name: value}), "witness": record["witness"] | fits}
+                yield f"{word['word']} with another {name}", record | less
 
 
 LESS_PRIVATE: dict[str, dict[str, Any]] = {
@@ -94,23 +96,24 @@ LESS_PRIVATE: dict[str, dict[str, Any]] = {
     "subset_selection": {"p": lambda w: nearer_one(w["p"])},
     "hadamard_response": {"p": lambda w: nearer_one(w["p"])},
     "bits": {"p": lambda w: nearer_one(w["p"]) if Fraction(w["p"]) > Fraction(w["q"]) else None,
-             "q": lambda w: str(Fraction(w["q"]) / 2) if Fraction(w["p"]) > Fraction(w["q"]) else None,
-             "only_here": lambda w: 2 * w["only_here"] + 1},
-    "discrete_laplace": {"alpha": lambda w: str(Fraction(w["alpha"]) ** 2), "change": lambda w: w["change"] + 1},
-    "laplace": {"change": lambda w: str(Fraction(w["change"]) * 2)},
-    "binomial": {"coins": lambda w: w["coins"] // 2, "change": lambda w: 2 * w["change"]},
+             "q": lambda w: str(Fraction(w["q"]) * 24 / 25) if Fraction(w["p"]) > Fraction(w["q"]) else None,
+             "only_here": lambda w: w["only_here"] + 1},
+    "discrete_laplace": {"alpha": lambda w: str(Fraction(w["alpha"]) * 24 / 25), "change": lambda w: w["change"] + 1},
+    "laplace": {"change": lambda w: str(Fraction(w["change"]) * 25 / 24)},
+    "binomial": {"coins": lambda w: w["coins"] * 49 // 50, "change": lambda w: w["change"] + 1,
+                 "gamma": lambda w: str(Fraction(w["gamma"]) * 4 / 5) if Fraction(w["gamma"]) <= Fraction(1, 2) else None},
     "repeat": {"times": lambda w: w["times"] + 1},
     "compose": {"of": lambda w: [*w["of"], w["of"][0]]},
-    "shuffle": {"users": lambda w: w["users"] // 2},
-    "sum": {"users": lambda w: w["users"] // 2, "discrete_gaussian": lambda w: w.get("discrete_gaussian", [])[1:]},
-    "discrete_gaussian": {"variance": lambda w: str(Fraction(w["variance"]) / 2), "change": lambda w: 2 * w["change"]},
+    "shuffle": {"users": lambda w: w["users"] * 19 // 20},
+    "sum": {"users": lambda w: w["users"] * 19 // 20, "discrete_gaussian": lambda w: w.get("discrete_gaussian", [])[1:]},
+    "discrete_gaussian": {"variance": lambda w: str(Fraction(w["variance"]) * 29 / 30), "change": lambda w: w["change"] + 1},
 }  # fmt: skip
 """What of a word makes its plan less private; None where it would not."""
 
 
 def nearer_one(p: str) -> str:
     """A probability of the truth, which tells more."""
-    return str(1 - (1 - Fraction(p)) / 2)
+    return str(1 - (1 - Fraction(p)) * 24 / 25)
 
 
 def words(plan: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -154,7 +154,7 @@ def _crowds(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _is_counted(crowd: dict[str, Any]) -> bool:
     """Whether how many users have a bit, or one of two values, is all that is seen of it."""
     inner = crowd["of"]
-    of_two: bool = inner["word"] == "randomized_response" and inner["k"] == 2
+    of_two: bool = inner["word"] == "randomized_response" and inner["k"] == 2 and "discrete_gaussian" not in crowd
     return of_two or (crowd["word"] == "sum" and inner["word"] == "bits")
 
 

@@ -149,8 +149,8 @@ def parts(plan, rests, witness, times=1):
             return [(plan, times)]
         rests.add("post-processing")
         if "starts" in witness and type(inner) is dict:  # a count for each bit that differs, each drawn alone
-            bits = word == "sum" and inner.get("word") == "bits"
-            need(bits or (inner.get("word") == "randomized_response" and inner["k"] == 2), "a count of bits, or of two values")
+            bits = word == "sum" and inner.get("word") == "bits"  # else two counts that tell the same, but where each has noise
+            need(bits or (inner.get("word") == "randomized_response" and inner["k"] == 2 and not added), "a count of bits or two")
             differ = whole(inner["only_here"], 0) + whole(inner["only_there"], 0) if bits else 1
             p, q = number(inner["p"]), number(inner["q"]) if bits else 1 - number(inner["p"])
             return [({"word": "count", "p": p, "q": q, "users": users, "added": added}, times * differ)]

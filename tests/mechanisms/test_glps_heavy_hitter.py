@@ -24,9 +24,7 @@ from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Run
-from ldpaudit.proofs.glps_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
-from tests.helpers import proved
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -345,11 +343,3 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
 
 def test_no_simulation_is_held_against_an_error_of_all_users() -> None:
     assert glps_heavy_hitter.accuracy(glps_heavy_hitter.EXAMPLES[0]) == ()
-
-
-def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present = proved(prove)
-    m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
-    assert replaced.at(m) == [(F(42), F(3, 7), True)]
-    assert present.at(m) == [(F(21), F(3, 7), True)]
-    assert (replaced.relation, present.relation) == ("replace-one", "add-remove")

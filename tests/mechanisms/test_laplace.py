@@ -20,8 +20,6 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections,
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import Repeat
-from ldpaudit.proofs.laplace import prove
-from tests.helpers import proved
 
 DIGITS = 60
 LEVEL = 1e-6
@@ -157,15 +155,6 @@ def test_a_view_is_a_column_and_noise_of_the_scale_and_of_an_absent_user_noise_a
         noise = (m.sample(x, 30_000, np.random.default_rng(1)) - m.column(x)) / float(m.scale)
         assert all(stats.kstest(column, stats.laplace().cdf).pvalue > LEVEL for column in noise.T)
     assert not m.column(None).any()
-
-
-def test_the_proofs_prove_what_the_accountant_finds() -> None:
-    number, replace, add = proved(prove)
-    m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
-    assert number.at(m) == [(Fraction(1), m.sensitivity / m.scale, True)]
-    assert replace.at(h) == [(Fraction(2), Fraction(3, 11), True)]
-    assert add.at(h) == [(Fraction(1), Fraction(3, 11), True)]
-    assert (replace.relation, add.relation) == ("replace-one", "add-remove")
 
 
 def test_every_number_between_the_ends_is_an_input() -> None:

@@ -16,15 +16,12 @@ from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.one_bit import memoized_values
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.rappor import largest_differences
-from ldpaudit.derivation import sum_of_terms
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms import rappor
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.plan import Repeat
-from ldpaudit.proofs.rappor import prove
-from tests.helpers import proved
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 DEPLOYED = [
@@ -41,15 +38,6 @@ def test_the_published_formulas_are_attained_in_the_deployments(m: Rappor) -> No
     assert report.high == pytest.approx(h * np.log(float(one * (1 - zero) / (zero * (1 - one)))), rel=1e-12)
     assert lifetime.high == pytest.approx(2 * h * np.log(float((1 - f / 2) / (f / 2))), rel=1e-12)
     assert report.rigour is lifetime.rigour is Rigour.EXACT
-
-
-@pytest.mark.parametrize("m", DEPLOYED, ids=str)
-def test_what_is_proved_of_the_deployments_is_what_they_cost(m: Rappor) -> None:
-    lifetime = account(m.lifetime()).epsilon(0).high
-    for one, cost in ((m, account(m).epsilon(0).high), (replace(m, reports=3), lifetime), (m.lifetime(), lifetime)):
-        costs = [sum_of_terms(t).high for t in (p.at(one) for p in proved(prove)) if t]
-        assert min(costs) == pytest.approx(cost, rel=1e-12)
-        assert max(costs) == pytest.approx(lifetime, rel=1e-12)
 
 
 def test_chromiums_report_costs_two_log_25_ninths() -> None:

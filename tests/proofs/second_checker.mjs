@@ -146,7 +146,7 @@ function parts(plan, relation, times, sayNot, witness) {
         const [p, q] = ["p", "q"].map((key) => chance(of.get(key), key)), [x, y] = ["only_here", "only_there"].map((key) => whole(of.get(key), 0n, 200n, key));
         return [{ leaf: [[counting(p, q, users, witness, noise)]], times: times * (x + y) }];
       }
-      need(of.get("word") === "randomized_response" && of.get("k") === 2n && relation !== "add-remove", "a count of bits, or of one of two values");
+      need(of.get("word") === "randomized_response" && of.get("k") === 2n && relation !== "add-remove" && !noise.length, "a count of bits, or of one of two values without noise"); // its two counts have noises of their own
       const p = chance(of.get("p"), "p");
       return [{ leaf: [[counting(p, [p[1] - p[0], p[1]], users, witness, noise)]], times }];
     }

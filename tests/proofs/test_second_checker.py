@@ -36,15 +36,19 @@ PROOF |= {"epsilon": "1", "delta": "0", "witness": {}}
 CLAIM = {"id": "a", "verdict": "PROVED", "epsilon": "1", "delta": "0", "neighbours": "replace-one", "proof": PROOF}
 NOISE = {"word": "discrete_laplace", "alpha": "1/4", "change": 1}
 SUMMED = {"word": "repeat", "of": {"word": "sum", "of": RESPONSE, "users": 5}, "times": 1}
-FORGED = {
+FORGED: dict[str, Any] = {
     "a certificate of another schema": {"schema": "ldpaudit.certificate/2", "claims": [CLAIM | {"epsilon": "0.1"}]},
     "a certificate without a schema": {"claims": [CLAIM | {"epsilon": "0.1"}]},
     "a claim whose epsilon has a point": {"schema": "ldpaudit.certificate/1", "claims": [CLAIM | {"epsilon": 0.1}]},
     "runs of a sum that cost the most": PROOF | {"says": "not private", "epsilon": "0.1", "plan": SUMMED},
     "noise for a group": PROOF
     | {"plan": NOISE, "relation": "group-of-2", "epsilon": "2.7", "delta": "1/20", "witness": {"digits": 30, "ratio": "4"}},
+    "noise on either of two counts": PROOF | {
+        "plan": {"word": "sum", "of": RESPONSE | {"k": 2, "p": "3/4"}, "users": 3, "discrete_gaussian": ["16"]},
+        "epsilon": "0.3", "delta": "1/1000", "witness": {"digits": 30, "starts": [0, 1, 2]},
+    },
     "a group with a line end": PROOF | {"relation": "group-of-1\n"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORGED)
