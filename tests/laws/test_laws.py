@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from ldpaudit import account, derivation, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.attacks.games.stems import attack_on
+from ldpaudit.certificates.proof import _by_ratio
 from ldpaudit.derivation import sum_of_terms
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
@@ -183,19 +184,8 @@ def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
             assert first or type(m) in zoo(mechanisms.stem(m)).loose or proved <= found.high * (1 + 1e-12)
 
 
-Cells = list[tuple[Any, Any]]
 MIXED = {HYPOTHESES[name][0] for name in ("public", "steps", "positions", "draws", "one pattern")}
 """Hypotheses by which a view is a mixture of those that a theorem lists, or one of several, or of no listed parts."""
-
-
-def by_ratio(cells: Cells) -> frozenset[tuple[Fraction | None, Fraction, Fraction]]:
-    """Of two laws all that tells them apart: the masses of all views of one ratio."""
-    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
-    for p, q in cells:
-        ratio = p / q if q else None
-        before = found.get(ratio, (Fraction(0), Fraction(0)))
-        found[ratio] = before[0] + p, before[1] + q
-    return frozenset((ratio, *masses) for ratio, masses in found.items())
 
 
 def listed(theorem: Theorem, m: Mechanism) -> set[Any]:
@@ -213,10 +203,10 @@ def listed(theorem: Theorem, m: Mechanism) -> set[Any]:
         choices.append(combinations_with_replacement(laws, int(sympy.sympify(part.times).subs(values))))
     found = set()
     for choice in product(*choices):
-        whole: Cells = [(Fraction(1), Fraction(1))]
+        whole = [(Fraction(1), Fraction(1))]
         for each in (law for several in choice for law in several):
             whole = [(p * a, q * b) for p, q in whole for a, b in each if a or b]
-        found |= {by_ratio(whole), by_ratio([(q, p) for p, q in whole])}
+        found |= {_by_ratio((1, p, q) for p, q in whole), _by_ratio((1, q, p) for p, q in whole)}
     return found
 
 
@@ -228,8 +218,8 @@ def test_every_ordered_pair_of_inputs_is_one_that_the_theorem_is_about(m: Mechan
         known = listed(t, m)
         for x, other in list(permutations(m.inputs, 2))[:40]:
             first, second = dict(m.law(x).items()), dict(m.law(other).items())
-            views = [(Fraction(first.get(y, 0)), Fraction(second.get(y, 0))) for y in {*first, *second}]
-            assert by_ratio([cell for cell in views if any(cell)]) in known, (t.statement, x, other)
+            views = [(1, Fraction(first.get(y, 0)), Fraction(second.get(y, 0))) for y in {*first, *second}]
+            assert _by_ratio(views) in known, (t.statement, x, other)
 
 
 @pytest.mark.parametrize("stem", [stem for stem in STEMS if not zoo(stem).delta])
