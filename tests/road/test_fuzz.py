@@ -57,7 +57,7 @@ def test_an_error_that_the_command_line_does_not_know_is_a_traceback(
 
 
 def test_a_finding_says_where_the_library_raised(guard: Guard, tmp_path: Path) -> None:
-    assert seen(guard, tmp_path, lambda: round_up("x")).where == "ldpaudit/enclosure.py:_ball_float"  # type: ignore[arg-type]
+    assert seen(guard, tmp_path, lambda: round_up("x")).where == "ldpaudit/enclosure.py:_directed"  # type: ignore[arg-type]
 
 
 def test_memory_that_is_not_there_is_said(guard: Guard, tmp_path: Path) -> None:
