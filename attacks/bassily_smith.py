@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,21 +35,3 @@ def _leaning(m: RowSign, views: Views, first: Any, second: Any) -> NDArray[np.fl
     rows, signs = np.asarray(views, dtype=np.int64).T
     apart = m.entries(first, rows).astype(np.float64) - m.entries(second, rows).astype(np.float64)
     return np.asarray(signs * apart / 2, dtype=np.float64)
-
-
-def right_guess(p: Fraction, domain: int) -> Fraction:
-    r"""Probability that the best guess at a word is right after one report, averaged over the public matrix.
-
-    .. math:: p\,E\frac{1}{1+B} + (1-p)\,\frac{2^{-(d-1)}}{d}
-              = \frac{p\,(2^d - 1) + 1 - p}{d\,2^{d-1}}, \qquad B \sim Bin(d-1, \tfrac12)
-
-    The guess is any of the words whose sign in row j is s, or where none is, any word. The words are equally likely.
-    """
-    return (p * ((1 << domain) - 1) + 1 - p) / (domain << (domain - 1))
-
-
-def guess(m: ProjectedBassilySmith, views: Views, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The best guess at the word of one user from each view; see `right_guess`."""
-    rows, signs = np.asarray(views, dtype=np.int64).T
-    fits = m.public.signs(rows[:, None], np.arange(m.domain)) == signs[:, None]
-    return np.asarray(np.argmax(fits + rng.random(fits.shape), axis=1), dtype=np.int64)

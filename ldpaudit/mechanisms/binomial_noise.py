@@ -46,7 +46,7 @@ class BinomialNoise(CountNoise):
     def __post_init__(self) -> None:
         integer(self, "coins", 1, 1 << 49)  # coins, so that their number is a float
         probability(self, "gamma")
-        self._require_change()
+        CountNoise.__post_init__(self)
 
     @property
     def mean(self) -> Fraction:

@@ -43,13 +43,10 @@ class DiscreteGaussian(CountNoise):
 
     core = "discrete_laplace"
     title = "discrete Gaussian noise on counts"
+    size = ("sigma", _LARGEST)
 
     sigma: Fraction
     change: tuple[int, ...] = (1,)
-
-    def __post_init__(self) -> None:
-        self._require_positive("sigma", _LARGEST)
-        self._require_change()
 
     @property
     def variance(self) -> Fraction:
@@ -95,18 +92,18 @@ class DiscreteGaussianShares(CountNoise):
     core = "discrete_laplace"
     variant = "shares"
     title = "sums of discrete Gaussian noise on counts"
+    size = ("share_variance", _LARGEST**2)
 
     share_variance: Fraction
     shares: int
     change: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        self._require_positive("share_variance", _LARGEST**2)
+        CountNoise.__post_init__(self)
         integer(self, "shares", 1, _SHARES)
         if not 1 / Fraction(_LARGEST) <= self.share_variance <= Fraction(_LARGEST**2, self.shares):
             found = f"share_variance={brief(self.share_variance)} and shares={self.shares}"
             raise ValueError(f"DiscreteGaussianShares needs 2**-40 <= share_variance <= 2**80 / shares, got {found}")
-        self._require_change()
 
     @property
     def variance(self) -> Fraction:

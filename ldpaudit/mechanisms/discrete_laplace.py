@@ -45,7 +45,7 @@ class DiscreteLaplace(CountNoise):
 
     def __post_init__(self) -> None:
         probability(self, "alpha", high=1 - Fraction(1, _LARGEST))
-        self._require_change()
+        CountNoise.__post_init__(self)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, change: tuple[int, ...] = (1,)) -> Self:

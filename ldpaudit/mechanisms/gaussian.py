@@ -36,14 +36,11 @@ class Gaussian(CountNoise):
 
     core = "discrete_laplace"
     title = "Gaussian noise on counts"
+    size = ("sigma", None)
     continuous = True
 
     sigma: Fraction
     change: tuple[int, ...] = (1,)
-
-    def __post_init__(self) -> None:
-        self._require_positive("sigma")
-        self._require_change()
 
     @property
     def variance(self) -> Fraction:

@@ -43,6 +43,7 @@ class PolyaNoise(CountNoise):
 
     core = "discrete_laplace"
     title = "Polya noise on counts"
+    size = ("shape", _SHAPE)
 
     alpha: Fraction
     shape: Fraction = Fraction(1)
@@ -50,8 +51,7 @@ class PolyaNoise(CountNoise):
 
     def __post_init__(self) -> None:
         probability(self, "alpha", high=1 - Fraction(1, 1 << 40))
-        self._require_positive("shape", _SHAPE)
-        self._require_change()
+        CountNoise.__post_init__(self)
 
     @property
     def variance(self) -> Fraction:

@@ -31,13 +31,10 @@ class RoundedGaussian(CountNoise):
 
     core = "discrete_laplace"
     title = "rounded Gaussian noise on counts"
+    size = ("sigma", 1 << 40)  # so that a view is an integer that a float holds
 
     sigma: Fraction
     change: tuple[int, ...] = (1,)
-
-    def __post_init__(self) -> None:
-        self._require_positive("sigma", 1 << 40)  # so that a view is an integer that a float holds
-        self._require_change()
 
     @property
     def variance(self) -> Fraction:

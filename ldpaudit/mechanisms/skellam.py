@@ -34,13 +34,10 @@ class Skellam(CountNoise):
 
     core = "discrete_laplace"
     title = "Skellam noise on counts"
+    size = ("mu", 1 << 60)  # so that a Poisson number fits 64 bits
 
     mu: Fraction
     change: tuple[int, ...] = (1,)
-
-    def __post_init__(self) -> None:
-        self._require_positive("mu", 1 << 60)  # so that a Poisson number fits 64 bits
-        self._require_change()
 
     @property
     def variance(self) -> Fraction:

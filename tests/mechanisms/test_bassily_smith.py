@@ -16,7 +16,6 @@ from ldpaudit.accountants import bassily_smith
 from ldpaudit.accountants.claims import bassily_smith as claims
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
-from ldpaudit.attacks import bassily_smith as attacks
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith, RowSign
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
@@ -84,28 +83,6 @@ def test_no_two_vectors_are_told_apart_better_than_only_ones_and_only_minus_ones
         x, y = ([F(int(v), 4) for v in rng.integers(-4, 5, 3)] for _ in range(2))
         for epsilon in (0.0, 0.4, 1.2):
             assert bassily_smith.of_pair(m, x, y).delta(epsilon).low <= worst.delta(epsilon).high
-
-
-@pytest.mark.parametrize(("domain", "value"), [(2, 0.6155293), (8, 0.1823134)])
-def test_the_best_guess_from_one_report_is_right_as_often_as_all_matrices_of_a_row_say(domain: int, value: float) -> None:
-    p = ONE.p
-    right = F(0)
-    for signs in product((-1, 1), repeat=domain):
-        for s, word in product((-1, 1), range(domain)):
-            fits = [v for v in range(domain) if signs[v] == s] or list(range(domain))
-            right += (p if signs[word] == s else 1 - p) * F(word in fits, len(fits))
-    assert attacks.right_guess(p, domain) == right / 2**domain / domain
-    assert float(attacks.right_guess(p, domain)) == pytest.approx(value, abs=5e-8)
-
-
-def test_the_guess_is_right_that_often_on_reports() -> None:
-    rng, right, size = np.random.default_rng(5), 0, 400
-    for seed in range(60):
-        m = ProjectedBassilySmith.for_epsilon(1, rows=512, domain=8, seed=seed)
-        word = seed % 8
-        right += int((attacks.guess(m, m.sample(word, size, rng), rng) == word).sum())
-    chance = float(attacks.right_guess(ONE.p, 8))
-    assert abs(right / (60 * size) - chance) < 5 * math.sqrt(chance / (60 * size))
 
 
 def test_the_largest_share_is_that_of_all_pairs_and_else_an_interval_of_the_same_epsilon() -> None:

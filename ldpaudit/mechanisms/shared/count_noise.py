@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,18 +42,19 @@ class CountNoise(Mechanism):
     """
 
     model = "central"
+    size: ClassVar[tuple[str, int | None]] = ("", None)
+    """The parameter of the noise that is a number above 0, and the largest that it may be; no name where none is."""
+
     change: tuple[int, ...]
 
-    def _require_positive(self, name: str, most: int | None = None) -> None:
-        """Make a parameter of the noise an exact number above 0, and at most `most`."""
-        value = positive(name, getattr(self, name))
-        if most is not None and value > most:
-            raise ValueError(f"{type(self).__name__} needs {name} <= {most}, got {name}={value}")
-        object.__setattr__(self, name, value)
-
-    def _require_change(self) -> None:
-        """Check the change, and make it a tuple of integers."""
-        given: Any = self.change
+    def __post_init__(self) -> None:
+        """Make the size an exact number, and the change a tuple of integers."""
+        (name, most), given = self.size, cast(Any, self.change)
+        if name:
+            value = positive(name, getattr(self, name))
+            if most is not None and value > most:
+                raise ValueError(f"{type(self).__name__} needs {name} <= {most}, got {name}={value}")
+            object.__setattr__(self, name, value)
         if isinstance(given, str) or not hasattr(given, "__iter__"):
             raise TypeError(f"{type(self).__name__} needs a change such as [1, -1], got {brief(given)}")
         found = tuple(map(whole, given))
