@@ -13,7 +13,6 @@ import pytest
 from ldpaudit import account, audit, judge
 from ldpaudit.accountants.claims import heavy_thresh as paper
 from ldpaudit.accountants.claims.heavy_thresh import level, most_votes, votes_of
-from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
 from ldpaudit.studies import literature
@@ -22,20 +21,6 @@ from tests.helpers import proved
 F = Fraction
 HALF = F(1, 20)
 SMALL, MANY, LARGE, NOISY = paper.EXAMPLES
-
-
-def private(m: HeavyThresh) -> list[tuple[Standing, bool | None]]:
-    rows = [row for row in paper.printed(m) if row.where == "JRUW18 Theorem 5.1"]
-    assert [row.reading for row in rows] == list(paper.READINGS.values())
-    return [(row.standing, row.holds) for row in rows]
-
-
-def test_theorem_5_1_is_judged_as_thresh_starts_and_another_start_is_a_question_of_ours() -> None:
-    holds, variant = (Standing.HOLDS, True), Standing.VARIANT
-    assert private(SMALL) == [(variant, True), (variant, False)]
-    assert private(MANY) == [holds, (variant, False)]
-    assert private(LARGE) == [holds, (variant, True)]
-    assert private(NOISY) == [(variant, False), (variant, False)]
 
 
 @pytest.mark.parametrize("m", [replace(SMALL, start=0), replace(MANY, start=0)], ids=str)
@@ -80,13 +65,6 @@ def test_the_errors_are_the_formulas() -> None:
     assert c * noise == pytest.approx(math.log2(t) * step, rel=1e-9), "what b aims at"
     assert paper.derived_error(LARGE).high == pytest.approx(0.678374, abs=5e-7)
     assert paper.printed_error(LARGE).high == pytest.approx(0.921920, abs=5e-7)
-
-
-def test_an_error_from_1_on_is_called_vacuous_and_never_holds() -> None:
-    for m in paper.EXAMPLES:
-        (row,) = (each for each in paper.printed(m) if each.where == "JRUW18 Theorem 5.2")
-        assert (row.standing is Standing.HOLDS) == (row.claimed < 1) == (m == LARGE)
-        assert ("vacuous" in row.variant) == (row.claimed >= 1)
 
 
 def test_the_error_is_simulated_for_as_many_changes_as_the_counters_pay_for() -> None:

@@ -19,11 +19,9 @@ from ldpaudit.accountants.claims.range_queries import (
     largest_column,
     node_error,
 )
-from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
-from tests.claims.test_literature import claims_of
 
 LEVEL = 1e-6
 F = Fraction
@@ -90,14 +88,6 @@ def test_the_largest_column_is_counted(grid: Grid) -> None:
 def test_a_logarithm_of_a_power_of_two_is_exact_and_of_another_number_no_less() -> None:
     assert [binary_logarithm(1 << i) for i in (1, 10, 20)] == [1, 10, 20]
     assert 6.6438561897747 < binary_logarithm(100) < 6.6438561897748
-
-
-def test_every_row_holds_or_lies_outside_of_its_hypotheses() -> None:
-    rows = [*claims_of("range_queries", every=True), *claims_of("shuffled_quantiles")]
-    assert {row.standing for row in rows} == {Standing.HOLDS, Standing.OUTSIDE}
-    outside = {row.where for row in rows if row.standing is Standing.OUTSIDE}
-    assert "GGKPV Theorem 5.9" in outside
-    assert {row.where for row in rows} >= {"GGKPV Lemma 5.6", "GGKPV Theorem 5.10", "GGKPV Theorem E.1"}
 
 
 def test_a_simulation_keeps_what_theorem_5_9_promises_and_is_not_far_below_it() -> None:

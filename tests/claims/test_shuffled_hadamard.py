@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,7 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Run
 from ldpaudit.verdict import Outcome, judge
-from tests.claims.test_literature import printed_at
 
-printed = partial(printed_at, "shuffled_hadamard")
 LEVEL = 1e-6
 """Of tests on samples with fixed seeds."""
 
@@ -51,22 +48,6 @@ def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int)
     m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << 13, domain=64, k=k)
     assert m.rho == math.ceil(36 * k * k * math.log(math.e * k / (epsilon * delta)) / epsilon**2)
     assert m.tau == 13
-
-
-@pytest.mark.parametrize("s", [*EXAMPLES[:2], pytest.param(EXAMPLES[2], marks=pytest.mark.slow)], ids=str)
-def test_what_is_printed_holds_where_its_hypotheses_do_but_for_a_user_who_leaves(s: Setting) -> None:
-    assert all(h.holds for h in s.hypotheses)
-    for claim in printed(s):
-        assert claim.holds is ("a user more or less" not in claim.sentence), str(claim)
-
-
-def test_the_lemma_fails_for_an_epsilon_far_above_1() -> None:
-    s = EXAMPLES[4]
-    private, _, noise, *_ = printed(s)
-    assert private.holds is noise.holds is False
-    assert "not met: epsilon <= 1" in str(private)
-    assert private.found.low == math.inf
-    assert printed(EXAMPLES[3])[0].holds, "not only for powers of two"
 
 
 @pytest.mark.parametrize(

@@ -9,29 +9,12 @@ import pytest
 
 from ldpaudit import account
 from ldpaudit.accountants.claims import randomized_response, unary_encoding
-from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
 from ldpaudit.studies import literature
-from tests.claims.test_literature import claims_of, printed_at
+from tests.claims.test_literature import printed_at
 
 F = Fraction
-
-
-def about(stem: str, words: str) -> list[Printed]:
-    return [each for each in claims_of(stem) if words in each.sentence]
-
-
-def test_every_row_of_theorem_3_4_holds_where_its_hypotheses_are_met() -> None:
-    claims = [*claims_of("randomized_response"), *(each for each in claims_of("unary_encoding") if "WBLJ17" not in each.where)]
-    assert all(each.holds for each in claims)
-    assert sum(each.standing is Standing.OUTSIDE for each in claims) == 2
-    assert all(each.where.startswith("GGKPV Theorem 3.4 (1") for each in claims)
-
-
-def test_the_printed_draws_are_4_to_6_times_and_the_flips_3_to_4_times_what_is_needed() -> None:
-    assert all(4 < each.looseness < 7 for each in about("randomized_response", "share of uniform draws"))
-    assert all(3 < each.looseness < 4 for each in about("unary_encoding", "probability of a flip"))
 
 
 def test_the_least_noise_lies_between_one_that_data_refute_and_one_that_is_certified() -> None:

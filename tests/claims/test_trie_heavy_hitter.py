@@ -14,7 +14,6 @@ from scipy import stats
 
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.claims.trie_heavy_hitter import (
-    EXAMPLES,
     accuracy,
     claimed_epsilon,
     lemma_1,
@@ -56,29 +55,6 @@ all_printed = partial(printed_at, "trie_heavy_hitter")
 
 def claims_of(m: TrieHeavyHitter, where: str) -> list[Printed]:
     return [p for p in all_printed(m) if p.where == where]
-
-
-@pytest.mark.slow
-def test_theorem_2_holds_for_one_user_more_and_is_open_for_one_replaced() -> None:
-    theorem = claims_of(EXAMPLES[3], "TRIEHH Theorem 2")
-    assert [p.holds for p in theorem] == [True, None]
-
-
-def test_what_fails_fails_and_what_holds_holds() -> None:
-    table, _, crowd, _, counted, rounded, _ = EXAMPLES
-    small = TrieHeavyHitter(81, 9, 5, 1)
-    theorem = claims_of(table, "TRIEHH Theorem 1")
-    assert [p.holds for p in theorem] == [True, True]
-    assert 2 < min(p.looseness for p in theorem) < max(p.looseness for p in theorem) < 3
-    for m in (crowd, small, counted):
-        assert [p.holds for p in claims_of(m, "TRIEHH Theorem 1")] == [False, False]
-    assert all(h.holds for m in (crowd, small) for h in claims_of(m, "TRIEHH Theorem 1")[0].hypotheses[:4])
-    assert [p.holds for p in claims_of(table, "TRIEHH Lemma 1")] == [False, True]
-    assert {p.standing for p in claims_of(table, "TRIEHH Lemma 1")} == {Standing.VARIANT}, "the text has lost its formula"
-    assert [p.standing for p in claims_of(rounded, "TRIEHH Corollary 1, proof")] == [Standing.HOLDS, Standing.FAILS]
-    for m in (table, crowd, small, rounded):
-        for where in ("TRIEHH Lemma 2", "TRIEHH Proposition 1", "TRIEHH Proposition 2"):
-            assert all(p.holds for p in claims_of(m, where))
 
 
 def test_lemma_1_fails_on_a_trie_that_needs_most_votes_for_one_prefix() -> None:

@@ -322,15 +322,6 @@ def test_histograms_are_rows_or_pairs_and_matrices_beyond_memory_are_refused() -
         LARGER.run([], np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_repaired_one_costs_three_quarters_of_its_claim(seed: int) -> None:
-    rng = random.Random(seed)
-    n = rng.choice([10**4, 10**5])
-    m = HeavyThreshRepaired(n, rng.choice([5, 16, 100]), rng.choice([100, 1000]), F(rng.randint(1, 80), 20), F(1, 20), n, 8,
-                            start=rng.choice([-1, 0]), rows=1000)  # fmt: skip
-    assert account(m).epsilon(0).high <= 3 * m.epsilon / 4
-
-
 class Epochs:
     """Users' histograms of a mixture that changes once, made one epoch after the other."""
 

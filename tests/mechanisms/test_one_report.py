@@ -15,7 +15,6 @@ from scipy import stats
 from scipy.linalg import hadamard
 
 from ldpaudit import account, audit
-from ldpaudit.accountants.claims import subset_selection as claims
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.derivation import sum_of_terms
@@ -136,24 +135,6 @@ def test_the_variance_that_the_size_is_chosen_by_is_that_of_the_estimate() -> No
     m, rng = SubsetSelection.optimal(1.0, k=6), np.random.default_rng(6)
     one = np.array([m.estimate(view[None]) for view in m.sample(2, 50_000, rng)])
     assert one.var(axis=0).sum() == pytest.approx(float(m._variance()), rel=0.03)
-
-
-def test_two_users_reveal_three_sixteenths_at_log_two_where_three_reveal_nine_sixty_fourths() -> None:
-    (found,) = claims.printed(claims.Setting(users=3, active=2))
-    assert found.claimed == pytest.approx(9 / 64, rel=1e-12)
-    assert found.found.low == pytest.approx(3 / 16, rel=1e-12)
-    # By hand: the least number of ones, P - 2 Q, among binary responses with p = 3/4 of which one is user 1's.
-    for users, value in ((3, Fraction(9, 64)), (2, Fraction(3, 16))):
-        p, best = Fraction(3, 4), Fraction(0)
-        for hold in range(users):  # how many others hold 1
-            laws = []
-            for own in (p, 1 - p):
-                law = {0: Fraction(1)}
-                for chance in [own] + [p] * hold + [1 - p] * (users - 1 - hold):
-                    law = {n: law.get(n, 0) * (1 - chance) + law.get(n - 1, 0) * chance for n in range(len(law) + 1)}
-                laws.append(law)
-            best = max(best, *(sum((max(a[n] - 2 * b[n], Fraction(0)) for n in a), Fraction(0)) for a, b in (laws, laws[::-1])))
-        assert best == value
 
 
 REACH = 0.95
