@@ -19,11 +19,7 @@ from ldpaudit.accountants.claims.shuffled_hadamard import (
     failure,
     sufficient_rho,
 )
-from ldpaudit.claim import Claim
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.plan import Run
-from ldpaudit.verdict import Outcome, judge
 
 LEVEL = 1e-6
 """Of tests on samples with fixed seeds."""
@@ -62,13 +58,6 @@ def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio:
     assert s.mechanism.rho / found.high == pytest.approx(ratio, abs=0.1)
     enough, less = (account(replace(s.mechanism, rho=r)).delta(s.epsilon) for r in (rho, rho - 1))
     assert enough.high <= s.delta < less.low
-
-
-def test_the_judge_bounds_the_lemma_and_refutes_it_for_a_user_who_leaves() -> None:
-    s = EXAMPLES[1]
-    for relation, outcome in ((REPLACE_ONE, Outcome.BOUNDED), (ADD_REMOVE, Outcome.REFUTED)):
-        claim = Claim("lemma-4.4", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "GGKPV Lemma 4.4", s.hypotheses)
-        assert judge(claim, [account(s.mechanism, relation).epsilon(s.delta)], [], []).outcome == outcome
 
 
 def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:

@@ -132,10 +132,6 @@ def test_the_oracle_is_unbiased_over_matrices_and_as_accurate_as_is_derived() ->
     assert np.mean(np.square(errors)) == pytest.approx(mse, rel=0.2)
 
 
-def test_the_truth_of_vectors_is_their_sum() -> None:
-    assert BassilySmith(4, F(3, 4)).truth([[1.0, 0.5, 0, -1]] * 3).tolist() == [3, 1.5, 0, -3]
-
-
 def test_the_sign_of_an_entry_between_the_ends_is_exact() -> None:
     m = BassilySmith(2, F(3, 4))
     views = m.sample((F(1, 2), 0), 40_000, np.random.default_rng(2))

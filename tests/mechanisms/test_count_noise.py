@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 from ldpaudit import Aggregate, Neighbours, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.accountants import discrete_gaussian
 from ldpaudit.accountants.aggregation.added_noise import INFINITE, AddedNoise, noise_profile
-from ldpaudit.accountants.discrete_laplace import profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.enclosure import Rigour
@@ -115,11 +115,20 @@ def test_a_long_change_costs_what_its_listed_losses_say() -> None:
     assert long.delta(2).relative_width < CLOSE
 
 
-def test_noise_that_spreads_over_millions_on_several_counts_is_refused() -> None:
-    m = DiscreteLaplace(1 - F(1, 10**8), (100, 1))
-    with pytest.raises(Unsupported, match=r"spreads over 9e.09 integers, and at most 4194304 are listed"):
-        profile(m)
-    assert account(DiscreteLaplace(m.alpha, (101,))).epsilon(0).high == pytest.approx(101e-8)
+SPREADS: list[tuple[CountNoise, str]] = [
+    (DiscreteLaplace(1 - F(1, 10**8), (100, 1)), r"9e.09 integers, and at most 4194304 are listed"),
+    *((m, "") for m in (RoundedGaussian(F(10**5)), PolyaNoise(1 - F(1, 10**4), HALF), PolyaNoise(F(9, 10), F(10**6)))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("m", "how_far"), SPREADS, ids=str)
+def test_noise_that_spreads_over_more_than_is_listed_is_refused(m: CountNoise, how_far: str) -> None:
+    with pytest.raises(Unsupported, match=f"spreads over .*{how_far}"):
+        account(m)
+
+
+def test_noise_that_spreads_over_millions_is_accounted_on_one_count() -> None:
+    assert account(DiscreteLaplace(1 - F(1, 10**8), (101,))).epsilon(0).high == pytest.approx(101e-8)
 
 
 @pytest.mark.parametrize("alpha", [F(1, 3), F(9, 10)])
@@ -245,12 +254,14 @@ def test_what_one_input_never_shows_costs_its_probability_however_large_epsilon_
     assert found.epsilon(mass * F(11, 10)).high < math.inf
 
 
-@pytest.mark.parametrize("parties", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(parties: int) -> None:
-    several, once = account(Repeat(Skellam(F(30)), parties)), account(Skellam(F(30), (1,) * parties))
+@pytest.mark.parametrize(("m", "parties", "width"), [
+    (Gaussian(F(5)), 2, 0.01), (Skellam(F(30)), 2, 0.003), pytest.param(Skellam(F(30)), 3, 0.003, marks=pytest.mark.slow),
+], ids=str)  # fmt: skip
+def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(m: Any, parties: int, width: float) -> None:
+    several, once = account(Repeat(m, parties)), account(replace(m, change=(1,) * parties))
     for delta in (1e-2, 1e-6):
         ours, truth = several.epsilon(delta), once.epsilon(delta)
-        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * 1.003
+        assert ours.low <= truth.low <= truth.high <= ours.high <= ours.low * (1 + width)
 
 
 def test_products_that_are_too_small_for_floats_count_as_left_out() -> None:
@@ -264,8 +275,6 @@ def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:
     found = account(Skellam(F(10**6))).epsilon(1e-6)
     assert found.relative_width < 1e-6
     assert found.low == pytest.approx(0.0027182, rel=1e-4)
-    with pytest.raises(Unsupported, match="Skellam noise of variance 1e"):
-        account(Skellam(F(10**9)))
 
 
 def test_a_thousand_runs_with_losses_of_tens_are_known_from_both_sides() -> None:
@@ -285,11 +294,6 @@ SHARES = DiscreteGaussianShares(F(1, 3), 5)
 def test_the_samplers_have_their_laws(m: CountNoise, law: Masses, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ldpaudit.mechanisms.discrete_gaussian._AT_ONCE", 100_000)
     assert matches(Counter(m.noise(200_000, np.random.default_rng(9)).tolist()), table(law))
-
-
-def test_an_estimate_takes_the_mean_of_the_coins_off() -> None:
-    m = BinomialNoise(100, F(1, 4), (1, -1))
-    assert m.estimate([[30, 20], [25, 25]]).tolist() == [5, -5]
 
 
 def test_a_change_beyond_all_noise_is_seen() -> None:

@@ -25,7 +25,6 @@ from ldpaudit.accountants.discrete_gaussian import Discrete, _eta, _eta_of_share
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
@@ -129,19 +128,11 @@ def test_numbers_under_noise_as_large_as_floats_hold_are_audited() -> None:
     assert audit(GaussianReport(F(10**200)), delta=0.01, trials=2000, seed=1).epsilon_lower == 0
 
 
-def test_the_sampler_has_the_normal_law() -> None:
-    assert stats.kstest(GaussianReport(F(3), F(-1)).sample(-0.5, 40_000, np.random.default_rng(8)), "norm", (-0.5, 3)).pvalue > 1e-6
-    assert stats.kstest(Gaussian(F(3)).noise(40_000, np.random.default_rng(8)) / 3, "norm").pvalue > 1e-6
-
-
-def test_rounded_noise_that_spreads_over_more_than_is_listed_is_refused() -> None:
-    with pytest.raises(Unsupported, match="spreads over"):
-        account(RoundedGaussian(F(10**5)))
-
-
-def test_two_releases_are_enclosed_around_one_of_half_the_variance() -> None:
-    twice, once = account(Repeat(Gaussian(F(5)), 2)).epsilon(1e-5), account(Gaussian(F(5), (1, 1))).epsilon(1e-5)
-    assert twice.low <= once.low <= once.high <= twice.high <= twice.low * 1.01
+def test_the_samplers_have_the_normal_law_also_where_they_spread_over_billions() -> None:
+    rng = np.random.default_rng(8)
+    assert stats.kstest(GaussianReport(F(3), F(-1)).sample(-0.5, 40_000, rng), "norm", (-0.5, 3)).pvalue > 1e-6
+    for m, scale in ((Gaussian(F(3)), 3), (DiscreteGaussian(F(10**12)), 1e12)):
+        assert stats.kstest(m.noise(20_000, rng) / scale, "norm").pvalue > 1e-6
 
 
 CLOSE = 1e-9
@@ -225,19 +216,6 @@ def test_the_sampler_has_the_law_in_floats_and_in_balls(sigma: Fraction, doubt: 
     for z, p in table(Masses.discrete_gaussian(sigma**2)).items():
         law[z // cell] += p  # type: ignore[assignment]
     assert matches(seen, law)
-
-
-def test_the_sampler_draws_what_spreads_over_billions() -> None:
-    drawn = DiscreteGaussian(F(10**12)).noise(20_000, np.random.default_rng(6)) / 1e12
-    assert stats.kstest(drawn, "norm").pvalue > 1e-6
-
-
-def test_an_audit_comes_near_and_refutes_half_of_the_variance() -> None:
-    m = DiscreteGaussian(F(5), (3, -1))
-    exact = account(m).epsilon(0.05)
-    assert 0.85 * exact.low <= audit(m, delta=0.05, trials=200_000, seed=1).epsilon_lower <= exact.high
-    code = DiscreteGaussian(F(5) * F(2**-0.5), (3, -1))
-    assert audit(m, epsilon=exact.high, delta=0.05, implementation=code, trials=400_000, seed=1).epsilon_lower > exact.high
 
 
 def test_the_bound_of_eta_is_a_number_whatever_the_change() -> None:
@@ -376,12 +354,6 @@ def test_the_sum_of_all_clients_shares_has_the_law_of_the_whole() -> None:
     m, size = PolyaNoise(F(4, 5)), 20_000
     drawn = m.of_shares(1, 20).noise(20 * size, np.random.default_rng(2)).reshape(20, size).sum(axis=0)
     assert matches(Counter(drawn.tolist()), table(Masses.discrete_laplace(F(4, 5))))
-
-
-def test_noise_that_spreads_over_more_than_is_listed_is_refused() -> None:
-    for m in (PolyaNoise(1 - F(1, 10**4), HALF), PolyaNoise(F(9, 10), F(10**6))):
-        with pytest.raises(Unsupported, match=r"Polya noise of alpha .* spreads over"):
-            account(m)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.genprot import GenProt, GenProtBit, chance
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
-from ldpaudit.neighbours import group
 from tests.samples import fits
 
 QUARTER = Fraction(1, 4)
@@ -261,11 +260,6 @@ def test_a_base_of_too_many_inputs_is_refused() -> None:
         account(GenProt.of_response(QUARTER, 10**9, 3))
 
 
-def test_what_one_user_pays_several_pay_as_often() -> None:
-    one, four = account(RESPONSE).epsilon(0), account(RESPONSE, group(4)).epsilon(0)
-    assert four.low == pytest.approx(4 * one.low, rel=1e-12)
-
-
 DEPLOYED = """
 schema = "ldpaudit.deployment/1"
 id = "genprot"
@@ -282,7 +276,7 @@ leak = "1/1000"
 def test_a_deployment_file_names_the_base_by_its_parameters_and_the_claim_is_proved() -> None:
     whole = loads(DEPLOYED)
     assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 5, Fraction(1, 1000))  # type: ignore[attr-defined]
-    found = certify(whole, seed=1, trials=20_000)
+    found = certify(whole, seed=1, trials=2_000)
     assert [claim.verdict.name for claim in found.claims] == ["PROVED", "PROVED"]
 
 

@@ -11,20 +11,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, judge
+from ldpaudit import account
 from ldpaudit.accountants.claims import glps_heavy_hitter
 from ldpaudit.accountants.claims.glps_heavy_hitter import Setting, any_matrix, least_count, sufficient_scale
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Run
-from ldpaudit.verdict import Outcome
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -295,20 +292,6 @@ def test_a_sum_of_noises_exceeds_its_bound_no_more_often() -> None:
         assert stats.binom.sf(int(np.sum(largest > reach)) - 1, 20_000, min(bound, 1)) > LEVEL
 
 
-@pytest.mark.slow
-def test_theorem_4_1_is_not_judged_at_an_epsilon_of_1() -> None:
-    rows = glps_heavy_hitter.theorem_4_1(replace(glps_heavy_hitter.EXAMPLES[0], epsilon=F(1)))
-    assert all(row.standing in (Standing.OUTSIDE, Standing.VARIANT) for row in rows)
-
-
-def test_the_judge_bounds_theorem_4_1_for_both_relations() -> None:
-    s = glps_heavy_hitter.EXAMPLES[0]
-    for relation in (REPLACE_ONE, ADD_REMOVE):
-        claim = Claim("theorem-4.1", Run(s.mechanism), s.epsilon, s.delta, relation, "report", "HKR12 Theorem 4.1", (s.inside,))
-        enclosure = account(claim.plan, claim.neighbours).epsilon(claim.delta)
-        assert judge(claim, [enclosure], [], []).outcome is Outcome.BOUNDED
-
-
 @pytest.mark.parametrize(("users", "says"), [(10**6, False), (10**8, True)])
 def test_theorem_4_2_says_nothing_among_a_million_users(users: int, says: bool) -> None:
     setting = Setting(F(9, 10), F(1, 10**6), F(1, 20), 1 << 20, users)
@@ -318,14 +301,6 @@ def test_theorem_4_2_says_nothing_among_a_million_users(users: int, says: bool) 
     sparsity, measurements = map(float, setting.sizes)
     noise = np.sqrt(sparsity * measurements) * np.log(measurements * 20) * np.sqrt(users * np.log(1e6)) / 0.9
     assert both.found.high == pytest.approx(2 * users / np.sqrt(sparsity) + noise, rel=1e-12)
-
-
-def test_the_success_that_theorem_4_2_promises_is_read_in_two_ways() -> None:
-    *_, success, failure = glps_heavy_hitter.theorem_4_2(glps_heavy_hitter.EXAMPLES[0])
-    assert success.claimed == pytest.approx(0.3)
-    assert failure.claimed == pytest.approx(0.7)
-    assert success.found == failure.found
-    assert not success.attained
 
 
 @pytest.mark.parametrize("s", glps_heavy_hitter.SIMULATED, ids=str)
@@ -339,7 +314,3 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
     for wrong in ({others[0]: 1.0, first: 0.5}, {}, {next(x for x in range(s.domain) if x not in data): 1.0}):
         assert claim.alpha < claim.error(data, wrong) <= data[first]
     assert claim.alpha < s.users / 4
-
-
-def test_no_simulation_is_held_against_an_error_of_all_users() -> None:
-    assert glps_heavy_hitter.accuracy(glps_heavy_hitter.EXAMPLES[0]) == ()

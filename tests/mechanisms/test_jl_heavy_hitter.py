@@ -12,21 +12,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from ldpaudit import account, audit, judge
+from ldpaudit import account
 from ldpaudit.accountants.claims import jl_heavy_hitter as claims
 from ldpaudit.accountants.claims.jl_heavy_hitter import FRESH, ONE, PRODUCTS, Setting
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import coordinates
-from ldpaudit.claim import Claim
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import noise_for
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.plan import Run
-from ldpaudit.proofs.jl_heavy_hitter import prove
-from ldpaudit.verdict import Outcome
-from tests.helpers import proved
 
 MILLIONTH = Fraction(1, 10**6)
 B1 = noise_for(1, MILLIONTH)
@@ -225,13 +220,3 @@ def test_the_printed_noise_is_more_than_one_projection_needs() -> None:
         assert found.relative_width < 1e-9
         assert claims.whatever_the_matrix(s, Fraction(found.high), relation).delta(s.epsilon).high <= s.delta
         assert claims.whatever_the_matrix(s, Fraction(found.low), relation).delta(s.epsilon).high > s.delta
-
-
-def test_the_judge_bounds_one_projection_and_refutes_the_sensitivity_of_an_absent_user() -> None:
-    m = JLHeavyHitter.for_epsilon(1, domain=1 << 20, rows=4)
-    claim = Claim("pure", Run(m), Fraction(1), Fraction(0), REPLACE_ONE, "report", "test", ())
-    proofs = [proof for proof in proved(prove) if proof.mechanism == "JLHeavyHitter"]
-    assert judge(claim, [account(m).epsilon(0)], [], []).outcome is Outcome.BOUNDED
-    assert len(proofs) == 2
-    half = replace(m, scale=m.scale / 2)
-    assert audit(m, epsilon=1, implementation=half.sample, seed=5, trials=200_000).epsilon_lower > 1

@@ -40,10 +40,6 @@ def test_the_published_formulas_are_attained_in_the_deployments(m: Rappor) -> No
     assert report.rigour is lifetime.rigour is Rigour.EXACT
 
 
-def test_chromiums_report_costs_two_log_25_ninths() -> None:
-    assert account(DEPLOYED[1]).epsilon(0).high == pytest.approx(2 * np.log(25 / 9), rel=1e-14)
-
-
 def test_more_reports_cost_more_and_never_more_than_the_lifetime() -> None:
     m = DEPLOYED[1]
     lifetime = account(m.lifetime())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit.accountants.range_queries import for_privacy
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from tests.zoo import Broken, Refusal, Sample, Zoo, blanket_lost, broken, mutant, no_data, no_inputs
@@ -68,6 +69,9 @@ ZOO = Zoo(
         Refusal("tau", lambda: HadamardRangeQueries(3, 4, 0, 2)),
         Refusal("gamma", lambda: CountMinRangeQueries(3, 4, 1, 5, Fraction(1))),
         Refusal("users >= 1", lambda: HadamardRangeQueries.as_printed(1, 1e-6, 0, 4)),
+        Refusal("need epsilon > 0 and delta > 0", lambda: for_privacy(1, 0, 100, 4)),
+        Refusal("side", lambda: for_privacy(1, Fraction(1, 100), 100, 1)),
+        Refusal("out of reach", lambda: for_privacy(Fraction(1, 10**9), Fraction(1, 10**9), 2, 4)),
         Refusal("beta", lambda: CountMinRangeQueries.as_printed(1, 1e-6, 10**8, 4, 2)),
         *no_inputs("input among", THREE, 2), *no_data(r"range\(4\)", THREE, [4]), *no_data("at least one user", THREE, []),
         Refusal("first <= last", lambda: THREE.query(np.zeros(4), [(2, 1)])),
