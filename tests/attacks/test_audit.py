@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,21 @@ from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
 from ldpaudit.attacks.games.plans import views_within
 from ldpaudit.errors import Unsupported
+from ldpaudit.evidence import Mode
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
+from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms.range_queries import RangeQueries
+from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
+from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.plan import Compose, Repeat
 from tests.attacks.test_level import limit
 from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
@@ -41,12 +53,55 @@ def test_the_default_budget_reaches_95_percent_of_epsilon(m: Mechanism) -> None:
     assert found.epsilon_lower >= REACH * account(m).epsilon(delta_of(m)).low
 
 
-@pytest.mark.parametrize("m", AT_ONE, ids=str)
+FIRST = {type(m): m for m in reversed(AT_ONE)}
+
+
+@pytest.mark.parametrize("m", [m if m is FIRST[type(m)] else pytest.param(m, marks=pytest.mark.slow) for m in AT_ONE], ids=str)
 def test_a_tenth_of_the_default_budget_comes_near_and_what_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
     found = audit(m, epsilon=1.0, delta=delta_of(m), trials=100_000, seed=11)
     exact = account(m).epsilon(delta_of(m))
     assert found.epsilon_lower >= NEAR * exact.low
     assert bound_of(replace(found, confidence=1 - 1e-9)) <= exact.high
+
+
+F, BOTH = Fraction, (REPLACE_ONE, ADD_REMOVE)
+THIN = ShuffledCountMin(10**4, 1024, 11, 2 * 10**4, F(1, 500))
+TRIE = TrieHeavyHitter(users=10**4, batch=3_000, threshold=5, levels=1)
+NOISY_TRIE = NoisyTrieHeavyHitter(10_000, 6_000, 6, 1, F("0.49647842805715"), 5)
+HADAMARD = partial(ShuffledHadamard.as_printed, users=10**4, domain=1 << 10)
+ONE_LOOK: dict[str, Any] = {"mode": Mode.FIXED}
+NEARLY: list[tuple[Any, Neighbours, float, int, float, dict[str, Any]]] = [
+    (Laplace.for_epsilon(2), REPLACE_ONE, 0.1, 60_000, 0.85, {}),
+    *((LaplaceHistogram(k=5, scale=F(3, 2)), relation, 0, 100_000, 0.94, {}) for relation in BOTH),
+    *((BucketHeavyHitter(64, 6, 2, F(4)), relation, 1e-3, 300_000, 0.8, {}) for relation in BOTH),
+    *((GlpsHeavyHitter(16, 1, 1, 4, F(4)), relation, 1e-3, 100_000, 0.85, {}) for relation in BOTH),
+    (KaryRandomizedResponse.for_epsilon(F(1, 2), 3), group(3), 0, 60_000, 0.8, {}),
+    (HADAMARD(2, 1e-2), REPLACE_ONE, 1e-2, 200_000, 0.85, ONE_LOOK),
+    (ShuffledHeavyHitters(10**4, 1 << 20, 14, 80, 100), REPLACE_ONE, 0.1, 50_000, 0.85, {"epsilon": 1}),
+    (RangeQueries(10**4, 1024, 14, 40), REPLACE_ONE, 0.1, 50_000, 0.85, {"epsilon": 1}),
+    (THIN, REPLACE_ONE, 0.05, 100_000, 0.85, ONE_LOOK),
+    (TRIE, ADD_REMOVE, 0.01, 1_000_000, 0.9, {}),
+]
+NIGHTLY: list[tuple[Any, Neighbours, float, int, float, dict[str, Any]]] = [
+    *((HADAMARD(epsilon, delta), REPLACE_ONE, delta, 8 * 10**6, 0.9, ONE_LOOK)
+      for epsilon, delta in ((1, 1e-4), (2, 1e-3), (1, 1e-2))),
+    *((replace(THIN, gamma=F(1, gamma)), relation, delta, trials, 0.9, ONE_LOOK) for relation in BOTH
+      for delta, gamma, trials in ((1e-2, 500, 10**6), (1e-3, 300, 2 * 10**6), (1e-4, 150, 4 * 10**6))),
+    (TRIE, REPLACE_ONE, 0.01, 1_000_000, 0.9, {}),
+    *((NOISY_TRIE, ADD_REMOVE, delta, 1_000_000, 0.945, {}) for delta in (0.015, 0.0248, 0.05)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("m", "relation", "delta", "trials", "share", "options"),
+    [*NEARLY, *(pytest.param(*each, marks=pytest.mark.slow) for each in NIGHTLY)], ids=str,
+)  # fmt: skip
+def test_audits_in_any_relation_and_of_many_users_come_near_epsilon_and_stay_below(
+    m: Any, relation: Neighbours, delta: float, trials: int, share: float, options: dict[str, Any]
+) -> None:
+    exact = account(m, relation).epsilon(delta)
+    found = audit(m, delta=delta, neighbours=relation, trials=trials, seed=2, **options)
+    assert share * exact.low <= found.epsilon_lower <= exact.high
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda b: f"{b.declared}: {b.mistake}")
@@ -73,9 +128,6 @@ def false_refutations(m: Mechanism, seeds: int) -> int:
 @pytest.mark.parametrize("m", [m for m in AT_ONE if isinstance(m, HadamardResponse) and m.k <= 10], ids=str)
 def test_a_true_claim_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
     assert false_refutations(m, SEEDS) <= limit(SEEDS)
-
-
-FIRST = {type(m): m for m in reversed(AT_ONE)}
 
 
 @pytest.mark.slow

@@ -31,6 +31,8 @@ EVERY_VIEW = [case for case in cases() if "every view" in case.name]
 CASES = [case for case in cases() if "every view" not in case.name]
 LONG = {
     "binary response, a look at every view", "a function, binary response, sequential", "a function, noise alone, sequential",
+    "a function at delta 0.1, sequential", "a function, its event learned again, sequential",
+    "unary encoding, a look at every view",
     "to the last views, noise alone, sequential", "to the last views, 5-ary response, sequential",
 }  # fmt: skip
 """The cases that take longest, beside which there is another one of their mode."""

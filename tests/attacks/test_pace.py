@@ -48,14 +48,10 @@ def test_what_is_loaded_at_first_is_no_part_of_the_pace(budget: float) -> None:
     assert budget / 3 < clock.now <= budget
 
 
-def test_what_is_too_slow_has_the_smallest_audit() -> None:
-    clock = Clock(0, 1)
-    assert trials_within(60, clock.run, 214, clock) == 214
-
-
-def test_no_budget_is_endless() -> None:
-    clock = Clock(0, 0)
-    assert trials_within(60, clock.run, 214, clock) == MOST
+@pytest.mark.parametrize(("trial", "trials"), [(1, 214), (0, MOST)])
+def test_what_is_too_slow_has_the_smallest_audit_and_no_budget_is_endless(trial: float, trials: int) -> None:
+    clock = Clock(0, trial)
+    assert trials_within(60, clock.run, 214, clock) == trials
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "inputs"), [(1.0, 0.0, 2), (4.0, 0.0, 2), (2.0, 0.01, 2), (3.0, 0.0, 5)])

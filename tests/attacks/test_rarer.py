@@ -42,7 +42,7 @@ def leaking(share: float) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, seed: int) -> None:
     evidence = audit(leaking(2e-3), inputs=[0, 1], epsilon=1.0, trials=50_000, mode=mode, seed=seed)
     if mode is Mode.FIXED:
@@ -57,9 +57,9 @@ def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, s
 
 
 def test_one_report_in_ten_thousand_is_found_in_a_million() -> None:
-    found = [audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000, seed=seed) for seed in (0, 3)]
-    assert all(evidence.refutes(1.0) for evidence in found)
-    assert max(evidence.trials for evidence in found) < 500_000
+    evidence = audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000)
+    assert evidence.refutes(1.0)
+    assert evidence.trials < 500_000
 
 
 def test_what_rarer_events_may_spend_is_a_part_of_the_last_look_and_all_looks_together_spend_the_level() -> None:

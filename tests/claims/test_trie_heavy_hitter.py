@@ -88,21 +88,6 @@ def test_the_trie_keeps_corollary_1_s_promise_where_its_proof_fails() -> None:
     assert promise.claimed == pytest.approx(math.log(1 + 1 / (math.sqrt(20_000) / 10 - 1)))
 
 
-def tail(n: int, held: int, batch: int, needed: int) -> Fraction:
-    ways = sum(math.comb(held, i) * math.comb(n - held, batch - i) for i in range(needed, min(held, batch) + 1))
-    return Fraction(ways, math.comb(n, batch))
-
-
-@pytest.mark.parametrize("theta", [4, 5, 8])
-def test_lemma_2_holds_and_so_does_what_is_proved_of_it(theta: int) -> None:
-    for n in (theta**2, 100, 150, 1000):
-        for batch in {max(theta, math.isqrt(n - 1) + 1), n // (theta + 1)}:
-            rare = n // batch
-            chances = tail(n, rare, batch, theta), tail(n + 1, rare + 1, batch, theta)
-            proved = (1 + Fraction(1, theta)) / math.factorial(theta)
-            assert max(chances) <= proved <= Fraction(theta - 2, (theta - 3) * math.factorial(theta))
-
-
 SETTINGS = (TrieHeavyHitter(2_000, 200, 10, 1), TrieHeavyHitter(900, 300, 20, 2, unit=3))
 
 

@@ -196,13 +196,6 @@ def test_several_reports_of_each_user_of_a_group_are_as_many_runs() -> None:
     assert account(Repeat(one, 3), group(4)).epsilon(RARE) == account(one, group(12)).epsilon(RARE)
 
 
-def test_the_audit_of_a_group_comes_near_its_epsilon_and_stays_below() -> None:
-    m = RESPONSE(Fraction(1, 2), 3)
-    found = audit(m, neighbours=group(3), trials=60_000, seed=2)
-    exact = account(m, group(3)).epsilon(0)
-    assert 0.8 * exact.low < found.epsilon_lower <= exact.high
-
-
 def test_the_proof_of_a_report_is_a_proof_of_a_group_as_many_times() -> None:
     plan, relation = of_one_user(as_plan(RESPONSE(1, 3)), group(7))
     assert relation == REPLACE_ONE
@@ -226,7 +219,7 @@ def test_a_deployment_file_names_a_group_and_its_certificate_is_checked_again() 
 
     whole = loads(DEPLOYED)
     assert whole.claims[0].neighbours == group(4)
-    found = certify(whole, seed=1, trials=20_000)
+    found = certify(whole, seed=1, trials=2_000)
     (claim,) = found.claims
     assert claim.neighbours == "group-of-4"
     assert claim.verdict.name == "PROVED"
@@ -241,13 +234,10 @@ def test_what_names_no_relation_is_an_error_that_names_those_there_are(name: str
         loads(DEPLOYED.replace("group-of-4", name))
 
 
-@given(st.one_of(st.sampled_from([REPLACE_ONE, ADD_REMOVE, USER_LEVEL]), st.integers(1, 10**9).map(group)))
-def test_a_relation_s_name_names_it(relation: Neighbours) -> None:
-    assert Neighbours.named(str(relation)) == relation
-
-
 @pytest.mark.parametrize("arguments", [{"kind": "group"}, {"kind": "group", "users": True}, {"kind": "replace-one", "users": 2}])
-def test_a_group_has_users_and_no_other_relation_has(arguments: dict[str, Any]) -> None:
+def test_a_group_has_users_and_no_other_relation_has_and_its_name_names_it(arguments: dict[str, Any]) -> None:
+    for relation in (REPLACE_ONE, ADD_REMOVE, USER_LEVEL, *map(group, (1, 7, 10**9))):
+        assert Neighbours.named(str(relation)) == relation
     with pytest.raises(ValueError, match="needs 1 <= users"):
         Neighbours(**arguments)
 

@@ -184,14 +184,10 @@ def test_more_runs_cost_more_and_at_most_the_sum_of_epsilons(k: int, ratio: int,
     assert more.delta(pure.high).high == 0
 
 
-def test_repeating_once_is_not_repeating() -> None:
+def test_repeating_once_is_not_repeating_and_a_whole_stream_is_replaced_run_by_run() -> None:
     assert account(Repeat(rr(3), 1)) == account(rr(3))
     assert account(Compose([Compose([rr(3)])])) == account(rr(3))
-
-
-def test_a_whole_stream_is_replaced_run_by_run() -> None:
-    plan = Repeat(rr(3), 10)
-    assert account(plan, USER_LEVEL).epsilon(0.01) == account(plan).epsilon(0.01)
+    assert account(Repeat(rr(3), 10), USER_LEVEL).epsilon(0.01) == account(Repeat(rr(3), 10)).epsilon(0.01)
 
 
 def mpmath_delta(parts: list[tuple[float, float]], epsilon: float) -> mpmath.mpf:

@@ -52,9 +52,14 @@ def enumerable(m: Mechanism) -> bool:
         return False
 
 
+def by_default(several: list[Mechanism], most: int) -> list[Any]:
+    """Of each class the first settings; the others are run nightly."""
+    places = [sum(type(other) is type(m) for other in several[:i]) for i, m in enumerate(several)]
+    return [pytest.param(m, marks=[pytest.mark.slow] * (place >= most)) for m, place in zip(several, places, strict=True)]
+
+
 FINITE = [m for m in SMALL if enumerable(m)]
-ALL = [*SMALL, *(pytest.param(m, marks=pytest.mark.slow) if type(m) in set(map(type, SMALL)) else m for m in AT_ONE)]
-"""By default a class's small settings, or those of epsilon 1 where there are none."""
+ALL = by_default([*SMALL, *AT_ONE], 2)
 COMPARED = 100_000
 """Probabilities of pairs of inputs that the default run compares; a smaller mechanism of the class is always among them."""
 
@@ -91,7 +96,7 @@ def test_a_sum_s_range_is_that_of_its_reports(m: Mechanism) -> None:
     assert m.summed_range == (np.ptp(views, axis=0).max(), Fraction(0))
 
 
-@pytest.mark.parametrize("m", FINITE, ids=str)
+@pytest.mark.parametrize("m", by_default(FINITE, 2), ids=str)
 def test_the_sampler_matches_the_law(m: Mechanism) -> None:
     for x in (m.inputs[0], m.inputs[-1]):
         views = np.asarray(m.sample(x, SAMPLE, np.random.default_rng(1)))
@@ -157,7 +162,7 @@ def test_its_epsilon_is_one(m: Mechanism) -> None:
     assert account(m).epsilon(delta_of(m)).high == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("m", [m for m in [*SMALL, *AT_ONE] if m.unbiased], ids=str)
+@pytest.mark.parametrize("m", by_default([m for m in [*SMALL, *AT_ONE] if m.unbiased], 2), ids=str)
 def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     rng = np.random.default_rng(3)
     x, other = m.inputs[0], m.inputs[-1]
@@ -169,7 +174,7 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
 
 
-@pytest.mark.parametrize("m", [*SMALL, *AT_ONE], ids=str)
+@pytest.mark.parametrize("m", by_default([*SMALL, *AT_ONE], 3), ids=str)
 def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
     proofs = PROOFS_OF(mechanisms.stem(m))
     assert all(p.steps for p in proofs)

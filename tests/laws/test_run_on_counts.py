@@ -25,7 +25,7 @@ COUNTED = [
     "ShuffledBinarySums", "ShuffledSelection",
 ]  # fmt: skip
 """Systems with a `run` of their own that depends on nothing but how many users hold each input."""
-RUNS, USERS = 400, 20
+RUNS, USERS = 200, 20
 LEVEL = 1e-7
 """Two samples of one law are told apart at this level once in ten million; the seeds are fixed anyway."""
 

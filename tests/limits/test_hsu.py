@@ -64,7 +64,7 @@ def assert_is(found: Enclosure, truth: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 7])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_the_bayes_risk_is_that_of_all_transcripts(n: int, error: Fraction, epsilon: float) -> None:
     assert_is(hsu.heavy_hitter_failure(n, error, epsilon), heavy_hitter_risk(n, float(error), epsilon))
     if n <= 6:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -53,22 +52,6 @@ def test_the_sharper_local_guarantee_needs_about_twice_as_many_users(
 def test_four_users_by_hand() -> None:
     assert selection_users(4, F(2, 3), math.nextafter(math.log(2), 1)) == 4
     assert sharpened_users(4, F(1, 3), 1, F(1, 10)) == 1
-
-
-@pytest.mark.parametrize("epsilon", [F(1, 2), F(1), F(3)])
-@pytest.mark.parametrize("b", [1, 2, 3])
-def test_a_message_s_information_is_below_the_bound(epsilon: Fraction, b: int) -> None:
-    # Randomized response over all 2**b lists of answers, (J, V) and the message enumerated.
-    lists, ratio = list(product((0, 1), repeat=b)), math.exp(float(epsilon))
-    truth = ratio / (ratio + len(lists) - 1)
-    told = 0.0
-    for j in range(b):
-        for v in (0, 1):
-            for message in lists:
-                held = [x for x in lists if x[j] == v]
-                chance = sum(truth if x == message else (1 - truth) / (len(lists) - 1) for x in held) / len(held)
-                told += chance / (2 * b) * math.log2(chance * len(lists))
-    assert 0 < told <= float(epsilon) * math.log2(math.e) / b
 
 
 def test_no_simulated_selector_succeeds_more_often() -> None:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import pairwise
 from math import comb
 
-import numpy as np
 import pytest
 
 from ldpaudit.accountants import account
@@ -154,22 +153,3 @@ def test_the_bound_of_one_event_is_the_one_of_the_proof(k: int) -> None:
         low = Enclosure.of(LocalView(n, F(0), delta).at_most(p, k), source="the accountant")
     assert p + delta / law[k - 1] in found
     assert p + delta / law[k] in low
-
-
-@pytest.mark.parametrize("ratio", [F(3, 2), F(2), F(4)])
-def test_at_the_bound_of_one_event_the_counts_differ_by_delta_in_either_order(ratio: Fraction) -> None:
-    n, p, delta = 5, F(1, 9), F(1, 50)
-    law = [comb(n - 1, j) * p**j * (1 - p) ** (n - 1 - j) for j in range(n)]
-    for k in range(1, n):
-        above, at, below = sum(law[k:], F(0)), law[k - 1], sum(law[:k], F(0))
-        a = ratio * p + (delta + (ratio - 1) * above) / at
-        assert above + a * at - ratio * (above + p * at) == delta
-        low = 1 - (1 - p - (delta + (ratio - 1) * below) / law[k]) / ratio
-        assert below + (1 - p) * law[k] - ratio * (below + (1 - low) * law[k]) == delta
-
-
-def test_the_surprise_of_a_message_is_at_most_quadratic_and_at_most_a_logarithm_more_than_linear() -> None:
-    for t in (*np.linspace(-0.999, 0, 50), *np.geomspace(1e-6, 1e6, 50)):
-        surprise = (1 + t) * math.log1p(t)
-        assert surprise <= (t + t * t) * (1 + 1e-12) + 1e-15
-        assert t < 0 or surprise <= (t + t * math.log1p(t)) * (1 + 1e-12)

@@ -23,7 +23,9 @@ from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.proofs.bucket_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
+from tests.helpers import proved
 from tests.samples import meet
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
@@ -118,16 +120,6 @@ def test_theorem_4_8_is_met_where_its_condition_is() -> None:
     data, rng = np.full(s.users, 2), np.random.default_rng(3)
     found = [s.mechanism.heavy_hitter(s.mechanism.run_in_law(data, rng), s.users) for _ in range(50)]
     assert found.count(2) == 50
-
-
-def test_theorem_2_5_holds_in_practice_and_fails_as_printed() -> None:
-    for times, epsilon, delta in ((1, 0.5, 1e-6), (576, 0.9, 1e-6), (10_000, 0.99, 1e-9), (10, 0.99, 0.99)):
-        assert bucket_heavy_hitter.theorem_2_5(epsilon, delta, times).holds
-    worst = bucket_heavy_hitter.theorem_2_5(0.999, 0.999, 1)
-    assert worst.holds is False
-    # By hand: randomized response with epsilon' = 0.999 / sqrt(8 ln(1/0.999)).
-    share = 0.999 / math.sqrt(8 * math.log(1 / 0.999))
-    assert worst.found.low == pytest.approx((math.exp(share) - math.exp(0.999)) / (1 + math.exp(share)), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +219,8 @@ def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: floa
     assert stats.binom.sf(seen - 1, 400_000, min(bound, 1)) > LEVEL
 
 
-def test_the_others_misplace_the_heavy_hitter_no_more_often_than_their_squares_say() -> None:
-    counts = np.array([40, 9, 9, 5, 3, 3, 1])
-    values = np.array([3, 0, 12, 7, 9, 14, 2])
-    signs = [(-1) ** bin(r & (x ^ 3)).count("1") for r in range(1, 16) for x in values[1:].tolist()]
-    totals = np.array(signs).reshape(15, -1) @ counts[1:]
-    assert np.mean(totals**2) <= np.sum(counts[1:] ** 2)
+def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:
+    replaced, present = proved(prove)
+    m = BucketHeavyHitter(64, 6, 2, Fraction(7, 3))
+    assert replaced.at(m) == present.at(m) == [(Fraction(12), Fraction(3, 7), True)]
+    assert (replaced.relation, present.relation) == ("replace-one", "add-remove")

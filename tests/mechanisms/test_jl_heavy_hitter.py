@@ -22,6 +22,8 @@ from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import noise_for
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from ldpaudit.proofs.jl_heavy_hitter import prove
+from tests.helpers import proved
 
 MILLIONTH = Fraction(1, 10**6)
 B1 = noise_for(1, MILLIONTH)
@@ -220,3 +222,7 @@ def test_the_printed_noise_is_more_than_one_projection_needs() -> None:
         assert found.relative_width < 1e-9
         assert claims.whatever_the_matrix(s, Fraction(found.high), relation).delta(s.epsilon).high <= s.delta
         assert claims.whatever_the_matrix(s, Fraction(found.low), relation).delta(s.epsilon).high > s.delta
+
+
+def test_the_proofs_bound_one_projection_in_both_relations() -> None:
+    assert len([proof for proof in proved(prove) if proof.mechanism == "JLHeavyHitter"]) == 2

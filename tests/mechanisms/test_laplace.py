@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import account
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Repeat
+from ldpaudit.proofs.laplace import prove
+from tests.helpers import proved
 
 DIGITS = 60
 LEVEL = 1e-6
@@ -120,22 +122,6 @@ def test_epsilon_is_narrow_where_delta_nearly_explains_it_all() -> None:
     assert epsilon.high < 1e-15
 
 
-BOTH = (REPLACE_ONE, ADD_REMOVE)
-AUDITED: list[tuple[Any, Neighbours, float, int, int, float]] = [
-    (Laplace.for_epsilon(2), REPLACE_ONE, 0.1, 60_000, 2, 0.85),
-    *((LaplaceHistogram(k=5, scale=Fraction(3, 2)), relation, 0, 400_000, 3, 0.97) for relation in BOTH),
-    *((BucketHeavyHitter(64, 6, 2, Fraction(4)), relation, 1e-3, 1_000_000, 1, 0.9) for relation in BOTH),
-    *((GlpsHeavyHitter(16, 1, 1, 4, Fraction(4)), relation, 1e-3, 200_000, 1, 0.9) for relation in BOTH),
-]
-
-
-@pytest.mark.parametrize(("m", "relation", "delta", "trials", "seed", "reach"), AUDITED, ids=str)
-def test_the_audit_comes_near_epsilon(m: Any, relation: Neighbours, delta: float, trials: int, seed: int, reach: float) -> None:
-    exact = account(m, relation).epsilon(delta)
-    found = audit(m, delta=delta, neighbours=relation, trials=trials, seed=seed)
-    assert reach * exact.low <= found.epsilon_lower <= exact.high
-
-
 PROJECTED = [kind(4, 3, Fraction(2), 1) for kind in (JLHeavyHitter, FreshProjections, FreshProducts)]
 SYSTEMS = [BucketHeavyHitter(8, 2, 1, Fraction(3)), *PROJECTED]
 
@@ -187,3 +173,12 @@ def test_many_runs_are_enclosed_closely() -> None:
     found = account(Repeat(Laplace.for_epsilon(1), 100)).epsilon(1e-6)
     assert found.high <= found.low * (1 + 1e-4)
     assert found.high < 72  # against 100 by basic composition
+
+
+def test_the_proofs_prove_what_the_accountant_finds() -> None:
+    number, replace, add = proved(prove)
+    m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
+    assert number.at(m) == [(Fraction(1), m.sensitivity / m.scale, True)]
+    assert replace.at(h) == [(Fraction(2), Fraction(3, 11), True)]
+    assert add.at(h) == [(Fraction(1), Fraction(3, 11), True)]
+    assert (replace.relation, add.relation) == ("replace-one", "add-remove")

@@ -20,11 +20,9 @@ from ldpaudit.accountants.memoized_bit import kept, repeated, same_pattern
 from ldpaudit.accountants.one_bit import memoized_values
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing, over_epochs
 from ldpaudit.mechanisms.one_bit import DBitFlip
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from ldpaudit.plan import Repeat, Run
 from tests.samples import around, meet
@@ -140,12 +138,6 @@ def test_against_any_pattern_memoization_costs_more_and_ever_more() -> None:
     ones = math.log((0.75 * 0.75**30 + 0.25 * 0.5**30) / 0.6875**30)
     assert ones == pytest.approx(2.3227, abs=5e-5)
     assert month.low > ones
-
-
-def test_a_fresh_response_in_each_epoch_composes_exactly() -> None:
-    fresh = Repeat(KaryRandomizedResponse.for_epsilon(Fraction(1, 10), k=2), 365)
-    assert account(fresh).epsilon(0).high == pytest.approx(36.5, abs=SLACK)
-    assert account(fresh).epsilon(Fraction(1, 10**6)).high == pytest.approx(10.31386, abs=5e-6)
 
 
 def test_the_profile_of_two_streams_is_that_of_their_laws() -> None:
@@ -333,13 +325,3 @@ def test_what_memoized_answers_cost_grows_for_ever_by_half_a_fresh_answer_an_epo
     searched, enclosed = memoized_answers.lifetime_epsilon(noise, 60), memoized_answers.lifetime_epsilon(noise, 1000)
     assert memoized_answers.lifetime_epsilon(noise, 80).low - searched.high == pytest.approx(10 * math.log(3), rel=1e-9)
     assert 500 * math.log(3) - 1 < enclosed.low < enclosed.high < 500 * math.log(3) + 1
-
-
-def test_streams_whose_values_repeat_alike_need_not_use_the_same_memoized_answers_of_hashes() -> None:
-    hashed = LocalHashing(2, F(3, 4), domain=3, prime=3)
-    a, b = np.array(list(product(*hashed.columns[:2]))).T
-    found = set(zip(*(hashed.hash(a, b, x).tolist() for x in (0, 1, 2)), strict=True))
-    assert any(h[0] == h[1] != h[2] for h in found), "0 1 0 1 shows one answer, and 0 2 0 2, of the same pattern, shows two"
-    noise = MemoizedAnswers(2, F(3, 4), F(3))
-    one_and_two = [likelihoods(noise, y, [(0,) * 6, (0, 1) * 3]) for y in product((0, 1), repeat=6)]
-    assert math.log(max(b / a for a, b in one_and_two)) > math.log(F(9)), "two answers of log 3 each"

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ldpaudit.accountants.claims.bitstogram import detection_level
-from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import bitstogram
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, Lists, clusters, frequent
@@ -108,15 +107,6 @@ def test_a_value_is_named_once_however_many_rows_spell_it() -> None:
     assert list(m.run(np.full(50_000, 77), rng)) == [77]
 
 
-def test_the_level_grows_like_the_root_of_n() -> None:
-    over_root = []
-    for n in (10**7, 10**9):
-        m = Bitstogram(n, WIDE, 5, 256, 8, Fraction(3, 4))
-        with working_precision(64):
-            over_root.append(float(m.spelled_from(n)) / math.sqrt(n))
-    assert 0.95 * over_root[0] < over_root[1] < over_root[0]
-
-
 MANY = 10**6
 M12 = replace(ExpanderSketch.for_epsilon(1, MANY, 1 << 64), coordinates=12)
 elements = st.integers(0, 255)
@@ -161,16 +151,6 @@ def _polynomial_at(x: int, point: int) -> int:
 def test_what_is_asked_are_independent_bits_of_the_value(seed: int) -> None:
     for question in replace(M12, seed=seed).questions:
         assert rank(question) == len(question) == 20
-
-
-def test_of_twelve_coordinates_any_nine_hang_together() -> None:
-    for lost in combinations(range(12), 3):
-        left = set(range(12)) - set(lost)
-        seen, edge = {min(left)}, {min(left)}
-        while edge:
-            edge = {(m + step) % 12 for m in edge for step in (1, 5, -1, -5)} & left - seen
-            seen |= edge
-        assert seen == left
 
 
 def test_two_values_with_one_name_are_told_apart_by_symbols_and_other_names() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import account
 from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.enclosure import Enclosure
@@ -202,14 +202,6 @@ def test_the_attacker_s_user_shares_a_word_with_as_many_as_tell_most(
     first, second = (dict(x) for x in attack(m, delta=delta).pair)
     assert second.get((m.word,), 0) in shared
     assert first[m.word,] == second.get((m.word,), 0) + 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.015, 0.0248, 0.05])
-def test_the_attack_reaches_95_percent_of_the_lower_end_where_the_batch_is_smaller_than_the_users(delta: float) -> None:
-    low = account(PART).epsilon(delta).low
-    found = audit(PART, delta=delta, seed=11).epsilon_lower
-    assert 0.945 * low <= found <= low
 
 
 @pytest.mark.parametrize(("alpha", "bound"), [(Fraction(2, 3), 3), (Fraction(9, 10), 12), (Fraction(1, 5), 2)])

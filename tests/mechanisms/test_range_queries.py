@@ -15,7 +15,7 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit
+from ldpaudit import account
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters, shuffled_quantiles
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
@@ -292,8 +292,8 @@ def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) ->
     rng, data, level = np.random.default_rng(5), [0, 1, 1], m.grid.levels[0]
     each_width = isinstance(m, RangeQueries)
     oracle, asked = (m.oracle(level), [level]) if each_width else (m.oracle, [])
-    ours = [m.run(data, rng)[m.grid.nodes_of(level) if each_width else slice(None)] for _ in range(700)]
-    messages = (np.concatenate([m.randomize(x, *asked, rng) for x in data]) for _ in range(700))
+    ours = [m.run(data, rng)[m.grid.nodes_of(level) if each_width else slice(None)] for _ in range(500)]
+    messages = (np.concatenate([m.randomize(x, *asked, rng) for x in data]) for _ in range(500))
     assert same_law(ours, [oracle.estimate(sent)[: len(ours[0])] for sent in messages])
 
 
@@ -332,14 +332,6 @@ def test_users_in_many_dimensions_are_compared_in_a_bounded_search() -> None:
     assert m.inputs[0] == 0 < m.inputs[1] < m.grid.cells
 
 
-def test_the_audit_of_ten_oracles_comes_near_what_is_certified() -> None:
-    m = RangeQueries(10**4, 1024, 14, 40)
-    delta = 0.1
-    exact = account(m).epsilon(delta)
-    found = audit(m, delta=delta, epsilon=1, trials=50_000, seed=2).epsilon_lower
-    assert 0.85 * exact.low <= found <= exact.high
-
-
 def test_a_run_that_would_list_too_much_is_refused() -> None:
     with pytest.raises(Unsupported, match="ask for few boxes"):
         HadamardRangeQueries(10**6, 1 << 20, 20, 20_000).run(np.ones(10**6, dtype=int), np.random.default_rng(0))
@@ -350,15 +342,15 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "make"),
     [
-        (F(1), lambda epsilon, delta: range_queries.for_privacy(epsilon, delta, 500, 3)),
+        (F(2), lambda epsilon, delta: range_queries.for_privacy(epsilon, delta, 50, 2)),
         (F(1, 2), lambda epsilon, delta: shuffled_quantiles.for_privacy(epsilon, delta, 1000, 2)),
-        (F(2), lambda epsilon, delta: shuffled_heavy_hitters.for_privacy(epsilon, delta, 1000, 4)),
+        (F(2), lambda epsilon, delta: shuffled_heavy_hitters.for_privacy(epsilon, delta, 100, 4)),
     ],
 )
 def test_for_privacy_has_the_fewest_blanket_messages_that_are_certified_to_be_enough(
     epsilon: Fraction, make: Callable[[Number, Number], Any]
 ) -> None:
-    delta = F(1, 10**6)
+    delta = F(1, 10**4)
     m = make(epsilon, delta)
     assert account(m).delta(epsilon).high <= delta < account(replace(m, rho=m.rho - 1)).delta(epsilon).high
     assert 2**m.tau >= m.users > 2 ** (m.tau - 1)

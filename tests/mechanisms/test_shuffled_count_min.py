@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import account
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
     EXAMPLES,
@@ -33,7 +33,6 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
-from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.proofs.shuffled_count_min import prove
@@ -222,29 +221,6 @@ def test_the_score_of_many_coins_is_that_of_few() -> None:
         assert np.allclose(counter_loss(first, second, 0.05)(y), _long(y.astype(float), first, second, 0.05), atol=1e-5)
 
 
-THIN = ShuffledCountMin(10**4, 1024, 11, 2 * 10**4, F(1, 500))
-
-
-def test_the_attack_reaches_the_exact_epsilon_at_ten_thousand_users() -> None:
-    exact = account(THIN).epsilon(0.05)
-    found = audit(THIN, delta=0.05, seed=1, trials=200_000, mode=Mode.FIXED)
-    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
-@pytest.mark.parametrize(
-    ("delta", "gamma", "trials"), [(1e-2, 500, 10**6), (1e-3, 300, 2 * 10**6), (1e-4, 150, 4 * 10**6)]
-)
-def test_the_attack_reaches_the_exact_epsilon_at_small_delta(
-    delta: float, gamma: int, trials: int, relation: Neighbours
-) -> None:
-    m = replace(THIN, gamma=F(1, gamma))
-    exact = account(m, relation).epsilon(delta)
-    found = audit(m, delta=delta, neighbours=relation, seed=1, trials=trials, mode=Mode.FIXED)
-    assert 0.9 * exact.low <= found.epsilon_lower <= exact.high
-
-
 def of(claims: tuple[Printed, ...], words: str) -> list[bool | None]:
     return [claim.holds for claim in claims if words in f"{claim.where}: {claim.sentence}"]
 
@@ -258,15 +234,14 @@ def test_the_printed_gamma_is_the_formula() -> None:
 
 
 def test_claims_are_judged_at_the_delta_that_is_given() -> None:
-    claims = {delta: printed(Setting.as_printed(F(1), delta, 10**6, 2**10)) for delta in (F(1, 10**6), F(1, 10**3))}
+    claims = {delta: printed(Setting.as_printed(F(1), delta, 10**6, 2)) for delta in (F(1, 10**6), F(1, 10**3))}
     for delta, found in claims.items():
         assert f"epsilon at delta={float(delta):g}" in found[0].sentence
         assert found[0].claimed == pytest.approx(1, rel=1e-9)
     (strict, *_), (lax, *_) = claims.values()
     assert lax.found.high < strict.found.high
-    assert literature.settings("shuffled_count_min", {"epsilon": 1, "delta": F(1, 10**3), "users": 10**6, "domain": 2**10}) == (
-        Setting.as_printed(F(1), F(1, 10**3), 10**6, 2**10),
-    )
+    (asked,) = literature.settings("shuffled_count_min", {"epsilon": 1, "delta": F(1, 10**3), "users": 10**6, "domain": 2**10})
+    assert asked == Setting.as_printed(F(1), F(1, 10**3), 10**6, 2**10)
 
 
 def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
@@ -276,12 +251,6 @@ def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
     assert of(claims, "a set replaced") == [False]
     assert of(claims, "Lemma 4.12") == [False]
     assert all("gamma <= 1/2" in str(claim) for claim in claims if "a set replaced" in str(claim))
-
-
-def test_the_chernoff_bound_of_lemma_4_8_fails_beyond_the_mean() -> None:
-    claims = [c for c in printed(EXAMPLES[4]) if "off by more" in c.sentence]
-    assert [c.holds for c in claims] == [True, False]
-    assert not claims[1].hypotheses[0].holds
 
 
 def test_users_who_leave_are_seen_in_the_cells_that_they_did_not_touch() -> None:

@@ -22,7 +22,6 @@ from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.enclosure import Rigour
-from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.shared.linear_codes.kernels import dimension_law, members, random_members, random_members_with
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.neighbours import ADD_REMOVE
@@ -59,22 +58,22 @@ def test_the_law_of_the_kernels_dimension_has_the_right_mean_number_of_elements(
 
 def test_random_kernels_have_the_joint_law_of_those_of_random_matrices() -> None:
     rng, number, rows, bits = np.random.default_rng(1), 4, 2, 3
-    drawn = [random_members(number, rows, bits, rng) for _ in range(1_500)]
-    made = [members(rng.integers(0, 1 << bits, (number, rows)), bits) for _ in range(1_500)]
+    drawn = [random_members(number, rows, bits, rng) for _ in range(900)]
+    made = [members(rng.integers(0, 1 << bits, (number, rows)), bits) for _ in range(900)]
     assert same_law(drawn, made)
-    assert not same_law(drawn, [members(rng.integers(0, 1 << bits, (number + 1, rows)), bits) for _ in range(1_500)])
+    assert not same_law(drawn, [members(rng.integers(0, 1 << bits, (number + 1, rows)), bits) for _ in range(900)])
 
 
 def test_random_kernels_with_a_given_element_have_it_and_are_as_those_of_matrices_that_do() -> None:
     rng, rows, bits, elements = np.random.default_rng(2), 2, 3, np.array([3, 4])
-    drawn = [random_members_with(elements, np.array([2, 1]), rows, bits, rng) for _ in range(1_500)]
+    drawn = [random_members_with(elements, np.array([2, 1]), rows, bits, rng) for _ in range(900)]
     assert all(found[3] >= 2 and found[4] >= 1 for found in drawn)
 
     def made() -> Any:
         matrices = [rng.choice([z for z in range(1 << bits) if not product(z, e)], rows) for e in (3, 3, 4)]
         return members(np.array(matrices), bits)
 
-    assert same_law(drawn, [made() for _ in range(1_500)])
+    assert same_law(drawn, [made() for _ in range(900)])
 
 
 def test_a_users_tuples_lie_in_the_codewords_of_her_elements_and_the_others_anywhere() -> None:
@@ -105,8 +104,8 @@ def test_all_three_analyzers_count_alike(m: ShuffledHadamard) -> None:
 def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(data: list[Values]) -> None:
     m = ShuffledHadamard(users=3, domain=4, tau=2, rho=2, k=1 if data == [0, 0, 1] else 2)
     rng = np.random.default_rng(5)
-    literal = [m.estimate(np.concatenate([m.randomize(x, rng) for x in data])) for _ in range(1_500)]
-    assert same_law([m.run(data, rng) for _ in range(1_500)], literal)
+    literal = [m.estimate(np.concatenate([m.randomize(x, rng) for x in data])) for _ in range(900)]
+    assert same_law([m.run(data, rng) for _ in range(900)], literal)
 
 
 def test_a_million_users_are_estimated_within_what_theorem_4_3_prints() -> None:
@@ -181,13 +180,6 @@ def test_of_independent_rows_the_numbers_of_messages_are_independent() -> None:
             both = sum(n for counts, n in seen.items() if all(counts[place] >= split for place in places))
             assert stats.binomtest(both, 3_000, float(np.prod([law[split:].sum() for law in laws]))).pvalue > LEVEL
     assert account(m).delta(0.3).low >= ComposedHits(total - 1, m.hit, 2).delta(0.3).low
-
-
-def test_k_elements_at_once_tell_about_the_root_of_k_times_as_much_as_one() -> None:
-    m = ShuffledHadamard.as_printed(1, 1e-6, users=1 << 12, domain=1 << 10, k=3)
-    one = HiddenTuple(m.messages(0)[0], m.hit, Seen.EITHER, "").epsilon(1e-6).low
-    found = account(m).epsilon(1e-6)
-    assert 1.7 < found.low / one <= found.high / one < 1.9
 
 
 @pytest.mark.parametrize("m", [ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(4, 4, 2, 1, k=2)], ids=str)
@@ -266,33 +258,6 @@ def test_an_absent_user_is_told_by_the_number_of_messages() -> None:
     totals = {int(v.sum()) for x in (0, None) for v in m.sample(x, 5, np.random.default_rng(0))}
     assert totals == {16, 12}
     assert audit(m, neighbours=ADD_REMOVE, trials=2_000, seed=1).epsilon_lower > 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-4), (2.0, 1e-3), (1.0, 1e-2)])
-def test_the_audit_reaches_90_percent_of_the_exact_epsilon_of_ten_thousand_users(epsilon: float, delta: float) -> None:
-    m = ShuffledHadamard.as_printed(epsilon, delta, users=10**4, domain=1 << 10)
-    exact = account(m).epsilon(delta)
-    found = audit(m, delta=delta, trials=8 * 10**6, mode=Mode.FIXED, seed=3).epsilon_lower
-    assert 0.9 * exact.low <= found <= exact.high
-
-
-def test_the_audit_comes_near_the_exact_epsilon() -> None:
-    m = ShuffledHadamard.as_printed(2, 1e-2, users=10**4, domain=1 << 10)
-    exact = account(m).epsilon(1e-2)
-    found = audit(m, delta=1e-2, trials=200_000, mode=Mode.FIXED, seed=2).epsilon_lower
-    assert 0.85 * exact.low <= found <= exact.high
-
-
-@given(epsilon=st.floats(0.01, 1), delta=st.floats(1e-12, 0.999), k=st.integers(1, 8), log_users=st.integers(1, 40))
-def test_the_steps_of_the_proof_of_lemma_4_4_hold_at_random_points(
-    epsilon: float, delta: float, k: int, log_users: int
-) -> None:
-    m = ShuffledHadamard.as_printed(epsilon, delta, users=1 << log_users, domain=64, k=k)
-    eta, mean = epsilon / (3 * k), m.rho * m.users / 2**m.tau
-    assert (1 + (1 + eta) * mean) / ((1 - eta) * mean) <= math.exp(epsilon / k)
-    bad = math.exp(-eta * eta * mean / 3) + math.exp(-eta * eta * mean / 2)
-    assert bad * math.expm1(epsilon) / math.expm1(epsilon / k) <= delta
 
 
 def test_what_the_proofs_admit_and_what_they_say_of_the_code() -> None:

@@ -95,7 +95,7 @@ def test_it_is_above_every_assignment_of_every_group(seed: int) -> None:
     assert worst == 0 or math.log(worst) <= found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(*range(6), of=12))
 @pytest.mark.parametrize("m", [60, 10**4, 10**6, 10**9])
 def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transform(seed: int, m: int) -> None:
     """Where the sum's mean is some of its largest standard deviations below 0."""
@@ -111,7 +111,7 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
             assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(*range(3), of=8))
 @pytest.mark.parametrize("most", [500, 10**4, 10**6])
 def test_between_two_numbers_the_chord_of_logarithms_is_above_the_certified_value(seed: int, most: int) -> None:
     """On one contour for each group, which is made for a number in between, by moments and by transforms."""
@@ -132,7 +132,7 @@ def test_between_two_numbers_the_chord_of_logarithms_is_above_the_certified_valu
         assert first + (last - first) * (most - m) / (most - few) <= floats(some).log_largest(e - 1, m) + 1
 
 
-@pytest.mark.parametrize("seed", some(*range(6), *range(24, 28), of=32))
+@pytest.mark.parametrize("seed", some(*range(3), *range(24, 26), of=32))
 @pytest.mark.parametrize("m", [1, 4, 25, 150, 1000])
 def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     """That by a fine rule, which leaves out what is beyond some periods, on the same contour."""
@@ -183,7 +183,7 @@ def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> _Tr
     return _Transform(values, masses, flint.arb(1), theta, _edges(math.sqrt(masses @ values**2), theta, m))
 
 
-@pytest.mark.parametrize("seed", some(*range(10), of=30))
+@pytest.mark.parametrize("seed", some(*range(5), of=30))
 @pytest.mark.parametrize("m", [2, 7, 300])
 def test_chords_between_few_points_are_above_the_transform(seed: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
@@ -266,7 +266,7 @@ def test_the_largest_group_counts_also_where_many_are_alike() -> None:
     assert alone <= among <= alone + 0.05  # one that was not looked at closely
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", some(*range(10), of=30))
 def test_second_moments_alone_bound_each_group_and_groups_that_they_rule_out_are_not_looked_at(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Shuffled numbers plus Gaussian noise: a table, quadrature, convolution on a lattice, and integration for few users."""
+"""Shuffled numbers plus Gaussian noise: a table, quadrature, convolution, few users by integration; and laws of either noise."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ from ldpaudit.accountants.shuffling.gaussian_types import Line, below
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
+from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.plan import Run
 from tests.oracles.shuffle import short_of_mixtures
+from tests.shuffling import test_laplace_noise as sharp
+from tests.shuffling.test_laplace_noise import shuffled
 
 F = Fraction
 Floats = NDArray[np.float64]
+Noise = GaussianReport | Laplace
 ONE = GaussianReport(F(1))
 PRINTED = 1e-7
 """Relative precision of the table's digits."""
@@ -52,12 +56,19 @@ def bounds(s: Fraction, users: int) -> _Cut:
     return _near(s, (0.0, float(s)), users, False, 1e-6)
 
 
+NOISES = [(ONE, TABLE, CUT, APART), (sharp.ONE, sharp.TABLE, dict.fromkeys(TABLE, sharp.CUT), sharp.REPLACED)]
+BOTH = pytest.mark.parametrize("m", [ONE, sharp.ONE], ids=str)
+
+
 @pytest.mark.parametrize("users", [10**3, 10**6, pytest.param(10**4, marks=pytest.mark.slow)])
-def test_epsilon_is_that_of_the_best_data_set_or_little_more_and_below_the_blanket(users: int) -> None:
-    found = account(Shuffle(ONE, users)).epsilon(1e-6)
-    *attained, blanket = TABLE[users]
-    assert max(attained) * (1 - CUT[users]) <= found.low <= max(attained) * (1 + PRINTED)
-    assert max(attained) * (1 - PRINTED) <= found.high <= min(max(attained) * (1 + APART[users]), blanket)
+@pytest.mark.parametrize(("m", "table", "cut", "apart"), NOISES, ids=["Gaussian", "Laplace"])
+def test_epsilon_is_that_of_the_best_data_set_or_little_more_and_below_the_blanket(
+    m: Noise, table: dict[int, tuple[float, ...]], cut: dict[int, float], apart: dict[int, float], users: int
+) -> None:
+    found = account(Shuffle(m, users)).epsilon(1e-6)
+    *attained, blanket = table[users]
+    assert max(attained) * (1 - cut[users]) <= found.low <= max(attained) * (1 + PRINTED)
+    assert max(attained) * (1 - PRINTED) <= found.high <= min(max(attained) * (1 + apart[users]), blanket)
 
 
 @pytest.mark.parametrize("users", [10**6, pytest.param(10**4, marks=pytest.mark.slow)])
@@ -127,21 +138,14 @@ def reports(x: float, s: float, pieces: int = 80) -> Floats:
     return np.diff(norm.cdf(cuts - x))
 
 
-def shuffled(laws: Sequence[Floats]) -> Floats:
-    """Law of the reports in random order."""
-    joint: Floats = reduce(np.multiply.outer, laws)
-    orders = list(permutations(range(len(laws))))
-    return np.asarray(sum(joint.transpose(order) for order in orders) / len(orders))
-
-
-@pytest.mark.parametrize(("users", "epsilon"), [(2, 0.0), (2, 0.5), (3, 0.3)])
+@pytest.mark.parametrize(("users", "epsilon"), [(2, 0.0), (2, 0.5), pytest.param(3, 0.3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
 def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, epsilon: float, s: float) -> None:
     held = {x: reports(x, s) for x in (0.0, s, s / 2, 0.1 * s, 0.8 * s)}
 
     def divergence(first: float, second: float, others: Sequence[float]) -> float:
         rest = [held[x] for x in others]
-        one, other = (shuffled([held[x], *rest]) for x in (first, second))
+        one, other = (shuffled(held[x], *rest) for x in (first, second))
         return float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
 
     pairs = [(0.0, s), (s, 0.0)] if users == 3 else list(permutations(held, 2))
@@ -151,23 +155,6 @@ def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, eps
     assert found.low <= truth * (1 + INTEGRAL)
     assert truth <= found.high
     assert found.low >= truth * (0.75 if users == 2 else 0.4)  # others may hold different numbers
-
-
-@pytest.mark.parametrize("s", [0.25, 1.0, 4.0])
-def test_the_ends_are_the_blanket_s_worst_pair_in_the_convex_order(s: float) -> None:
-    y = np.linspace(-9, s + 9, 40_001)
-    law = {x: norm.pdf(y - x) * (y[1] - y[0]) for x in (0.0, s)}
-    rng = np.random.default_rng(7)
-    for _ in range(60):
-        x, x2, epsilon = rng.uniform(0, s), rng.uniform(0, s), rng.exponential()
-        c = rng.uniform(-3, 3) * math.exp(rng.uniform(0, s * s))
-
-        def positive(x: float, x2: float, e: float = math.exp(epsilon), c: float = c) -> float:
-            gains = (norm.pdf(y - x) - e * norm.pdf(y - x2)) * (y[1] - y[0]) - c * np.minimum(law[0.0], law[s])
-            return float(gains.clip(0).sum())
-
-        assert positive(x, x2) <= positive(0, s) + 1e-9 * (1 + abs(c))
-        assert positive(0, s) == pytest.approx(positive(s, 0), abs=1e-9 * (1 + abs(c)))
 
 
 def stop_loss(values: Floats, masses: Floats, c: Floats) -> Floats:
@@ -244,32 +231,42 @@ def test_few_users_are_told_apart_by_whether_a_report_lies_far_out(users: int) -
     assert found.high < 1.5 * found.low
 
 
-def test_more_users_cost_each_of_them_less() -> None:
-    found = [account(Shuffle(ONE, n)).epsilon(1e-6) for n in (3, 10**6, 10**9)]
-    assert all(0 < each.low <= each.high <= account(ONE).epsilon(1e-6).high for each in found)
+@BOTH
+def test_more_users_cost_each_of_them_less(m: Noise) -> None:
+    found = [account(Shuffle(m, n)).epsilon(1e-6) for n in (3, 10**6, 10**9)]
+    assert all(0 < each.low <= each.high <= account(m).epsilon(1e-6).high for each in found)
     assert all(few.high > many.high and few.low > many.low for few, many in pairwise(found))
 
 
-def test_delta_falls_with_epsilon_and_no_epsilon_is_enough_for_none() -> None:
-    profile = account(Shuffle(ONE, 10**6))
-    deltas = [profile.delta(epsilon) for epsilon in (0, 1e-20, 0.003, 0.01, 1, 30, 80, 1000)]
+@BOTH
+def test_delta_falls_with_epsilon_and_no_less_than_alone_is_enough_for_none(m: Noise) -> None:
+    profile = account(Shuffle(m, 10**6))
+    deltas = [profile.delta(epsilon) for epsilon in (0, 1e-20, 0.003, 1, 80, math.inf)]
     assert all(near.low >= far.low and near.high >= far.high for near, far in pairwise(deltas))
-    assert profile.epsilon(0).low == math.inf
-    assert profile.delta(math.inf).high == 0
+    assert deltas[-1].high == 0
+    assert profile.epsilon(0).low == account(m).epsilon(0).low
 
 
 @pytest.mark.parametrize(
-    ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-12, 1.02), (10**9, 1e-6, 1.01), (1000, 1e-9, 1.15)]
-)
+    ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-12, 1.02), *(pytest.param(*each, marks=pytest.mark.slow)
+     for each in ((10**9, 1e-6, 1.01), (1000, 1e-9, 1.15)))],
+)  # fmt: skip
 def test_cells_are_made_for_the_delta_that_is_asked_for(users: int, delta: float, apart: float) -> None:
     found = account(Shuffle(ONE, users)).epsilon(delta)
     assert found.low <= found.high <= apart * found.low
 
 
-def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end() -> None:
-    witness = account(Shuffle(GaussianReport(F(3), F(2), F(5)), 1000)).witness(0.1)
+@pytest.mark.parametrize("kind", [GaussianReport, Laplace])
+def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end(kind: type[Noise]) -> None:
+    witness = account(Shuffle(kind(F(3), F(2), F(5)), 1000)).witness(0.1)
     assert witness is not None
     assert {frozenset(each.counts) for each in witness.pair} == {frozenset({(2.0, 1000)}), frozenset({(2.0, 999), (5.0, 1)})}
+
+
+@pytest.mark.parametrize("m", [pytest.param(ONE, marks=pytest.mark.slow), sharp.ONE], ids=str)
+def test_shuffles_of_noise_compose(m: Noise) -> None:
+    once, thrice = (account(plan).epsilon(1e-6) for plan in (Shuffle(m, 10**6), Repeat(Shuffle(m, 10**6), 3)))
+    assert once.low < thrice.low < thrice.high < 3 * once.high
 
 
 @pytest.mark.parametrize("sigma", [F(1, 5), F(10**4)])
@@ -280,25 +277,22 @@ def test_ends_too_near_or_too_far_apart_cost_what_they_do_alone(sigma: Fraction)
     assert found.high == pytest.approx(alone.high, rel=1e-6)
 
 
-@pytest.mark.parametrize(("sigma", "users", "delta"), [(F(1, 3), 1000, 1e-6), (F(1, 4), 2, 1e-40)])
+@pytest.mark.parametrize(("sigma", "users", "delta"), [
+    (F(1, 4), 2, 1e-40), pytest.param(F(1, 3), 1000, 1e-6, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_far_ends_are_hidden_by_hardly_anybody(sigma: Fraction, users: int, delta: float) -> None:
     found, alone = (account(plan).epsilon(delta) for plan in (Shuffle(GaussianReport(sigma), users), GaussianReport(sigma)))
     assert 0.6 * found.high < found.low < found.high <= alone.high
 
 
+@pytest.mark.slow
 def test_the_blanket_is_found_to_hide_far_ends_where_no_float_says_so() -> None:
     assert account(Shuffle(GaussianReport(F(1, 3)), 10**7)).epsilon(1e-6).high < 4
 
 
-@pytest.mark.slow
-def test_shuffles_of_gaussian_noise_compose() -> None:
-    once, thrice = (account(plan).epsilon(1e-6) for plan in (Shuffle(ONE, 10**6), Repeat(Shuffle(ONE, 10**6), 3)))
-    assert once.low < thrice.low < thrice.high < 3 * once.high
-
-
 def test_a_secret_sample_costs_less_and_a_bundle_is_refused() -> None:
-    sampled = account(Subsample(Shuffle(ONE, 10**5), 10**6, 10**5)).epsilon(1e-6)
-    assert 0 == sampled.low < sampled.high < account(Shuffle(ONE, 10**5)).epsilon(1e-6).low
+    sampled = account(Subsample(Shuffle(ONE, 10**4), 10**5, 10**4)).epsilon(1e-6)
+    assert 0 == sampled.low < sampled.high < account(Shuffle(ONE, 10**4)).epsilon(1e-6).low
     with pytest.raises(Unsupported, match="shuffling theorems need it finite"):
         account(Shuffle(Repeat(Run(ONE), 2), 100))
 

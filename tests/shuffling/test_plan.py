@@ -329,12 +329,12 @@ def test_delta_falls_with_epsilon_and_with_users_and_rises_with_local_epsilon(
 
 PLANS = [
     Shuffle(KaryRandomizedResponse.for_epsilon(1, 2), 1000),
-    Shuffle(KaryRandomizedResponse.for_epsilon(4, 2), 10**9),
     Shuffle(KaryRandomizedResponse.for_epsilon(1, 10), 10**4),
     Shuffle(UnaryEncoding.symmetric(2, 100), 10**9),
-    Shuffle(Laplace.for_epsilon(1.0), 10**9),
+    *(pytest.param(Shuffle(m, 10**9), marks=pytest.mark.slow)
+      for m in (KaryRandomizedResponse.for_epsilon(4, 2), Laplace.for_epsilon(1.0))),
     Shuffle(Guarantee(F(2)), 10**5),
-]
+]  # fmt: skip
 
 
 def test_a_lower_end_of_which_nothing_is_known_at_0_is_looked_for_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
