@@ -1,29 +1,39 @@
-"""The field's published bounds beside the certified value."""
+"""The field's published bounds and bounds of one's own beside the certified value, and the ledger of all of them."""
 
 from __future__ import annotations
 
+import io
+import json
 import math
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
+from importlib import metadata
 from itertools import product
 
 import pytest
+from rich.console import Console
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published, published
-from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.accountants.claims.sentence import Provenance, Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.theorems import subsampled_renyi, triehh_delta, without_replacement
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
+from ldpaudit.commands.claims import table
+from ldpaudit.commands.options import Format
+from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
+from tests.helpers import fails_in_one_line, run
 
 DELTA = Fraction(1, 10**6)
 COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
@@ -236,3 +246,149 @@ def test_a_binary_sum_is_what_its_noise_promises_where_its_epsilon_is_at_most_1(
         few = ShiftProfile(users, Fraction(1, 2), sensitivity)
         unmet = {row.name: row.unmet for row in published(few, DELTA, few.epsilon(DELTA))}["BC20 binary sum"]
         assert why in unmet
+
+
+PLAN = Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), 100)
+THOUSANDTH = Fraction(1, 1000)
+
+
+def one(plan: Plan, delta: Fraction) -> float | None:
+    """Shuffles, delta above 0: 1.
+
+    And no more.
+    """
+    if not isinstance(plan, Shuffle):
+        return None
+    if not delta:
+        raise ValueError("one needs delta > 0, got delta=0")
+    return 1.0
+
+
+def least(plan: Plan, delta: Fraction) -> float:
+    return 1e-9
+
+
+def broken(plan: Plan, delta: Fraction) -> float:
+    raise KeyError("gone")
+
+
+def test_a_bound_holds_or_fails_beside_what_is_certified() -> None:
+    certified = account(PLAN).epsilon(THOUSANDTH)
+    rows = {row.name: row for row in published(PLAN, THOUSANDTH, certified, bounds=(one, least))}
+    assert rows["one"].standing is Standing.HOLDS
+    assert (rows["one"].needs, rows["one"].provenance) == ("Shuffles, delta above 0: 1", Provenance.OWN)
+    printed = rows["one"].printed
+    assert printed is not None
+    assert printed.claimed == 1
+    assert (rows["least"].standing, rows["least"].source) == (Standing.FAILS, f"{__name__}.least")
+
+
+def test_a_bound_of_other_plans_is_no_row_and_one_whose_hypothesis_is_not_met_says_which() -> None:
+    repeated = Repeat(PLAN, 2)
+    assert "one" not in {row.name for row in published(repeated, THOUSANDTH, account(repeated).epsilon(THOUSANDTH), bounds=(one,))}
+    (row,) = (row for row in published(PLAN, Fraction(0), account(PLAN).epsilon(0), bounds=(one,)) if row.name == "one")
+    assert (row.standing, row.unmet) == (Standing.OUTSIDE, "delta > 0, got delta=0")
+
+
+def test_a_bound_that_raises_anything_else_is_named() -> None:
+    with pytest.raises(ImplementationError, match="the bound broken raised KeyError: 'gone'"):
+        published(PLAN, THOUSANDTH, account(PLAN).epsilon(THOUSANDTH), bounds=(broken,))
+
+
+def test_bounds_of_packages_are_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [metadata.EntryPoint("theirs", f"{__name__}:least", "ldpaudit.bounds")]
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == "ldpaudit.bounds" else [])
+    plan = ("account", "randomized_response", "k=2", "p=3/4", "--shuffle", "100", "--delta=1e-3", "--compare", "--format", "json")
+    rows = json.loads(run(*plan, "--bound", f"{__name__}:one").stdout)["published"]
+    assert {row["name"]: row["standing"] for row in rows if row["known"] == "by its function"} == {"least": "fails", "one": "holds"}
+    points.append(metadata.EntryPoint("gone", "no.such:thing", "ldpaudit.bounds"))
+    fails_in_one_line(run(*plan), "the bound gone needs no.such:thing: ModuleNotFoundError")
+
+
+def test_a_bound_is_shown_beside_the_field_s_alone() -> None:
+    fails_in_one_line(run("account", "laplace", "scale=1", "--bound", "a:b"), "account needs --compare with --bound")
+    fails_in_one_line(run("table", "ggkpv-1", "--bound", "a:b"), "table needs field with --bound, got ggkpv-1")
+
+
+@pytest.mark.slow
+def test_the_ledger_has_bounds_that_are_about_all_settings_of_a_kind() -> None:
+    chapters = {chapter.title: [each.stated.name for each in chapter.formulas] for chapter in ledger((one, least))}
+    assert {"one", "least"} < {*chapters["Shuffling"]}
+    assert "one" not in chapters["Composition"]
+
+
+NAMED = ("DRV10", "KOV15", "BS16", "M17", "EFMRTT19", "BBGN19", "FMT21", "cpSGD", "BC22", "BBG18", "HKR12", "TrieHH", "GGKPV19",
+         "MV16", "KHH23", "WBK19", "SCW25", "BC20")  # fmt: skip
+"""Every theorem that the ledger is asked for."""
+
+
+def rows() -> list[tuple[Chapter, int, Published]]:
+    return [(c, i, row) for c in ledger() for formula in c.formulas for i, row in enumerate(formula.found)]
+
+
+def test_every_formula_of_the_field_holds_at_some_setting() -> None:
+    holding = {row.name.split()[0] for _, _, row in rows() if row.standing is Standing.HOLDS}
+    assert holding >= set(NAMED)
+
+
+def test_every_formula_is_judged_at_three_settings_and_says_what_it_needs() -> None:
+    for chapter in ledger():
+        assert len(chapter.settings) == len(chapter.certified) == len(COLUMNS)
+        for formula in chapter.formulas:
+            assert len(formula.found) == len(COLUMNS)
+            assert len({(row.name, row.source, row.needs, row.provenance) for row in formula.found}) == 1
+            assert formula.stated.needs
+            assert all(bool(row.unmet) == (row.standing is Standing.OUTSIDE) for row in formula.found)
+
+
+def test_what_holds_is_never_below_the_certified_epsilon_and_two_theorems_fail() -> None:
+    for chapter, column, row in rows():
+        certified = chapter.certified[column]
+        if row.standing is Standing.HOLDS:
+            assert row.printed is not None
+            assert row.printed.claimed >= certified.high, row.name
+    failing = [(row.name, COLUMNS[i]) for _, i, row in rows() if row.standing is Standing.FAILS]
+    assert failing == [("TrieHH Theorem 1", "edge"), ("cpSGD binomial mechanism", "edge")]
+
+
+def test_the_edges_are_where_hypotheses_are_not_met() -> None:
+    for chapter in ledger():
+        standings = {formula.found[-1].standing for formula in chapter.formulas}
+        assert standings & {Standing.OUTSIDE, Standing.FAILS}, chapter.title
+
+
+def test_a_page_and_a_program_read_the_same_verdicts() -> None:
+    page = markdown(ledger())
+    for chapter in ledger():
+        data = chapter_as_data(chapter)
+        assert f"### {chapter.title}" in page
+        assert [each["standing"] for each in data["formulas"][0].values()] == [
+            row.standing.name.lower() for row in chapter.formulas[0].found
+        ]
+        json.dumps(data, allow_nan=False)
+    assert "| TrieHH Theorem 1 |" in page
+    assert "| holds, 3.26 x | holds, 9.66 x | FAILS |" in page
+    assert "epsilon is infinite at delta" in page
+
+
+def test_people_read_it_on_80_columns() -> None:
+    page = io.StringIO()
+    print_ledger(ledger(), Console(file=page, width=80))
+    assert max(len(line) for line in page.getvalue().splitlines()) <= 80
+    assert "…" not in page.getvalue()  # nothing is cut off
+    assert "conjecture, 1.03 x" in page.getvalue()
+    assert "epsilon in [10.997, 10.998]" in page.getvalue()
+    assert "HKR12 composition needs a total epsilon below 1, not 52.5652" in page.getvalue()
+
+
+def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    table("field", Format.json)
+    chapters = json.loads(capsys.readouterr().out)["chapters"]
+    assert [each["title"] for each in chapters] == [each.title for each in ledger()]
+    assert any(math.isinf(float(each["settings"]["edge"]["low"])) for each in chapters)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_ledger_is_listed_among_the_tables(form: str) -> None:
+    assert "field" in run("table", "--format", form).stdout
+    fails_in_one_line(run("table", "fields"), "triehh_table_1, field, got 'fields'")
