@@ -73,7 +73,7 @@ ONE_LOOK: dict[str, Any] = {"mode": Mode.FIXED}
 NEARLY: list[tuple[Any, Neighbours, float, int, float, dict[str, Any]]] = [
     (Laplace.for_epsilon(2), REPLACE_ONE, 0.1, 60_000, 0.85, {}),
     *((LaplaceHistogram(k=5, scale=F(3, 2)), relation, 0, 100_000, 0.94, {}) for relation in BOTH),
-    *((BucketHeavyHitter(64, 6, 2, F(4)), relation, 1e-3, 300_000, 0.8, {}) for relation in BOTH),
+    *((BucketHeavyHitter(64, 6, 2, F(4)), relation, 1e-3, 10**6, 0.9, {}) for relation in BOTH),
     *((GlpsHeavyHitter(16, 1, 1, 4, F(4)), relation, 1e-3, 100_000, 0.85, {}) for relation in BOTH),
     (KaryRandomizedResponse.for_epsilon(F(1, 2), 3), group(3), 0, 60_000, 0.8, {}),
     (HADAMARD(2, 1e-2), REPLACE_ONE, 1e-2, 200_000, 0.85, ONE_LOOK),

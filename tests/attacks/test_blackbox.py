@@ -123,8 +123,8 @@ LEAKS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_is_found_and_shown_by_a_report(leak: str) -> None:
-    evidence = audit(LEAKS[leak], inputs=[0, 1], trials=30_000)
-    assert evidence.epsilon_lower > (3.0 if leak == "one view in fifty" else CERTAIN), evidence
+    evidence = audit(LEAKS[leak], inputs=[0, 1], trials=200_000 if leak == "one view in fifty" else 30_000)
+    assert evidence.epsilon_lower > CERTAIN, evidence
     assert "the event fired on " in (evidence.clue or "")
 
 
