@@ -11,9 +11,10 @@ import pytest
 
 from ldpaudit import audit
 from ldpaudit.attacks import Reading
-from ldpaudit.attacks.blackbox import folding
+from ldpaudit.attacks.blackbox import folding, target
 from ldpaudit.attacks.blackbox.bits import PARITY, Bit, leading_bits, leading_places
 from ldpaudit.attacks.blackbox.encoding import encode, join, split
+from ldpaudit.attacks.blackbox.features import added, counted, features
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.evidence import Form
 
@@ -244,8 +245,6 @@ def test_a_leak_in_lengths_that_hardly_ever_come_twice_is_found(leak: str) -> No
 
 
 def test_reports_that_are_too_long_to_keep_are_looked_at_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ldpaudit.attacks.blackbox import target
-
     monkeypatch.setattr(target, "MOST_NUMBERS", 40_000)  # 1,250 a report
 
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -297,8 +296,6 @@ def test_reports_split_and_joined_are_the_same_reports(size: int) -> None:
 
 
 def test_numbers_that_are_looked_at_together_are_counted_and_added_up_as_each_by_itself() -> None:
-    from ldpaudit.attacks.blackbox.features import added, counted, features
-
     rng = np.random.default_rng(0)
 
     def reports() -> list[Any]:

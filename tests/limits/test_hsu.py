@@ -18,7 +18,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 F = Fraction
 ROUNDING = 1e-12
 """The brute force below is in floats."""
-ERRORS = [Fraction(e) for e in ("0", "1/2", "1", "2", "37/10")]
+ERRORS = [F(e) for e in ("0", "1/2", "1", "2", "37/10")]
 
 
 @cache
@@ -135,10 +135,12 @@ def test_le_cam_sees_the_factor_one_over_epsilon_that_a_uniform_prior_misses() -
     assert hsu.le_cam_failure(n, error, 4.0).high == 0
 
 
-def test_le_cam_survives_a_delta_that_reveals_many() -> None:
-    assert hsu.le_cam_failure(10**6, 300, 0.5, Fraction(1, 10)).low > 0.1
-    assert hsu.heavy_hitter_failure(10**4, 30, 0.5, Fraction(1, 10)).low > 0.1
-    assert hsu.heavy_hitter_error(100, 0.1, 0.5, Fraction(1, 10)) > 5
+def test_limits_survive_a_delta_that_reveals_many() -> None:
+    assert hsu.le_cam_failure(10**6, 300, 0.5, F(1, 10)).low > 0.1
+    assert hsu.heavy_hitter_failure(10**4, 30, 0.5, F(1, 10)).low > 0.1
+    assert hsu.heavy_hitter_error(100, 0.1, 0.5, F(1, 10)) > 5
+    assert hsu.frequency_failure(10**4, 30, 0.5, F(1, 10)).low > 0.4
+    assert hsu.frequency_failure(10**9, 10**4, 0.5, F(1, 10**6)).low > 0.4
 
 
 @pytest.mark.parametrize("epsilon", [F(0), F(1, 2), F(2)])
@@ -172,11 +174,6 @@ def test_revealed_bits_are_averaged_over(n: int, delta: float) -> None:
         found = hsu.frequency_failure(n, error, 1, delta)
         assert found.low - ROUNDING <= truth <= found.high + ROUNDING
         assert found.low >= (1 - delta) ** n * hsu.frequency_failure(n, error, 1).low - ROUNDING
-
-
-def test_frequency_survives_a_delta_that_reveals_many() -> None:
-    assert hsu.frequency_failure(10**4, 30, 0.5, F(1, 10)).low > 0.4
-    assert hsu.frequency_failure(10**9, 10**4, 0.5, F(1, 10**6)).low > 0.4
 
 
 @pytest.mark.parametrize("change", [{"users": 0}, {"error": -1}, {"epsilon": -1}, {"delta": 1}])

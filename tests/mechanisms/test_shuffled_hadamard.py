@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any
@@ -70,24 +71,27 @@ def test_the_law_of_the_kernels_dimension_has_the_right_mean_number_of_elements(
     assert sum(p * (2**d - 1) for d, p in enumerate(law)) == Fraction(2**bits - 1, 2**rows)
 
 
-def test_random_kernels_have_the_joint_law_of_those_of_random_matrices() -> None:
-    rng, number, rows, bits = np.random.default_rng(1), 4, 2, 3
-    drawn = [random_members(number, rows, bits, rng) for _ in range(900)]
-    made = [members(rng.integers(0, 1 << bits, (number, rows)), bits) for _ in range(900)]
-    assert same_law(drawn, made)
-    assert not same_law(drawn, [members(rng.integers(0, 1 << bits, (number + 1, rows)), bits) for _ in range(900)])
+def made(asked: Any, elements: Any, numbers: Any, others: int, rows: int, rng: np.random.Generator, bits: int = 4) -> Any:
+    """Of random matrices: so many of any rows, and so many whose rows all have an element in their kernel."""
+    drawn = [rng.integers(0, 1 << bits, rows) for _ in range(others)]
+    drawn += [rng.choice([z for z in range(1 << bits) if not parity_of(z, e)], rows) for e in np.repeat(elements, numbers).tolist()]
+    return members(np.array(drawn), bits)[asked]
 
 
-def test_random_kernels_with_a_given_element_have_it_and_are_as_those_of_matrices_that_do() -> None:
-    rng, rows, bits, elements = np.random.default_rng(2), 2, 3, np.array([3, 4])
-    drawn = [random_members_with(elements, np.array([2, 1]), rows, bits, rng) for _ in range(900)]
-    assert all(found[3] >= 2 and found[4] >= 1 for found in drawn)
-
-    def made() -> Any:
-        matrices = [rng.choice([z for z in range(1 << bits) if not parity_of(z, e)], rows) for e in (3, 3, 4)]
-        return members(np.array(matrices), bits)
-
-    assert same_law(drawn, [made() for _ in range(900)])
+@pytest.mark.parametrize(
+    ("draw", "elements", "numbers", "others"),
+    [(lambda rng: random_members(4, 2, 3, rng), [], [], 4),
+     (lambda rng: random_members_with(np.array([3, 4]), np.array([2, 1]), 2, 3, rng), [3, 4], [2, 1], 0)],
+)  # fmt: skip
+def test_random_kernels_have_the_joint_law_of_those_of_random_matrices_that_have_an_element_where_it_is_given(
+    draw: Callable[..., Any], elements: list[int], numbers: list[int], others: int
+) -> None:
+    rng, given = np.random.default_rng(1), (np.arange(8), np.array(elements, dtype=np.int64), np.array(numbers, dtype=np.int64))
+    drawn, written, more = ([f() for _ in range(900)] for f in (
+        lambda: draw(rng), lambda: made(*given, others, 2, rng, 3), lambda: made(*given, others + 1, 2, rng, 3)
+    ))  # fmt: skip
+    assert same_law(drawn, written)
+    assert not same_law(drawn, more)
 
 
 def test_a_users_tuples_lie_in_the_codewords_of_her_elements_and_the_others_anywhere() -> None:
@@ -221,11 +225,9 @@ def test_the_integral_and_the_sum_agree(seen: Seen, messages: int, tau: int, sha
 
 
 def test_it_is_the_expectation_of_the_ratio_of_two_counts() -> None:
-    from scipy.stats import binom
-
     messages, p, epsilon = 3_000, 1 / 64, 0.4
     x = np.arange(200)
-    first, second = binom.pmf(x, messages, p), binom.pmf(x, messages + 1, p)
+    first, second = stats.binom.pmf(x, messages, p), stats.binom.pmf(x, messages + 1, p)
     gain = np.maximum(0, 1 - math.exp(epsilon) * x[None, :] / (1 + x[:, None]))
     found = HiddenTuple(messages, Fraction(1, 64), Seen.ALL, "")
     assert found.delta(Fraction(epsilon)).high == pytest.approx(first @ gain @ second, rel=1e-9)
@@ -361,15 +363,6 @@ def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_m
     with pytest.raises(Unsupported, match="16 prefixes of 4 bits are kept, more than 8"):
         m.search(ask)
     assert [len(each) for each in kept] == [2, 4, 8, 16]
-
-
-def made(asked: Any, elements: Any, numbers: Any, others: int, rows: int, rng: np.random.Generator, bits: int = 4) -> Any:
-    """The same from matrices, written out."""
-    every = range(1 << bits)
-    drawn = [rng.integers(0, 1 << bits, rows) for _ in range(others)]
-    for e in np.repeat(elements, numbers).tolist():
-        drawn.append(rng.choice([z for z in every if (z & e).bit_count() % 2 == 0], rows))
-    return members(np.array(drawn), bits)[asked]
 
 
 @pytest.mark.parametrize(

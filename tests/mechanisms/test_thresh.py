@@ -1,10 +1,13 @@
-"""THRESH: what it does, line by line, and what it costs, against all transcripts, streams, adversaries and users one by one."""
+"""THRESH and HEAVYTHRESH: what they do, line by line, and what they cost, against all transcripts, streams and adversaries."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -14,29 +17,37 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit.accountants import thresh
+from ldpaudit.accountants import heavy_thresh, thresh
 from ldpaudit.accountants.composition.coins import TwoCoins
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.exact import product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.shared.voting.thresh import Levels
+from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, sentinel_needs
+from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import _are_few
+from ldpaudit.mechanisms.shared.voting.thresh import Levels, thresholds
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.profile import PrivacyProfile
 from tests.oracles.voting import (
     HALF,
+    HeavyToy,
+    HeavyToyRepaired,
     Toy,
     ToyRepaired,
     User,
     estimate,
+    heavy_toy,
+    histograms,
     plus,
     vote,
     worst_delta,
     worst_ratio,
     yes_chance,
-)
+)  # fmt: skip
 from tests.samples import meet
 
 
@@ -59,9 +70,9 @@ def toys(number: int, seed: int) -> list[Thresh]:
 TOYS = toys(45, seed=5)
 
 
-def account(m: Thresh) -> PrivacyProfile:
+def account(m: Any) -> PrivacyProfile:
     """The accountant itself: a toy redefines the noise levels, so that it is asked by name."""
-    return thresh.profile(m)
+    return heavy_thresh.profile(m) if isinstance(m, HeavyThresh) else thresh.profile(m)
 
 
 def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
@@ -74,28 +85,6 @@ def test_the_toys_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
 
 def streams(m: Thresh) -> list[tuple[int, ...]]:
     return list(product(range(m.rounds + 1), repeat=m.epochs))
-
-
-@pytest.mark.parametrize("m", TOYS, ids=str)
-def test_epsilon_is_that_of_all_streams_all_updates_and_all_transcripts(m: Thresh) -> None:
-    with flint.ctx.workprec(256):
-        truth = flint.arb(flint.fmpq(*worst_ratio(m).as_integer_ratio())).log()
-    found = account(m).epsilon(0)
-    assert found.low <= truth <= found.high
-    assert found.rigour is Rigour.INTERVAL or found.high - found.low <= 1e-15 * found.high
-    if float(truth) >= found.high * (1 - 1e-12):
-        assert found.rigour is Rigour.EXACT, "where the bound is attained, the pair that attains it is found"
-
-
-@pytest.mark.parametrize("m", [m for m in TOYS if m.epochs <= 3][:6], ids=str)
-def test_delta_is_that_of_all_streams_and_of_adversaries_who_adapt(m: Thresh) -> None:
-    # Streams of only ones and zeros an epoch, and some others; all pairs of these.
-    users = [stream for stream in streams(m) if set(stream) <= {0, m.rounds}] + streams(m)[1::7]
-    for ratio in (Fraction(1), Fraction(5, 4), Fraction(3)):
-        worst = max(worst_delta(m, v, w, ratio) for v, w in product(users, repeat=2))
-        found = account(m).delta(math.log(ratio))
-        assert found.low - 1e-12 <= worst <= found.high + 1e-12
-        assert found.rigour is Rigour.INTERVAL or worst == pytest.approx(found.high, abs=1e-12)
 
 
 @pytest.mark.parametrize("m", TOYS, ids=str)
@@ -249,3 +238,324 @@ def test_who_votes_has_drawn_a_count_that_is_far_from_its_reference() -> None:
     assert group.users[1][3:8].sum() == 0
     assert group.users[0][[0, 1, 2, 8, 9, 10]].sum() == 0
     assert drawn / 10**5 == pytest.approx(law.chances, abs=0.02)
+
+
+F = Fraction
+
+
+def heavy_toys(number: int, seed: int) -> Iterator[HeavyThresh]:
+    """Noise levels, budgets of no vote to all, thresholds from always to never exceeded, words that cancel."""
+    rng = random.Random(seed)
+    for index in range(number):
+        kind = HeavyToy if index % 3 else HeavyToyRepaired
+        a, b = F(rng.choice([1, 2, 3, 5, 8]), 8), F(rng.choice([1, 2, 3, 5, 8]), 8)
+        rounds = rng.choice([1, 2, 2])
+        yield heavy_toy(kind, rng.choice([2, 3, 3, 4]), rounds, F(rng.choice([2, 4, 5, 9]), 4),
+                  (a, b, F(rng.choice([1, 3, 5, 7, 11, 17]), 34)), rng.choice([2, 3, 3]), rng.choice([1, 2, 4]),
+                  rng.choice([-1, 0]), rng.randrange(50))  # fmt: skip
+
+
+HEAVY = list(heavy_toys(40, seed=2))
+
+
+@pytest.mark.parametrize("m", [*TOYS, *HEAVY], ids=str)
+def test_epsilon_is_that_of_all_streams_all_updates_and_all_transcripts(m: Any) -> None:
+    with flint.ctx.workprec(256):
+        truth = flint.arb(flint.fmpq(*worst_ratio(m).as_integer_ratio())).log()
+    found = account(m).epsilon(0)
+    assert found.low <= truth <= found.high
+    assert found.rigour is Rigour.INTERVAL or found.high - found.low <= 1e-15 * found.high
+    if m in TOYS and float(truth) >= found.high * (1 - 1e-12):
+        assert found.rigour is Rigour.EXACT, "where the bound is attained, the pair that attains it is found"
+
+
+def pairs_of(m: Any) -> Any:
+    """Pairs of some streams: of only zeros and ones an epoch, and others; of histograms also the pair that is named."""
+    if m in TOYS:
+        return product([stream for stream in streams(m) if set(stream) <= {0, m.rounds}] + streams(m)[1::7], repeat=2)
+    held, rng = histograms(m.domain, m.rounds), random.Random(1)
+    pairs = [tuple([*rng.choices(held, k=m.epochs)] for _ in range(2)) for _ in range(8)]
+    return [*pairs, tuple([((x, m.rounds),) if isinstance(x, int) else x for x in play.stream] for play in m.inputs)]
+
+
+FEW_EPOCHS = [m for m in TOYS if m.epochs <= 3][:6] + [m for m in HEAVY if m.epochs <= 3 and m.rows <= 2][:8]
+
+
+@pytest.mark.parametrize("m", FEW_EPOCHS, ids=str)
+def test_delta_is_that_of_all_streams_and_of_adversaries_who_adapt(m: Any) -> None:
+    for ratio in (F(1), F(5, 4), F(3)):
+        worst = max(worst_delta(m, one, other, ratio) for one, other in pairs_of(m))
+        found = account(m).delta(math.log(ratio))
+        assert found.low - 1e-12 <= worst <= found.high + 1e-12
+        assert m in HEAVY or found.rigour is Rigour.INTERVAL or worst == pytest.approx(found.high, abs=1e-12)
+
+
+def test_the_toys_of_histograms_cover_exact_and_enclosed_budgets_of_every_kind() -> None:
+    found = [account(m).epsilon(0) for m in HEAVY]
+    assert sum(e.rigour is Rigour.EXACT for e in found) >= 24
+    assert sum(e.rigour is Rigour.INTERVAL for e in found) >= 3
+    assert {m.common for m in HEAVY} == {0, 1}
+    assert {m.beginning.quiet is None for m in HEAVY} == {True, False}
+    assert {min(m.votes, 2) for m in HEAVY} == {min(m.estimates, 2) for m in HEAVY} == {0, 1, 2}
+    assert max(e.high for e in found if e.rigour is Rigour.EXACT) > 1.5
+
+
+def test_a_first_threshold_that_no_histogram_exceeds_tells_no_vote() -> None:
+    """Three epochs of 300 samples: a first vote would need a row sum of 391, two votes 782 of two histograms."""
+    m = HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4)
+    assert (m.changes > m.rounds).tolist() == [True, False, True]
+    assert account(m).epsilon(0).high == pytest.approx(float(2 * m.a + 2 * m.b), rel=1e-9)
+
+
+def cancelling(kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int) -> Any:
+    """Two of the words have opposite signs in every row, so that half of each is silence."""
+    for seed in range(2000):
+        m = heavy_toy(kind, epochs, 2, F(1), (*noise, F(1, 34)), domain, rows, start, seed)
+        apart = [m.public.differing(u, v) for u in range(domain) for v in range(u)]
+        if max(apart) == rows and min(apart) > 0:
+            return m
+    raise AssertionError("no such seed")
+
+
+TENTH = F(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "epochs", "noise", "rows", "domain", "start", "value"),
+    [
+        (HeavyToy, 8, (TENTH, TENTH), 4, 3, 0, 0.9),
+        (HeavyToy, 8, (TENTH, TENTH), 4, 3, -1, 0.7),
+        (HeavyToyRepaired, 8, (TENTH, TENTH), 4, 3, 0, 0.6),
+        (HeavyToy, 4, (TENTH, TENTH), 2, 3, -1, 0.6),
+        (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, -1, 0.7),
+        (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, 0, 1.1),
+    ],
+)
+def test_small_machines_cost_what_the_formula_says(
+    kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int, value: float
+) -> None:
+    m = cancelling(kind, epochs, noise, rows, domain, start)
+    found = account(m).epsilon(0)
+    assert found.rigour is Rigour.EXACT
+    assert found.high == pytest.approx(value, rel=1e-12)
+    if epochs <= 5:
+        assert math.log(worst_ratio(m)) == pytest.approx(value, rel=1e-12)
+
+
+def test_where_the_first_estimate_would_have_to_be_of_a_quiet_stream_the_ends_enclose_it() -> None:
+    m = cancelling(HeavyToy, 4, (TENTH, TENTH), 2, 3, 0)
+    found, truth = account(m).epsilon(0), math.log(worst_ratio(m))
+    assert found.rigour is Rigour.INTERVAL
+    assert found.low < truth < found.high
+
+
+@pytest.mark.parametrize("m", [m for m in HEAVY if m.rounds == 1 and m.rows <= 2 and m.domain**m.epochs < 27][:4], ids=str)
+def test_no_transcript_of_any_two_streams_under_any_updates_is_likelier_by_more(m: HeavyThresh) -> None:
+    streams = list(product(range(m.domain), repeat=m.epochs))
+    worst = 1.0
+    for updates in product((0, 1), repeat=m.epochs):
+        tables = np.array([[float(p) for _, p in m.law(Play(stream, updates)).items()] for stream in streams])
+        worst = max(worst, float((tables[:, None] / tables).max()))
+    found = account(m).epsilon(0)
+    assert found.low - 1e-12 <= math.log(worst) <= found.high + 1e-12
+    assert worst_ratio(m) == pytest.approx(worst, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", HEAVY[::3], ids=str)
+def test_what_a_user_of_histograms_publishes_is_what_the_pseudocode_says(m: HeavyThresh) -> None:
+    rng = random.Random(str(m))
+    for _ in range(8):
+        stream = tuple(rng.choices(histograms(m.domain, m.rounds), k=m.epochs))
+        updates = tuple(rng.choices((0, 1), k=m.epochs))
+        user, view, chance, law = User.fresh(m), list[int](), F(1), m.law(Play(stream, updates))
+        for t, (held, update) in enumerate(zip(stream, updates, strict=True), 1):
+            yes, user = vote(m, user, held, t)
+            shown, row, sign = rng.randint(0, 1), rng.randrange(m.rows), rng.choice([-1, 1])
+            chance *= yes_chance(m) if yes == bool(shown) else 1 - yes_chance(m)
+            if update:
+                x, user = estimate(m, user, held)
+                up = plus(m, x)[row]
+                chance *= (up if sign > 0 else 1 - up) / m.rows
+            view += [shown, row, sign] if update else [shown, -1, 0]
+        assert law.probability(tuple(view)) == chance
+
+
+def test_the_sentinel_is_compared_exactly() -> None:
+    for rows, rounds, step, epochs in product((1, 2, 4, 7), (1, 3), (F(1, 7), F(3, 8), F(1), F(5, 4)), (2, 5, 8)):
+        tops = thresholds(epochs, rounds, step)
+        for t, need in enumerate(sentinel_needs(epochs, rounds, step, rows).tolist(), 1):
+            threshold = tops[(t & -t).bit_length() - 1]
+            with flint.ctx.workprec(256):
+                edge = flint.arb(flint.fmpq(threshold.numerator, threshold.denominator)) - rounds * flint.arb(rows).sqrt()
+                assert need > edge or need - 1 < edge
+                assert not need <= edge - flint.arb("1e-60")
+                assert need - 1 <= edge + flint.arb("1e-60")
+
+
+LARGE = HeavyThresh(10**5, 100, 1000, TENTH, F(1, 20), 10**5, domain=1000, start=0)
+LARGER = HeavyThresh(10**6, 100, 10**5, F(1), F(1, 20), 10**6, domain=1000)
+
+
+def test_the_parameters_are_those_of_the_formulas() -> None:
+    n, t, d, ell, delta, w = 1e5, 100, 1000, 1000, 0.05, 2e6
+    step = math.sqrt(2 * math.log(16 * w * n * t / delta) / ell)
+    noise = math.sqrt(2 * math.log(16 * d * t / delta) / n)
+    assert float(LARGE.levels.step) == pytest.approx(step, rel=1e-12)
+    assert float(LARGE.b) == pytest.approx(2 * math.atanh(noise / math.log2(t) / step), rel=1e-12)
+    assert float(LARGE.least_b) == pytest.approx(2 * math.atanh(noise / 15 / step), rel=1e-12)
+    u = math.sqrt(2 * n * math.log(10 * t / delta)) / n
+    assert float(LARGE.least_a) == pytest.approx(math.log((1 + u) / (1 - u)), rel=1e-12)
+    found = (LARGE.a, LARGE.least_a, LARGE.levels.step, LARGE.b, LARGE.least_b)
+    assert [round(float(x), 6) for x in found] == [0.058047, 0.028149, 0.269796, 0.020744, 0.009188]
+    assert (LARGE.votes, LARGE.estimates, LARGE.highest_level, LARGE.rows) == (1, 2, 2, 2 * 10**6)
+
+
+@pytest.mark.parametrize(
+    ("m", "value", "rigour"),
+    [
+        (LARGE, 0.157583, Rigour.EXACT),
+        (replace(LARGE, start=-1), 0.041488, Rigour.EXACT),
+        (LARGER, 0.779371, Rigour.EXACT),
+        # Whether a thousand words cancel in each of 2e7 rows is not decided.
+        (replace(LARGER, start=0), 0.815545, Rigour.INTERVAL),
+    ],
+)
+def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(
+    m: HeavyThresh, value: float, rigour: Rigour
+) -> None:
+    found = account(m).epsilon(0)
+    assert (round(found.high, 6), found.rigour) == (value, rigour)
+    assert found.low == pytest.approx(value if rigour is Rigour.EXACT else 0.779371, abs=1e-6)
+
+
+def test_a_pair_s_profile_is_that_of_its_bits_and_of_reports_that_are_seldom_seen() -> None:
+    p = F(math.exp(0.1) / (math.exp(0.1) + 1))
+    found = heavy_thresh.of_counts(p, 6, p, Counter({HALF: 3}))
+    coin = [(p, 1 - p), (1 - p, p)]
+    seldom = [(p / 2, (1 - p) / 2), ((1 - p) / 2, p / 2), (HALF, HALF)]
+    oracle = FiniteProfile((ExactPLD.of(enumerated([(coin, 6), (seldom, 3)])),), "")
+    for epsilon, value in ((0.3, 0.0209610), (0.0, 0.1087653)):
+        assert found.delta(epsilon).high == pytest.approx(value, abs=5e-8)
+        assert same(found.delta(epsilon), oracle.delta(epsilon))
+    assert found.epsilon(0).high == pytest.approx(0.9)
+    assert same(found.epsilon(0.01), oracle.epsilon(0.01))
+
+
+def same(one: Enclosure, other: Enclosure) -> bool:
+    return one.low <= other.high and other.low <= one.high and one.high - one.low <= 1e-12 * one.high
+
+
+def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[list[float]]:
+    """Line by line, with floats; `data` by user, epoch and word."""
+    users = [User.fresh(m) for _ in data]
+    yes, published, current = float(yes_chance(m)), list[list[float]](), [-1.0] * m.domain
+    columns = m.public.signs(np.arange(m.rows)[:, None], np.arange(m.domain))
+    for t in range(1, m.epochs + 1):
+        held = [tuple((v, int(c)) for v, c in enumerate(row[t - 1]) if c) for row in data]
+        votes = 0
+        for i, user in enumerate(users):
+            said, users[i] = vote(m, user, held[i], t)
+            votes += rng.random() < (yes if said else 1 - yes)
+        if votes / len(users) > 1 - yes + float(m.levels.margin):
+            sums = np.zeros(m.domain)
+            for i, user in enumerate(users):
+                x, users[i] = estimate(m, user, held[i])
+                j = int(rng.integers(m.rows))
+                sums += (1 if rng.random() < float(plus(m, (x[j],))[0]) else -1) * columns[j]
+            current = (sums / len(users) / float(2 * m.estimate_coin - 1)).tolist()
+        published.append(current)
+    return published
+
+
+@pytest.mark.parametrize(
+    ("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))]
+)
+def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
+    levels = Levels(F(noise[0]), F(noise[1]), F(1, 20), TENTH)
+    m = HeavyToy(20, 4, 3, F(16), HALF, 20, 3, 1, start, rows, 1, levels)
+    rng = np.random.default_rng(3)
+    kinds = [[3, 0, 0], [0, 3, 0], [1, 1, 1], [0, 1, 2]]
+    data = np.array([[kinds[k] for k in ks] for ks in [(0, 0, 1, 2)] * 9 + [(1, 1, 3, 0)] * 5 + [(3, 2, 0, 1)] * 6])
+    theirs = np.round([heavy_system(m, data, rng) for _ in range(100)], 9)
+    ours = np.round([m.run(data.transpose(1, 0, 2), rng) for _ in range(100)], 9)
+    for t, v in product(range(m.epochs), range(3)):
+        assert stats.ks_2samp(ours[:, t, v], theirs[:, t, v]).pvalue > 1e-4
+    changed = [np.count_nonzero(np.diff(x[:, :, 0], axis=1)) for x in (ours, theirs)]
+    assert abs(changed[0] - changed[1]) < 5 * math.sqrt(300 / 2)
+    assert m.truth(data.transpose(1, 0, 2))[0] == pytest.approx(np.array([27 + 0, 15 + 6, 12]) / 60)
+
+
+def test_the_centre_makes_of_transcripts_of_histograms_what_a_run_publishes() -> None:
+    m = HeavyToy(40, 3, 2, F(40), HALF, 40, 3, 1, -1, 64, 0, Levels(HALF, HALF, F(1, 8), F(1, 18)))
+    views = np.zeros((40, 3, 3), dtype=np.int64)
+    views[:, :, 1] = -1
+    no = float(1 - m.vote_coin)
+    enough = math.floor(40 * (no + 1 / 18)) + 1
+    views[: enough - 1, 0, 0] = views[:enough, 1, 0] = 1
+    rows, told = np.arange(40), np.where(np.arange(40) % 3 == 0, -1, 1)
+    views[:, 1, 1], views[:, 1, 2] = rows, told
+    columns = m.public.signs(rows[:, None], np.arange(3))
+    second = told @ columns / 40 / float(2 * m.estimate_coin - 1)
+    published = m.estimate(views.reshape(40, -1))
+    assert np.all(published[0] == -1)
+    assert published[1] == pytest.approx(second)
+    assert published[2] == pytest.approx(second)
+
+
+def test_distances_of_histograms_are_those_of_all_rows() -> None:
+    rng = np.random.default_rng(0)
+    m = HeavyThresh(1_000, 4, 500, F(1), F(1, 20), 1_000, domain=40, rows=150_000)
+    table = m.public.signs(np.arange(150_000)[:, None], np.arange(40)).astype(int)
+    for size in (1, 2, 12, 40):
+        counts = rng.multinomial(500, np.ones(size) / size) * rng.choice([-1, 1], size)
+        sums = table[:, :size] @ counts
+        assert extremes(m.public, tuple(enumerate(counts.tolist()))) == (sums.min(), sums.max())
+
+
+def test_histograms_are_rows_or_pairs_and_matrices_beyond_memory_are_refused() -> None:
+    m = HeavyThresh(10_000, 4, 3, F(1), F(1, 20), 10_000, domain=5)
+    good = (0, 1, ((0, 1), (4, 2)), [[2, 3]])
+    m.require_input((good, (0, 1, 0, 1)))
+    with pytest.raises(Unsupported, match="every sign of the matrix"):
+        LARGER.run([], np.random.default_rng(0))
+
+
+class Epochs:
+    """Users' histograms of a mixture that changes once, made one epoch after the other."""
+
+    def __init__(self, m: HeavyThresh, seed: int) -> None:
+        self.m, self.seed = m, seed
+
+    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+        rng, first = np.random.default_rng(self.seed), np.arange(1, self.m.domain + 1) / (self.m.domain * (self.m.domain + 1) / 2)
+        for t in range(self.m.epochs):
+            yield rng.multinomial(self.m.rounds, first if t < self.m.epochs // 2 else first[::-1], self.m.users)
+
+
+def test_estimates_follow_a_change() -> None:
+    m = HeavyThresh(20_000, 8, 15_000, F(4), F(1, 20), 20_000, domain=6)
+    data = Epochs(m, 5)
+    found = m.run(data, np.random.default_rng(1))
+    off = np.abs(found - m.truth(data)).max(axis=1)
+    assert off.max() < 0.12
+    assert np.abs(found[-1] - found[0]).max() > 0.15
+
+
+@pytest.mark.slow
+def test_a_thousand_epochs_of_a_hundred_thousand_users_take_less_than_two_minutes() -> None:
+    import time
+
+    m = HeavyThresh(10**5, 1000, 10_000, F(4), F(1, 20), 10**5, domain=8)
+    began = time.process_time()
+    found = m.run((np.random.default_rng(t).multinomial(10_000, np.ones(8) / 8, 10**5) for t in range(1000)),
+                  np.random.default_rng(1))  # fmt: skip
+    assert found.shape == (1000, 8)
+    assert time.process_time() - began < 120
+
+
+def test_whether_histograms_are_few_is_known_without_their_number() -> None:
+    for rounds, domain in product((1, 2, 5, 40), (2, 3, 9, 100)):
+        number = math.comb(rounds + domain - 1, domain - 1)
+        assert [_are_few(rounds, domain, most) for most in (number - 1, number, number + 1)] == [False, True, True]
+    # The number itself has 600,000 digits, and takes minutes.
+    assert not _are_few(10**6, 10**6, 1 << 10)
