@@ -422,7 +422,7 @@ STRICT += [(old, f"{old}1, {old}") for old in ('"drawn": ', '"right": ')]
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": "ldpaudit.checkpoint/2"}', *STRICT], ids=range(12))
 def test_what_is_no_checkpoint_or_no_strict_json_is_refused(text: Any, written: tuple[dict[str, Any], str], tmp_path: Path) -> None:
     (options, usual), file = written, tmp_path / "audit.json"
-    file.write_text(text if isinstance(text, str) else usual.replace(*text, 1), encoding="utf-8")
+    file.write_text(text if isinstance(text, str) else usual.replace(text[0], text[1], 1), encoding="utf-8")
     with pytest.raises(ValueError, match="needs a checkpoint of schema"):
         audit(**options, execution=Execution(checkpoint=file))
 

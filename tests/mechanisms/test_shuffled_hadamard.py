@@ -87,9 +87,8 @@ def test_random_kernels_have_the_joint_law_of_those_of_random_matrices_that_have
     draw: Callable[..., Any], elements: list[int], numbers: list[int], others: int
 ) -> None:
     rng, given = np.random.default_rng(1), (np.arange(8), np.array(elements, dtype=np.int64), np.array(numbers, dtype=np.int64))
-    drawn, written, more = ([f() for _ in range(900)] for f in (
-        lambda: draw(rng), lambda: made(*given, others, 2, rng, 3), lambda: made(*given, others + 1, 2, rng, 3)
-    ))  # fmt: skip
+    drawn = [draw(rng) for _ in range(900)]
+    written, more = ([made(*given, n, 2, rng, 3) for _ in range(900)] for n in (others, others + 1))
     assert same_law(drawn, written)
     assert not same_law(drawn, more)
 

@@ -39,6 +39,8 @@ FEW_CUT = 2e-2
 """By how much of itself they may move a delta of two or three users."""
 INTEGRAL = 1e-4
 """Relative error of the sums that stand for integrals: their steps are 1/100 of a scale."""
+REPLACED = {10**3: 4e-3, 10**4: 1.5e-3, 10**6: 5e-4}
+"""By how much replacement may move an epsilon, which loses some users and phases."""
 PRINTED = 1e-7
 """Relative precision of the table's digits."""
 
