@@ -22,21 +22,15 @@ from mpmath import mpf
 
 from benchmarks.experiment import options, show, timed
 from benchmarks.queries import DIGITS, ROUNDING, Tally, a_delta, ask, fraction, mp, one_more, positive
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Enclosure, Mechanism, Neighbours, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.numerics import binomial, hypergeometric
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Repeat, Run, Shuffle
+from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 _DEEP = 420  # digits where the complement of a tail is summed
 

@@ -16,14 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants import account
+from ldpaudit import Unsupported, account
 from ldpaudit.accountants.sampling.discovery import least_threshold
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, largest_batch
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, TreeHistogram
+from ldpaudit.mechanisms import HashedTreeHistogram, ShuffledHeavyHitters, TreeHistogram
 
 LEVELS = 10  # letters, with the end of a word, that TrieHH finds
 _COIN = 1 << 20  # coins are multiples of 1/_COIN

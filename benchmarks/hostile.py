@@ -20,14 +20,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiment import options, show
-from ldpaudit import account, audit, certify
-from ldpaudit.certificates.certificate import Certificate
-from ldpaudit.claim import Claim
-from ldpaudit.errors import ImplementationError, Unsupported
+from ldpaudit import Certificate, Claim, Mechanism, Run, Shuffle, Unsupported, account, audit, certify
+from ldpaudit.errors import ImplementationError
 from ldpaudit.files.deployment import Deployment
-from ldpaudit.mechanism import ENUMERABLE, Mechanism
+from ldpaudit.mechanism import ENUMERABLE
 from ldpaudit.mechanisms import stem
-from ldpaudit.plan import Run, Shuffle
 from ldpaudit.verdict import Outcome
 from tests.zoo import AT_ONE, STEMS, delta_of
 

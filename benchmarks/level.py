@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.experiment import show
-from ldpaudit import account, audit
+from ldpaudit import Mechanism, account, audit, audit_one_run
 from ldpaudit.attacks.blackbox import target
-from ldpaudit.attacks.blackbox.one_run import audit_one_run
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.e_process import EProcess
@@ -33,10 +32,7 @@ from ldpaudit.attacks.bounds.one_run import SPENT_ON_DELTA, p_values
 from ldpaudit.attacks.engine import play
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace, UnaryEncoding
 
 CONFIDENCE = 0.95
 RUNS, BLOCK = 500, 250  # runs where nobody asks for more; and those after which the file is written

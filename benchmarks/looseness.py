@@ -16,15 +16,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.needed_noise import sufficient_count_min
-from ldpaudit.accountants import account
+from ldpaudit import Plan, Repeat, Shuffle, account
 from ldpaudit.accountants.claims.ledger import ledger
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.claims.trie_heavy_hitter import room
 from ldpaudit.files.whole import write_whole
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.plan import Plan, Repeat, Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledCountMin, TrieHeavyHitter
 from ldpaudit.report import tables as report
 
 MILLIONTH = Fraction(1, 10**6)

@@ -14,10 +14,8 @@ from typing import TypeAlias
 
 from benchmarks.contract import load_everything
 from benchmarks.experiment import apart, options, say, show, timed
-from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, account
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, Unsupported, account
+from ldpaudit.mechanisms import DiscreteLaplace, KaryRandomizedResponse
 from tests.zoo import ONE_EACH
 
 BITS = KaryRandomizedResponse(2, Fraction(3, 4))

@@ -13,15 +13,12 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from ldpaudit import mechanisms
-from ldpaudit.accountants import account
+from ldpaudit import Enclosure, Mechanism, PrivacyProfile, account, mechanisms
 from ldpaudit.core.parameters import of, plain
 from ldpaudit.display import pictures
-from ldpaudit.enclosure import Enclosure, show_up
+from ldpaudit.enclosure import show_up
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import example, starter
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.profile import PrivacyProfile
 from ldpaudit.registry import CONSTRUCTOR
 
 LITERATURE = Path(__file__).resolve().parent.parent / "docs" / "literature.md"

@@ -16,17 +16,11 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from benchmarks.experiment import show
-from ldpaudit.accountants import account
+from ldpaudit import Mechanism, Neighbours, Unsupported, account
 from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, jl_heavy_hitter, shuffled_hadamard
 from ldpaudit.accountants.claims.trie_heavy_hitter import claimed_epsilon, room
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.hashtogram import Hashtogram
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.mechanisms import Hashtogram, ShuffledCountMin, SignOracle, Thresh, TrieHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 F = Fraction
 NONE = F(0)

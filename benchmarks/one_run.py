@@ -21,11 +21,8 @@ import numpy as np
 
 import ldpaudit as ldp
 from benchmarks.experiment import show
-from ldpaudit.evidence import Evidence
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit import Evidence
+from ldpaudit.mechanisms import CountMeanSketch, Gaussian, KaryRandomizedResponse, TrieHeavyHitter
 
 SEEDS = range(6)
 WORDS = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=3)]

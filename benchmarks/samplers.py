@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ldpaudit import Mechanism, Unsupported
 from ldpaudit.core.partitions import Counts
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
+from ldpaudit.mechanisms import HeavyThresh, Thresh
 from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
-from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.report.claims import markdown_of
 from tests.zoo import AT_ONE, SMALL
 

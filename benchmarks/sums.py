@@ -15,11 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.experiment import options, picture, show, timed
-from ldpaudit import Aggregate, Plan, Run, Shuffle, account
+from ldpaudit import Aggregate, Enclosure, Plan, Run, Shuffle, account
 from ldpaudit.accountants.aggregation.envelope import envelope
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.mechanisms import DiscreteLaplace, UnaryEncoding
 
 USERS = [10**2, 10**3, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9]
 NOISE: dict[str, Callable[[Fraction], UnaryEncoding]] = {

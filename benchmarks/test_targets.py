@@ -20,15 +20,12 @@ from typing import Any
 
 import pytest
 
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Enclosure, Repeat, Shuffle, account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.clones import CloneProfile
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Compose, Repeat, Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 
 ROUNDS = 5
 _ORACLE = """

@@ -14,11 +14,8 @@ from fractions import Fraction
 from functools import partial
 
 from benchmarks.experiment import options
-from ldpaudit import account
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
+from ldpaudit import Enclosure, Rigour, account
+from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh, ThreshRepaired
 
 USERS, EPOCHS, DELTA = 10**6, 1024, Fraction(1, 20)
 Instance = Callable[[float, float, int], Thresh | HeavyThresh]
