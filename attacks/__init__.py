@@ -4,8 +4,6 @@ Reading order: a stem (`randomized_response`) and the noun that it makes (`attac
 `blackbox` for code that nothing is known of.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

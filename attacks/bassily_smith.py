@@ -1,7 +1,5 @@
 """The attack on the Bassily-Smith randomizer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

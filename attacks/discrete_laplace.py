@@ -1,7 +1,5 @@
 """The attack on noise on counts, of any law: the two inputs, and the sum of all counts' log-likelihood ratios."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

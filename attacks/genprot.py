@@ -1,7 +1,5 @@
 """The attack on GenProt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any, TypeAlias

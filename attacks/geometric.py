@@ -1,7 +1,5 @@
 """The attack on two-sided geometric noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The attack on Hadamard response."""
 
-from __future__ import annotations
-
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.odds import by_support, loss_of
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse

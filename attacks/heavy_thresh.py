@@ -1,7 +1,5 @@
 """The attack on HEAVYTHRESH by an adversary who plays the other users and the centre."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

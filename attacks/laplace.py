@@ -1,7 +1,5 @@
 """The attack on noise on a number, Laplace's or Gaussian, and on Laplace noise on the column of a public matrix that a value is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

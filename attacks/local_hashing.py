@@ -1,7 +1,5 @@
 """The attack on local hashing."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The attack on a memoized bit of a stream: one value throughout against values that never repeat, or any two short streams."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 
 import numpy as np

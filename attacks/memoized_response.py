@@ -1,7 +1,5 @@
 """The attack on responses that are kept value by value: by the values, or by whether reports repeat."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The attack on 1BitMean and dBitFlip."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

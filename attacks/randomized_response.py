@@ -1,7 +1,5 @@
 """The attack on randomized response."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ldpaudit.attacks.attack import Attack

@@ -1,7 +1,5 @@
 """The attack on range queries in the shuffled model, and on what is read off such elements: quantiles, prefixes, any queries."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The attack on RAPPOR."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The attack on one sampled answer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ldpaudit.attacks.attack import Attack

@@ -1,7 +1,5 @@
 """The attack on labelled binary sums."""
 
-from __future__ import annotations
-
 from ldpaudit.attacks.attack import Attack
 from ldpaudit.attacks.shared.counters import by_counts
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums

@@ -1,7 +1,5 @@
 """The attack on Hadamard response in the shuffled model."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The attack on selection by labelled binary sums."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The attack on public questions about a value, answered by a sign, by two, or by a hash."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The attack on subset selection."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction

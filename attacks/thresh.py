@@ -1,7 +1,5 @@
 """The attack on THRESH by an adversary who plays the other users and the centre."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The attack on TrieHH by an adversary who knows all of the data set but one user."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -11,8 +11,6 @@ too rare to be ever drawn (here it has two bits); THRESH, whose epsilon is none 
 that make it one of the four values would have to be sought.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ Needs the extra `examples` (the package wordfreq, with 300,000 English words and
 its frequency a line. Every user holds one word, drawn by frequency. Half an hour on one core.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from fractions import Fraction

@@ -6,8 +6,6 @@ The commands are those of a team, in processes of their own. Users are written p
 is used again. Memory is that of the largest process, seconds are those of the clock, with the processors' behind them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

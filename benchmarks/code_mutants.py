@@ -4,8 +4,6 @@ A mutant is made in a copy of the tree. The tests that import its file are run, 
 used their time, or until the chosen files are through. A test that fails kills only if it passes where nothing is changed.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

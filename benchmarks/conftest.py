@@ -1,7 +1,5 @@
 """Options and the table of `benchmarks/test_targets.py`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -8,8 +8,6 @@ at a random epsilon, or for epsilon at a random delta; a *miss* is an enclosure 
 fails if there is one.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator

@@ -10,8 +10,6 @@ plans of an earlier record in their place, so that a later zoo changes none. `co
 for enclosures that are tighter; measures, seconds and mutants are tables, and no difference.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import inspect

@@ -1,7 +1,5 @@
 """How two records differ: what `python -m benchmarks.contract compare BEFORE AFTER` prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ that of `run`, which draws messages of one kind at once; of a system that names 
 `decode` is the server.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

@@ -8,8 +8,6 @@ Needs the extra `examples` (the package wordfreq), or a file with a word and its
 (Sentiment140, which is public) are not downloaded.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

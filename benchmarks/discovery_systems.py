@@ -4,8 +4,6 @@ A tree takes a word for its first letters, five bits each: as many as the system
 its number is named, so that words with the same first letters are found together, which favours trees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -9,8 +9,6 @@ The same data, the same epsilon, one run each. In an environment of its own that
     python -m benchmarks.estimates hitters     # the table of heavy hitters, a few minutes
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import tracemalloc

@@ -5,8 +5,6 @@
 At least two runs. Some ten minutes on one core. Needs matplotlib for the picture.
 """
 
-from __future__ import annotations
-
 import math
 import resource
 import tempfile

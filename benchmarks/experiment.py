@@ -4,8 +4,6 @@ An experiment is its question (the module's docstring), its settings (constants)
 columns of its table.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import re

@@ -9,8 +9,6 @@ changes; it is read by a process with the standard library alone, 1 GiB of addre
 tests/proofs/second_checker.mjs has to say so, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

@@ -11,8 +11,6 @@ is a finding.
 The same seed makes the same inputs, by number: ``--kinds data --first 812 --inputs 1`` reads one of them again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """The kinds of input that are fuzzed: how each is made from a valid one, and which command reads it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shlex

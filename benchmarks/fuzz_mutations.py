@@ -3,8 +3,6 @@
 All take a `random.Random`, and give the same for the same state of it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One process of the fuzz: it reads inputs as the command line does, and says what became of each."""
 
-from __future__ import annotations
-
 import faulthandler
 import io
 import json

@@ -7,8 +7,6 @@ agree, or n/a. A GREEN one is a certificate that holds of code that leaks, or a 
 code is 1.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Randomizers whose law is known by formula, with sound and with wrong parameters: see `benchmarks.violations`."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence

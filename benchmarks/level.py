@@ -7,8 +7,6 @@ seed i. Wanted are no more refutations than 5 % and three standard errors; besid
 interval.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -3,8 +3,6 @@
     python -m benchmarks.literature > docs/literature.md
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from benchmarks.looseness import section

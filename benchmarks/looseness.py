@@ -5,8 +5,6 @@
 Needs matplotlib (extra 'plot'). `section` is the part of docs/literature.md that shows them, below the ledger.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import sys

@@ -5,8 +5,6 @@
 They illustrate: their numbers are floats, computed here from the laws themselves, but for the certified curves of the second.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from bisect import bisect_left

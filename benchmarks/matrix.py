@@ -6,8 +6,6 @@ The plans are each noun of one mechanism of each class of the zoo; a plan that i
 each plan's in a process of its own, which is stopped after `patience` of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TypeAlias

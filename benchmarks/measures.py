@@ -1,7 +1,5 @@
 """How large the tree is, and how much of it four queries run: tables of `python -m benchmarks.contract`."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex

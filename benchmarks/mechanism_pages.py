@@ -4,8 +4,6 @@ The words are the docstrings', the numbers those of the accountant at the exampl
 docs/literature.md, which a test compares. `python -m benchmarks.site` puts the pages into the site.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

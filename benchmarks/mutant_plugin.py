@@ -4,8 +4,6 @@
 The file gets the number of tests that ran and the first that failed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

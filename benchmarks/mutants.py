@@ -5,8 +5,6 @@
 They stand in tests/zoo, one file per stem. The code's true epsilon is exact, by the law of what the code does.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -7,8 +7,6 @@ paper uses more noise than it needs, below 1 where it uses less), and what the p
 add-remove neighbours. The last bits of "suffices" are rounded to the safe side.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -6,8 +6,6 @@ A system is run twice, and its canaries' scores are learned from the first run. 
 bounds are those of several seeds, of which a sound system's exceeds the claim once in twenty times at most.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

@@ -5,8 +5,6 @@
 The reports, unary encodings of epsilon 1, are made before, so that the audited code takes next to no time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

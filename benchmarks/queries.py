@@ -1,7 +1,5 @@
 """Random queries for an accountant, and how they are held against an oracle."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@
 Each line of the file is a proof with what either program says. It goes on where it was stopped: each proof has a seed of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

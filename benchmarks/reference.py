@@ -4,8 +4,6 @@
     python -m benchmarks.reference > docs/reference.md
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
     python -m benchmarks.registry > docs/registry.md
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from fractions import Fraction

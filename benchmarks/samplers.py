@@ -3,8 +3,6 @@
     python -m benchmarks.samplers
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from inspect import signature

@@ -5,8 +5,6 @@
 The part with the cluster needs the extra `dist`, and is left out where it is missing.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

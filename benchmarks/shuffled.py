@@ -6,8 +6,6 @@ Needs the extra `examples` (the package wordfreq), and scikit-learn and geonames
 one core; with --only, sections are printed without the page's head.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 from collections.abc import Callable, Iterator

@@ -9,8 +9,6 @@ witness, as `certify` does: the data sets and the event are its choice, the boun
 to 0.94 of epsilon, by the seed: an event is chosen from a part of the views, and the best one is rare.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from benchmarks.experiment import options, show

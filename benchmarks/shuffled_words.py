@@ -4,8 +4,6 @@ The exact tail of an error is by the law of each count, a sum of coins, whose pr
 all values are added up. The hash functions of count-min are public, so that which values share a cell is known.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

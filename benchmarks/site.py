@@ -5,8 +5,6 @@
 Needs the extra 'docs'. With stems, only their pages are printed: a look at one takes seconds.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -10,8 +10,6 @@ counted; the better of both orders of the inputs is chosen by the second third. 
 violations whose reports have one length are compared. Ours is an audit of a fixed sample. Both bounds hold with confidence 0.95.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

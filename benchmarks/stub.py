@@ -1,7 +1,5 @@
 """Prints ldpaudit/mechanisms/__init__.pyi, by which type checkers know the mechanisms: python -m benchmarks.stub > FILE."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

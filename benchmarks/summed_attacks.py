@@ -6,8 +6,6 @@ Of each delta: the epsilon that is certified from below, the bound of a fixed au
 played on the accountant's witness where there is one, as `certify` does; else on the data sets of its own attack.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -8,8 +8,6 @@ values and of two. A cell is the largest ratio over the deltas, and the seconds 
 computed before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path

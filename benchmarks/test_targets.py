@@ -6,8 +6,6 @@ Every round is cold: a fresh profile, and nothing kept from the round before. Ne
 is an interpreter of an environment with ``pip install dp-accounting``; it runs in a process of its own.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import math

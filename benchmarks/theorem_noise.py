@@ -7,8 +7,6 @@ Enough is the least noise found whose certified delta is at most the promised on
 replaced elements, less may do.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

@@ -6,8 +6,6 @@ A row is a docstring that says "Source:"; its theorem is the docstring's first s
 are found by running it.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

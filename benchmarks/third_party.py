@@ -7,8 +7,6 @@ package may have an environment of its own, with ldpaudit's dependencies. Three 
 scikit-learn<1.5 (pure-ldp, diffprivlib) and xxhash<4 (pure-ldp, multi-freq-ldpy).
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ A table for each reading of what users compare with before the first update. HEA
 (log(T) s')), and its map is about that one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -10,8 +10,6 @@ with two Clopper-Pearson intervals at 97.5 % each; its views are the fewest that
 FILE has what is done, and is gone on from.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -7,8 +7,6 @@ and its frequency a line. Every user holds one word, drawn by frequency. Oracles
 and for 900 others; recovered are the words that a system names and that are among the equally many most frequent ones.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

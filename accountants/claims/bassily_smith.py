@@ -3,8 +3,6 @@ r"""What JRUW18 takes from Bassily and Smith 2015, and what is found: a randomiz
 JRUW18 cites them without a formula; the randomizer, its constants and its size are from memory, and errors are derived here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

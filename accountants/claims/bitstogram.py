@@ -1,7 +1,5 @@
 r"""What Stemmer's talk says of Bitstogram, of which it prints no formula, and what our construction of it keeps."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

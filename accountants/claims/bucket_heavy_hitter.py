@@ -13,8 +13,6 @@ relative to the heavy hitter they are even negatively correlated, so :math:`E[W^
 is true all the same.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator

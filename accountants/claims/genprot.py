@@ -7,8 +7,6 @@ r"""What Stemmer's talk says of GenProt, with the constants of Bun, Nelson, Stem
 The base is :math:`(\varepsilon, \delta)`-LDP; its delta is what is certified of it at this epsilon.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -10,8 +10,6 @@ Definition 2.1; its proof, and the sentence that ends it, mean success with prob
 :math:`s \log(N/s)` is taken for the natural one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

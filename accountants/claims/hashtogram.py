@@ -1,7 +1,5 @@
 r"""What Stemmer's talk prints of the hashtogram, as formulas, and what is found; `sign_oracle` has the talk's notation."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ The sources print its error without constants; here the constants are those of o
 source's rate is written with the constant 1 beside them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

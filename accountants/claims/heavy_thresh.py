@@ -5,8 +5,6 @@ depends on the noise level b, which is lost, or users first compare with somethi
 of ours, and not the paper's claim.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 

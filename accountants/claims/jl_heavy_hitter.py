@@ -18,8 +18,6 @@ The paper's own tail bound in the form :math:`T_\beta` has a logarithm where the
 the first branch of its Theorem 2.10 does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

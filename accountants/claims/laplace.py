@@ -5,8 +5,6 @@ each entry of their histogram, which "is differentially private, as any neighbor
 it is where a user's histogram may become empty. Where their value is replaced, two entries change.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

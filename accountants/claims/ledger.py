@@ -4,8 +4,6 @@ The settings of a kind of plan are a typical one, one with many users or runs, a
 met or formulas are at their loosest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache

@@ -8,8 +8,6 @@ other does not, is no claim of theirs but a question of ours: also streams whose
 function merges some of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 

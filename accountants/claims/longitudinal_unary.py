@@ -3,8 +3,6 @@
 Nobody has compared the sentences with the paper's text; the two steps' probabilities are those of its authors' implementation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 

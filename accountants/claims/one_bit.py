@@ -4,8 +4,6 @@ From memory: nobody has compared the sentences with the paper's text. What a val
 the kept bits is seen.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 

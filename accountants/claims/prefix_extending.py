@@ -1,7 +1,5 @@
 """What Wang, Li and Jha 2018 say of PEM's privacy; of its accuracy we recall no bound with constants."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

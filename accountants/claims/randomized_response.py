@@ -5,8 +5,6 @@ Gascon, Nissim 2019, whose constants it takes; and an expected error of :math:`O
 users, which it prints divided by n.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

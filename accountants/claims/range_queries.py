@@ -3,8 +3,6 @@ r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of range queries,
 Logarithms are of base 2 where they count nodes or bits. B0 is the side of a grid of d dimensions, and :math:`B = B_0^d`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

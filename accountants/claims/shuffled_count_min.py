@@ -4,8 +4,6 @@ Their neighbours are data sets that differ in one user's set, for every setting 
 Lemma 4.10 and 1/3 of the Chernoff bounds are reconstructed from its proof; the paper's theorems hide them in O's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

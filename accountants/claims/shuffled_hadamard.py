@@ -7,8 +7,6 @@ cost epsilon / k, except with probability
 .. math:: \delta_0 = \frac{\varepsilon \delta}{e k}
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

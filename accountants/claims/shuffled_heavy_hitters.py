@@ -5,8 +5,6 @@ The appendix is a sketch without numbered statements: b oracles, one for each le
 T/2; prefixes estimated at T/2 or more are kept, among which is every prefix that T users hold, and which are O(n/T).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 r"""What Ghazi, Golowich, Kumar, Pagh and Velingker 2019 print of the median, Appendix E, as formulas, and what is found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

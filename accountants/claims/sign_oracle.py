@@ -4,8 +4,6 @@ The talk's :math:`\varepsilon` is two things: the promise "epsilon-LDP", and the
 epsilon". Below, :math:`\eta` is the bias: p = 1/2 + eta.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ t/2 of the users' share by the oracle's error, and this within t/2 of the probab
 where both together fail with a probability of at most beta.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction

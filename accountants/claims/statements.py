@@ -6,8 +6,6 @@ Definitions, algorithms and remarks are not in it. Statements that an appendix p
 ACBX22 and LOLOHA only what is judged is here, as nobody has compared it with their texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Subset selection of one of two values is binary randomized response, the least randomizer for which it matters.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The papers' tables beside certified values: `ldpaudit.studies.tables` holds what is printed, and this file certifies it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What Joseph, Roth, Ullman and Waggoner 2018 print of THRESH, and what is found."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from fractions import Fraction

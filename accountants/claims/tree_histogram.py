@@ -1,7 +1,5 @@
 r"""What Stemmer's talk says of TreeHist, of which it prints no formula, and what our construction of it keeps."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ too, and theta votes for it only, although more votes reveal more. The first gap
 few thresholds. The second is a gap of Lemma 1's proof; the text has lost the lemma's formula, so its rows are questions of ours.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ prints divided by n. Neither the flips nor the error has a printed constant. The
 `UnaryEncoding.shuffled_in_closed_form`; the proof's step (90) bounds the error by Lambert's function at v = n q.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ number's bits, and the exclusive or of all numbers. Only those that differ most 
 scores which are compared stay few. They are sought in the reports that scores are fitted to, and judged by others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

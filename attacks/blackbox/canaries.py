@@ -1,7 +1,5 @@
 """What a system's output says of each canary, and scores of canaries that are learned from runs of their own."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ This is what often leaves the device. By post-processing, whatever is refuted of
 Where the raw form alone is refuted, the leak is in what is dropped here: types, the order of a set, the low bits of a float.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal

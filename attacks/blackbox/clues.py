@@ -4,8 +4,6 @@ A score adds up what many features tell. Those that tell most are named, each wi
 value in the reports that were learned from. Whoever counts the same in reports of their own sees it again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

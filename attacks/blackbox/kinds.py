@@ -4,8 +4,6 @@ Whatever leaves the device with a value is kept: the digits of a decimal, the fi
 the types of a frame's columns, how an array lies in memory. docs/adapters.md lists what is not.
 """
 
-from __future__ import annotations
-
 import array
 import dataclasses
 import datetime

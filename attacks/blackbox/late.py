@@ -13,8 +13,6 @@ eighth and an eighth of it, whichever is the last. In a fixed sample at
 delta > 0, or without a claim, the event stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -15,8 +15,6 @@ at least :math:`1/\alpha`, which by Ville's inequality happens with probability 
 whatever times and on whatever pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 

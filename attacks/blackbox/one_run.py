@@ -10,8 +10,6 @@ one number, tells few coins. The bound of a system that treats its users indepen
 order, is as good as that of as many runs; of others it is below what two chosen data sets would show.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Reports that name a public coin, such as the index of a hash function: the rest is to be read given the coin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 scikit-learn (extra `ml`) is imported only when a classifier is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ There are many more of them than reports to learn from. So they are sought in th
 and those become features in which inputs differ by more than luck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Weights of cells: from how often either of two inputs showed each cell, log-likelihood ratios that few views suffice for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -10,8 +10,6 @@ A rule that learns from the views that are counted may stop guessing while it is
 such a rule needs a test that holds at every stopping time (`e_process`). For :math:`\delta > 0` see `nuisance`.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import dataclass

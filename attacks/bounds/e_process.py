@@ -18,8 +18,6 @@ the views that are counted, and the audit may stop at any time. The prior does n
 1 it falls as epsilon grows, and inverts to a bound. Source: Ville 1939; Waudby-Smith, Ramdas 2024 for the bets.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which test an audit takes, the bound that its counts give, and what it would have detected."""
 
-from __future__ import annotations
-
 import math
 
 from scipy import special

@@ -18,8 +18,6 @@ grows with epsilon and inverts to a bound; C is the exact confidence interval fo
 Source: Berger, Boos 1994. Tails of large counts are bounded from above by Zubkov, Serov 2013, within one count.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

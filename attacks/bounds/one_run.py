@@ -35,8 +35,6 @@ s, the other term without :math:`1 - \beta_v`, so that both grow with epsilon: w
 Source: Steinke, Nasr, Jagielski 2023, Theorem 5.2, for the game and for delta = 0; above it, this bound is sharper than theirs.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ the rule learns from the past: there every view counts, and the rule is chosen a
 number has doubled.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ What is drawn is the counts, the game among those of the plan, the directions of
 from these and from the audit that is asked for, and is derived again; the drawn values are held to their ranges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

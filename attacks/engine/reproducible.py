@@ -4,8 +4,6 @@ A random state of its own would be copied to several processes, or begin anew wh
 draw the same reports twice. Reports that are counted twice are not independent, and a true claim would be refuted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """An experiment in, evidence out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

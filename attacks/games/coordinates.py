@@ -5,8 +5,6 @@ theirs, listed at integers; with noise on real numbers, at points that are many 
 as the nearest of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A view that the law does not have says that the code is not what is described. N
 over may hold anything: the input in the clear, too. So it is an error, whatever the other views say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The game on k inputs: guess which of them made a view, and choose the inputs at which guesses are worth counting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """The attack that the finite law of a mechanism allows, where nothing else is known of the mechanism: one that users write."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable
 from itertools import permutations

@@ -1,7 +1,5 @@
 """From a plan to a target: the losses of independent runs add."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """Where games come from: a plan, or a target that is at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The attack on a mechanism, found by its stem: the one place of the rooms that looks up to the stems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec

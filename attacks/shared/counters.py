@@ -1,7 +1,5 @@
 """Log-likelihood ratios of noisy counts, each of coins and of messages that are certain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Losses of ratios of two probabilities, whatever their size; of views that support an input or do not; of a memoized bit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

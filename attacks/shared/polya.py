@@ -1,7 +1,5 @@
 """Differences of two negative binomial numbers: what shares of two-sided geometric noise add up to, and many such noises do."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -9,8 +9,6 @@ which.
 Reading order: `theorem` (a bound beside the certified value), `composed`, `shuffled`, `sampled`, `counted`, `own`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Published theorems of composition, applied to guarantees of the parts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Published bounds of counts with binomial noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 

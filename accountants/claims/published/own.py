@@ -5,8 +5,6 @@ VALUES", where a hypothesis is not met. The first paragraph of its docstring say
 and ``year``, if it has them, say where it is from. What it returns is a float that nobody has certified.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

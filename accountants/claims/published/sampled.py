@@ -1,7 +1,5 @@
 """Published bounds of sampling: a threshold on sampled counts, and plans that run on some of the users."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

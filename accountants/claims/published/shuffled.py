@@ -1,7 +1,5 @@
 """Published bounds of what shuffling buys."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
