@@ -17,6 +17,7 @@ from ldpaudit.plan import (
     Compose,
     Guarantee,
     Plan,
+    Poisson,
     PostProcess,
     Repeat,
     Run,
@@ -77,6 +78,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
         case Shuffle():
             profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, partial(_shuffled, users=plan.users))
+        case Poisson():
+            profile = import_module(f"{__name__}.sampling.subsample").of_participants(plan, neighbours)
         case Subsample():
             profile = import_module(f"{__name__}.sampling.subsample").profile(plan, neighbours)
         case _:

@@ -20,7 +20,7 @@ from benchmarks.contract import load_everything
 from benchmarks.experiment import apart, options, timed
 from ldpaudit import Aggregate, Compose, Enclosure, Guarantee, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.errors import Unsupported
-from ldpaudit.plan import PostProcess
+from ldpaudit.plan import Poisson, PostProcess
 from tests.zoo import ONE_EACH
 
 MEMORY = 6 << 30  # bytes of addresses of a process
@@ -37,7 +37,7 @@ def drawn(rng: Random, depth: int) -> Plan:
 
 
 def _around(rng: Random, plan: Plan, m: Mechanism) -> Plan:
-    match rng.choice(("repeat", "repeat", "compose", "shuffle", "shuffle", "subsample", "sum", "post-process")):
+    match rng.choice(("repeat", "repeat", "compose", "shuffle", "shuffle", "subsample", "poisson", "sum", "post-process")):
         case "repeat":
             return Repeat(plan, rng.choice((1, 2, 3, 10, 100)))
         case "compose":
@@ -47,6 +47,8 @@ def _around(rng: Random, plan: Plan, m: Mechanism) -> Plan:
         case "subsample":
             users = rng.choice((2, 10, 1000, 10**6))
             return Subsample(plan, users, rng.choice((1, max(1, users // 10), users)))
+        case "poisson":
+            return Poisson(plan, Fraction(rng.choice((1, 10, 50, 100)), 100))
         case "sum":
             return Aggregate(plan, rng.choice((1, 2, 10, 1000, 10**5)))
         case _:
@@ -92,6 +94,8 @@ def _beside(plan: Plan) -> Iterator[tuple[str, Plan, int]]:
         case Subsample(inner, users, batch):
             yield "sampling never hurts", inner, -1
             yield "a larger population never hurts", Subsample(inner, 2 * users, batch), 1
+        case Poisson(inner):
+            yield "to take part always hurts", inner, -1
         case PostProcess(inner):
             yield "post-processing never hurts", inner, -1
 

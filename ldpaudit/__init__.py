@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldpaudit.plan import Compose as Compose
     from ldpaudit.plan import Guarantee as Guarantee
     from ldpaudit.plan import Plan as Plan
+    from ldpaudit.plan import Poisson as Poisson
     from ldpaudit.plan import PostProcess as PostProcess
     from ldpaudit.plan import Repeat as Repeat
     from ldpaudit.plan import Run as Run
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "mechanism": ["Mechanism"],
     "neighbours": ["Neighbours"],
-    "plan": ["Aggregate", "Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
+    "plan": ["Aggregate", "Compose", "Guarantee", "Plan", "Poisson", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
     "claim": ["Claim"],
     "enclosure": ["Enclosure"],
     "profile": ["PrivacyProfile", "Witness"],

@@ -385,6 +385,50 @@ class Subsample(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
+class Poisson(_OfOne):
+    """Each user runs the plan with probability `rate`, by a coin of their own, and else sends nothing.
+
+    Shuffled, ``Shuffle(Poisson(m, rate), users)``, it is a Poisson sample of the users, whose number is seen: who took part is
+    hidden as the reports are. Alone a report names its user, so that delta is `rate` times that of the plan.
+
+    Parameters
+    ----------
+    plan : Plan or Mechanism
+        Of one user.
+    rate : Fraction
+        Above 0, at most 1.
+
+    Examples
+    --------
+    >>> from ldpaudit import account
+    >>> from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+    >>> m = KaryRandomizedResponse.for_epsilon(2, k=4)
+    >>> rarely, always = (account(Shuffle(each, 10**4)).epsilon(1e-6).high for each in (Poisson(m, Fraction(1, 10)), m))
+    >>> f"{rarely:.4f} {always:.4f}"
+    '0.0296 0.1020'
+    """
+
+    plan: Plan
+    rate: Fraction
+
+    def __init__(self, plan: Plan | Mechanism, rate: Fraction) -> None:
+        object.__setattr__(self, "plan", as_plan(plan))
+        object.__setattr__(self, "rate", exact(rate, "rate"))
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"Poisson needs 0 < rate <= 1, got rate={brief(rate)}")
+
+    @property
+    def normal(self) -> Plan:
+        """The same with one coin in place of several; the plan itself where all take part."""
+        if isinstance(self.plan, Poisson):
+            return Poisson(self.plan.plan, self.rate * self.plan.rate).normal
+        return self.plan if self.rate == 1 else self
+
+    def __str__(self) -> str:
+        return f"Poisson({self.plan}, rate={show(self.rate)})"
+
+
+@dataclass(frozen=True, slots=True)
 class PostProcess(_OfOne):
     """Anything computed from the plan's view alone."""
 
@@ -456,6 +500,8 @@ def _of_group(plan: Plan, users: int) -> Plan:
             return Repeat(_of_group(inner, users), times)
         case PostProcess(inner, name):
             return PostProcess(_of_group(inner, users), name)
+        case Poisson():
+            return Repeat(plan, users)
         case Guarantee():
             return _replaced_one_by_one(plan, users)
     return Compose(_of_group(part, users) for part in plan.parts)

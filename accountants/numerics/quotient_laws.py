@@ -89,6 +89,14 @@ class QuotientLaws:
         """Of R1 and R2 which, but for this probability, are R."""
         return replace(self, rate=self.rate * rate)
 
+    def part(self, rate: Fraction) -> QuotientLaws:
+        """Of the same views with this probability, and else of one that all laws have."""
+        q, more = float(rate), ((0, 0), (0, 0), (0, 1))
+        d, r2, b = (np.pad(q * each, more, constant_values=rest) for each, rest in (
+            (self.differences, 0.0), (self.seconds, float(1 - rate)), (self.others, float(1 - rate))
+        ))  # fmt: skip
+        return replace(self, differences=d, seconds=r2, others=b)
+
     def log_largest(self, growth: flint.arb, m: int) -> float:
         """Upper bound of the logarithm of the largest of the groups' expectations; inf where none is known.
 

@@ -85,6 +85,10 @@ class ExactPLD(PrivacyLossDistribution):
         """Probability of each finite loss."""
         return tuple(ball(mass) for _, mass in self.atoms)
 
+    def part(self, rate: Fraction) -> ExactPLD:
+        """Of the same views with this probability, and else of one that tells nothing."""
+        return ExactPLD(tuple((ratio, rate * mass) for ratio, mass in self.atoms), rate * self.infinite)
+
     def complete(self) -> ExactPLD:
         """The same pair with all of P's mass listed, so that it may be composed.
 

@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound, known
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
@@ -32,7 +33,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Run, Shuffle, Subsample, names_users
+from ldpaudit.plan import Aggregate, Poisson, Run, Shuffle, Subsample, names_users, nodes
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
 _FEW = 2000
@@ -66,6 +67,26 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     # little more.
     most = SubsampledProfile(whole if plan.batch <= _FEW else whole.local, rate, tight=True)
     return ShuffleProfile(plan, most, _sampled(whole.bound, whole.local.epsilon(0).high, plan.users))
+
+
+def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> PrivacyProfile:
+    r"""Profile of a plan that a user runs with some probability, and of nothing else: :math:`q\, \delta(\varepsilon)`, tight.
+
+    In nats. As rigorous as the plan's own. Raises Unsupported for another relation than replace-one, and for a plan that is not of
+    one user.
+    """
+    if neighbours not in (None, REPLACE_ONE):
+        raise Unsupported(plan, f"users who may take part need replace-one neighbours, not {neighbours}")
+    for node in nodes(plan.plan):
+        if isinstance(node, Shuffle | Subsample | Aggregate) or (isinstance(node, Run) and node.mechanism.model == "central"):
+            raise Unsupported(plan, f"users take part one by one, each with a report of their own, but {node} is of all users")
+    if plan.normal != plan:
+        return account(plan.normal, neighbours)
+    inner = account(plan.plan, REPLACE_ONE)
+    if isinstance(inner, FiniteProfile):
+        source = f"{inner.source}; with probability {float(plan.rate):.6g}"
+        return replace(inner, pairs=tuple(each.part(plan.rate) for each in inner.pairs), source=source)
+    return NamedSample(inner, plan.rate)
 
 
 @dataclass(frozen=True)

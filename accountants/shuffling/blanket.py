@@ -110,6 +110,15 @@ class Blanket:
         balls = (tuple(map(as_ball, cell)) for cell in self.cells)
         return Blanket(tuple((q * r1 + rest * b, q * r2 + rest * b, b) for r1, r2, b in balls))
 
+    def part(self, rate: Fraction) -> Blanket:
+        """Of users who send with this probability, each; who does not is seen, but not who it is."""
+        q, rest = ball(rate), ball(1 - rate)
+        if all(not isinstance(each, flint.arb) for cell in self.cells for each in cell):
+            exact = (tuple(rate * Fraction(each) for each in cell) for cell in self.cells)  # type: ignore[arg-type]
+            return Blanket.of([*exact, (1 - rate,) * 3])  # type: ignore[list-item]
+        r1, r2, b = ([q * as_ball(each) for each in column] for column in zip(*self.cells, strict=True))
+        return Blanket((*zip(r1, r2, b, strict=True), (rest, rest, rest)))
+
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others, at `precision(users)` bits."""
         seen = flint.arb(0)

@@ -75,7 +75,7 @@ from typing import TypeAlias
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import Probability, ball
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, OthersAlike
 from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
@@ -117,6 +117,10 @@ class CutBlanket(Blanket):
     def drawn(self, rate: Fraction) -> CutBlanket:
         """See `Blanket`."""
         return CutBlanket(Blanket.drawn(self, rate).cells, self.silent)
+
+    def part(self, rate: Fraction) -> CutBlanket:
+        """See `Blanket`."""
+        return CutBlanket(Blanket.part(self, rate).cells, ball(rate) * as_ball(self.silent), self.is_symmetric)
 
     @property
     def silence(self) -> Probability:

@@ -46,18 +46,29 @@ from ldpaudit.accountants.pld.profiles import (
     below,
 )
 from ldpaudit.accountants.pld.renyi import gdp
-from ldpaudit.accountants.shuffling import laplace_vectors, products
-from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BinaryBound, Bound, OnePairBound, Value
+from ldpaudit.accountants.shuffling import bounds, laplace_vectors, products
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.bounds import (
+    FINE,
+    AnyReportBound,
+    Attained,
+    BinaryBound,
+    BlanketBound,
+    Bound,
+    OnePairBound,
+    OthersAlike,
+    Value,
+)
 from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
 from ldpaudit.accountants.shuffling.laplace_vectors import VectorsBound
+from ldpaudit.accountants.shuffling.replaced import of_any_map
 from ldpaudit.core.cached import cached
-from ldpaudit.core.working_precision import serialized
+from ldpaudit.core.working_precision import serialized, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Run, Shuffle, Subsample, flat, names_users
+from ldpaudit.plan import Compose, Guarantee, Poisson, PostProcess, Repeat, Run, Shuffle, Subsample, flat, names_users
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 _ATTEMPTS = 3
@@ -94,7 +105,9 @@ def profile(
     within 1e-9; else INTERVAL. With one user, and where reports name their users, the unshuffled plan's. Raises Unsupported for
     another relation, for a plan whose epsilon at delta = 0 is infinite, and for other plans.
     """
-    if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | PostProcess):
+    if isinstance(plan.plan, Poisson):
+        plan = Shuffle(plan.plan.normal, plan.users)
+    if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | Poisson | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs a mechanism for one user, run once")
     leaves = list(plan.plan.leaves())
     models = [leaf.mechanism.model for leaf in leaves if isinstance(leaf, Run)]
@@ -141,7 +154,9 @@ def _attained(clones: AnyReportBound, local: PrivacyProfile) -> AnyReportBound:
 
 
 def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: AnyReportBound) -> Bound | None:
-    """The bound of what one user sends: one report, or a bundle of several, all of mechanisms."""
+    """The bound of what one user sends: one report, perhaps, or a bundle of several, all of mechanisms."""
+    if isinstance(plan.plan, Poisson):
+        return _of_participants(_known(Shuffle(plan.plan.plan, plan.users), known, clones), plan.plan.rate, clones)
     parts: dict[Mechanism, int] = {}
     for leaf, times in flat(plan.plan):
         if not isinstance(leaf, Run):
@@ -152,6 +167,28 @@ def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: An
     if len(found) == 1 and isinstance(one, VectorsBound):
         return laplace_vectors.repeated(one, times, clones)
     return one if len(found) == times == 1 else products.bound(found, clones)
+
+
+@dataclass(frozen=True)
+class ParticipantsBound(BlanketBound):
+    """Of users who may send nothing, which is one more view: seen, but not of whom."""
+
+    def _alike(self, found: OthersAlike, e: flint.arb, tolerance: float) -> Attained:
+        attained = super()._alike(found, e, tolerance)
+        return replace(attained, event=f"{attained.event}, where a user who sends nothing has a view, too")
+
+
+def _of_participants(own: Bound | None, rate: Fraction, clones: AnyReportBound) -> ParticipantsBound:
+    """From the bound of those who send, or for any report where it has no types."""
+    types, alike = (None, ()) if own is None else bounds.known(own)
+    with working_precision(precision(clones.users)):
+        replaced = (types or of_any_map(ball(clones.clones.epsilon0))).part(rate)
+        sets = tuple(replace(each, blanket=each.blanket.part(rate)) for each in alike)
+        blankets = tuple(each.part(rate) for each in own.blankets) if isinstance(own, BlanketBound) else ()
+    quick = own.quick if own is not None and own.quick is not own else None
+    coarser = None if quick is None else _of_participants(quick, rate, clones)
+    finest = FINE if own is None else max(own.finest, FINE)
+    return ParticipantsBound(blankets, sets, clones.users, finest=finest, coarser=coarser, replaced=replaced, otherwise=clones)
 
 
 @dataclass(frozen=True)

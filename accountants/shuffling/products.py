@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from itertools import combinations_with_replacement, product
@@ -57,10 +57,13 @@ class ProductType:
 
     runs: tuple[Blanket, ...]
     rate: Fraction = Fraction(1)  # at which user 1 is drawn, and not another user in its place
+    sent: Fraction = Fraction(1)  # probability with which each user sends
 
     def terms(self, exp_epsilon: flint.arb) -> Law:
         """See `replaced.Type`."""
         u, v, p = _ratios(self.runs)
+        if self.sent < 1:
+            u, v, p = np.append(u, 1.0), np.append(v, 1.0), np.append(float(self.sent) * p, float(1 - self.sent))
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
         off = 4 * _EQUAL * (first + e * second)  # ratios that were taken for one differ by less
@@ -68,12 +71,17 @@ class ProductType:
 
     def drawn(self, rate: Fraction) -> ProductType:
         """See `Blanket.drawn`."""
-        return ProductType(self.runs, self.rate * rate)
+        return replace(self, rate=self.rate * rate)
+
+    def part(self, rate: Fraction) -> ProductType:
+        """See `Blanket.part`."""
+        return replace(self, sent=self.sent * rate)
 
     def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
         drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
         kinds = product_kinds(self.runs, _MOST_KINDS)
-        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, flint.arb(b)) for u, v, b in kinds]
+        sent, nothing = ball(self.sent), [(1 - exp_epsilon, ball(1 - self.sent))] if self.sent < 1 else []
+        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, sent * flint.arb(b)) for u, v, b in kinds] + nothing
 
 
 def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:

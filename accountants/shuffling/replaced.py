@@ -32,6 +32,9 @@ the density :math:`\frac1m \sum_{k \in D} (q R_{x_j}(y_k)/R_{x_k}(y_k) + 1 - q)`
 probability 1 - q. With these laws for user 1, delta is at most :math:`E(\sum_{k \in D} W_{x_k})_+ / m`; equal to it where all
 others are alike, who are not told apart by names.
 
+*Poisson samples.* Users who send with probability q, each by a coin of its own, have one more view in common, nothing, of the
+probability 1 - q under every law: the theorem is of these laws, with the blanket :math:`1 - q + q\gamma`.
+
 *Any* :math:`\varepsilon_0`-LDP plan: :math:`R_{x_1}/R_x`, :math:`R_{x_2}/R_x` and their ratio lie between
 :math:`e^{\pm\varepsilon_0}`, and the first two have the mean 1 under :math:`R_x`. To spread their law to the six vertices of that
 hexagon makes every mean of positive parts larger, and each law on the vertices is a mixture of such on at most three. With
@@ -53,7 +56,7 @@ from typing import Protocol
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.balls import Probability, as_ball
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_parts
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
@@ -78,6 +81,9 @@ class Type(Protocol):
     def drawn(self, rate: Fraction) -> Type:
         """See `Blanket.drawn`."""
 
+    def part(self, rate: Fraction) -> Type:
+        """See `Blanket.part`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
@@ -101,6 +107,13 @@ class Replacement:
         """Of a secret sample, at this rate."""
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
         return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs=pairs)
+
+    def part(self, rate: Fraction) -> Replacement:
+        """Of users who send with this probability, each."""
+        gamma = 1 - rate + rate * self.gamma if isinstance(self.gamma, Fraction) else 1 - ball(rate) * (1 - as_ball(self.gamma))
+        pairs = None if self.pairs is None else self.pairs.part(rate)
+        types, runs = (tuple(each.part(rate) for each in some) for some in (self.types, self.runs))
+        return Replacement(types, gamma, self.is_sample, runs, pairs)  # type: ignore[arg-type]
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""

@@ -29,6 +29,7 @@ def account(
     shuffle: options.ShuffleOption = None,
     aggregate: options.AggregateOption = None,
     subsample: options.SubsampleOption = None,
+    poisson: options.PoissonOption = None,
     repeat: options.RepeatOption = None,
     compose: Annotated[
         list[str] | None,
@@ -79,7 +80,7 @@ def account(
     if mechanism is not None and (compose or times):
         raise ValueError(f"account needs a mechanism, or --compose FILE with --times for each, got {mechanism} with them")
     whole = options.composed(compose, times) if compose else mechanism or ""
-    plan = deployed(whole, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat)
+    plan = deployed(whole, [*(parameters or []), *given_too], shuffle, aggregate, subsample, repeat, poisson=poisson)
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     if readings:
         asked, at, given = _READINGS[readings[0]], "order", order

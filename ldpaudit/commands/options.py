@@ -120,6 +120,9 @@ BoundOption = Annotated[
 ShuffleOption = Annotated[int | None, whole_number("Number of users whose views are shuffled.")]
 AggregateOption = Annotated[int | None, whole_number("Number of users whose views are summed.")]
 SubsampleOption = Annotated[int | None, whole_number("Population size: participants are drawn without replacement.")]
+PoissonOption = Annotated[
+    str | None, typer.Option(metavar="RATE", help="Each user takes part with this probability, and else sends nothing.")
+]
 RepeatOption = Annotated[int | None, whole_number("Number of repetitions.")]
 NeighboursOption = Annotated[str | None, typer.Option(help="replace-one, add-remove, or group-of-K: K users replaced.")]
 
@@ -283,13 +286,16 @@ def deployed(
     aggregate: int | None,
     subsample: int | None,
     repeat: int | None = None,
+    *,
+    poisson: str | None = None,
 ) -> Plan:
-    """The plan of a mechanism, or another one: shuffled or summed, then subsampled, then repeated, each where it is asked for."""
+    """The plan of a mechanism, or another one: of some users, shuffled or summed, subsampled, and repeated, as is asked for."""
     import ldpaudit
 
     require_one_view(shuffle, aggregate)
     found = mechanism(name, parameters) if isinstance(name, str) else name
     plan: Plan = ldpaudit.Run(found) if isinstance(found, ldpaudit.Mechanism) else found
+    plan = plan if poisson is None else ldpaudit.Poisson(plan, number("--poisson", poisson))
     plan = plan if aggregate is None else ldpaudit.Aggregate(plan, aggregate)
     plan = plan if shuffle is None else ldpaudit.Shuffle(plan, shuffle)
     plan = plan if subsample is None else ldpaudit.Subsample(plan, subsample, shuffle or 1)

@@ -19,7 +19,7 @@ from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Shuffle, Subsample
+from ldpaudit.plan import Aggregate, Plan, Poisson, Repeat, Run, Shuffle, Subsample
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -110,3 +110,60 @@ def test_a_sample_of_shuffled_numbers_with_laplace_noise_is_bounded_from_both_si
     shuffle = Shuffle(Laplace(F(1)), 10**6)
     found, whole = (account(plan).delta(0.0005) for plan in (Subsample(shuffle, 10**7, 10**6), shuffle))
     assert 0 < found.low < found.high < whole.low
+
+
+ROWS = st.integers(2, 3).flatmap(
+    lambda views: st.lists(st.lists(st.integers(1, 9), min_size=views, max_size=views), min_size=2, max_size=3)
+)
+
+
+@given(rows=ROWS, tenths=st.integers(1, 9), users=st.integers(2, 4))
+def test_a_shuffle_of_users_who_take_part_by_coins_is_that_of_one_more_view(rows: list[list[int]], tenths: int, users: int) -> None:
+    """Against every data set of the mechanism that shows nothing with the rest of the probability, listed."""
+    laws, rate = [[F(w, sum(row)) for w in row] for row in rows], F(tenths, 10)
+    more = Channel([[*(rate * p for p in law), 1 - rate] for law in laws])
+    plan = Shuffle(Poisson(Channel(laws), rate), users)
+    for exp_epsilon in (F(1), F(11, 10), F(3, 2)):
+        (truth,) = oracle.worst(oracle.laws(more), users, exp_epsilon)
+        found = account(plan).delta(math.log(exp_epsilon))
+        assert found.low <= truth + ROUNDED
+        assert truth <= found.high + ROUNDED
+
+
+@pytest.mark.parametrize(
+    "m", [KaryRandomizedResponse(3, F(2, 3)), Laplace(F(1)), Channel([[F(1, 10), F(9, 10)], [F(3, 7), F(4, 7)]])], ids=str
+)
+def test_who_takes_part_alone_has_a_part_of_delta(m: Mechanism) -> None:
+    whole, part = account(m), account(Poisson(m, F(1, 4)))
+    for epsilon in (0.0, 0.1, 0.4):
+        assert part.delta(epsilon).high == pytest.approx(whole.delta(epsilon).high / 4, rel=1e-12)
+    assert part.epsilon(0).high == pytest.approx(whole.epsilon(0).high, rel=1e-12)
+    assert part.delta(0.1).rigour is Rigour.EXACT
+    twice = Poisson(Poisson(m, F(1, 2)), F(1, 2))
+    for one, other in ((Poisson(m, F(1)), Run(m)), (twice, Poisson(m, F(1, 4)))):
+        assert account(one).delta(0.1) == account(other).delta(0.1)
+        assert account(Shuffle(one, 5)).delta(0.1) == account(Shuffle(other, 5)).delta(0.1)
+    few = account(Shuffle(Poisson(m, F(1, 2)), 5)).delta(0.05)
+    assert few.high <= few.low * 1.25
+
+
+@pytest.mark.parametrize(
+    "m", [KaryRandomizedResponse(2, F(3, 4)), Laplace(F(1)), Repeat(KaryRandomizedResponse(3, F(1, 2)), 2)], ids=str
+)
+def test_among_many_users_coins_are_as_good_as_a_sample_of_as_many(m: Mechanism | Plan) -> None:
+    coins = account(Shuffle(Poisson(m, F(1, 100)), 10**7)).epsilon(1e-8)
+    drawn = account(Subsample(Shuffle(m, 10**5), 10**7, 10**5)).epsilon(1e-8)
+    assert coins.high <= coins.low * 1.01
+    assert coins.high == pytest.approx(drawn.high, rel=2e-3)
+
+
+def test_users_take_part_one_by_one() -> None:
+    m = KaryRandomizedResponse(2, F(3, 4))
+    for rate in (F(0), F(2)):
+        with pytest.raises(ValueError, match=rf"Poisson needs 0 < rate <= 1, got rate={rate}"):
+            Poisson(m, rate)
+    for plan in (Poisson(Shuffle(m, 9), F(1, 2)), Poisson(Aggregate(m, 9), F(1, 2)), Aggregate(Poisson(m, F(1, 2)), 9)):
+        with pytest.raises(Unsupported, match=r"one by one|reports of one mechanism"):
+            account(plan)
+    with pytest.raises(Unsupported, match="replace-one"):
+        account(Poisson(m, F(1, 2)), ADD_REMOVE)
