@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "mechanism": ["Mechanism"],
     "neighbours": ["Neighbours"],
-    "plan": ["Aggregate", "Compose", "Guarantee", "Plan", "Poisson", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
+    "plan": ["Aggregate", "Compose", "Guarantee", "Plan", "PostProcess", "Repeat", "Run", "Shuffle", "Subsample"],
     "claim": ["Claim"],
     "enclosure": ["Enclosure"],
     "profile": ["PrivacyProfile", "Witness"],
@@ -62,6 +62,7 @@ _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for na
 __all__ = ["mechanisms", *_HOME]
 _ALSO = {
     "load": f"{__name__}.files.deployment",
+    "Poisson": f"{__name__}.plan",
     "Rigour": f"{__name__}.enclosure",
     "audit_one_run": f"{__name__}.attacks.blackbox.one_run",
     "audit_scores": f"{__name__}.attacks.blackbox.one_run",
