@@ -18,8 +18,8 @@ from benchmarks.words import corpus
 from ldpaudit.accountants.limits.hsu import frequency_failure, le_cam_failure
 from ldpaudit.errors import LdpauditError
 from ldpaudit.files.user_data import Held
-from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, draw, write
+from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import comparison
 from ldpaudit.workers.worker_processes import Crew, Task
 

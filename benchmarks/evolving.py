@@ -37,7 +37,7 @@ from ldpaudit.mechanisms.thresh import Thresh
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN
 from ldpaudit.plan import Repeat
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 
 USERS, EPOCHS, ROUNDS, EPSILON, DELTA = 20_000, 1_000, 2_000, Fraction(4), Fraction(1, 20)
 CHANGES, RUNS = (0, 1, 10, 100), 5

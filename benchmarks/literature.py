@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from benchmarks.looseness import section
 from ldpaudit.accountants.claims.statements import STATEMENTS, named
 from ldpaudit.report import claims as report
+from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
 
 MATTER = (
@@ -84,7 +85,7 @@ def page(rows: Iterable[literature.Row]) -> str:
     first, rest = (report.reasons(several, places, says) for places in (MATTER, others))
     tables = f"{report.tally(several, literature.PAPERS)}\n\n{FAILS}\n{report.failures(several)}\n\n{rest}"
     tables += f"\n\n{FALLEN}\n{report.fallen(several)}"
-    every = report.TableFormat.markdown.write(several)
+    every = report.write(TableFormat.markdown, several)
     return f"{TITLE}\n{first}\n\n{HEAD}\n{tables}\n\n{ALL}\n{every}\n\n{WITHOUT}\n{without(several)}\n\n{section()}\n"
 
 

@@ -15,7 +15,7 @@ from ldpaudit.core.partitions import Counts
 from ldpaudit.mechanisms import HeavyThresh, Thresh
 from ldpaudit.mechanisms.shared.in_parts import InParts, driven, total
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 from tests.zoo import AT_ONE, SMALL
 
 WHOLE = {"integers", "bytes"}  # methods of a generator that draw whole numbers, which are made of bits without rounding

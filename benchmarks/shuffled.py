@@ -19,7 +19,7 @@ from benchmarks.experiment import exponent, options, say, times
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.report import counting as table_report
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies import ggkpv_tables
 
 RUNS = 10  # simulations of each system of the paper's tables

@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shared.linear_codes.kernels import vectors_listed
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies.design import Goal, design
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 10)

@@ -26,7 +26,7 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies import counting_protocols, ggkpv_tables
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting
 

@@ -20,7 +20,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_count_min import printed_gamma
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.report.claims import markdown_of
+from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, VECTORS, Protocol, Setting
 from ldpaudit.studies.design import Goal, design
 

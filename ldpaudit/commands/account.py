@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpaudit.commands import options
-from ldpaudit.commands.options import Format, FormatOption, NameArgument, ParametersArgument, deployed
-from ldpaudit.commands.output import console, progress, require_drawable, say, say_json
+from ldpaudit.commands.options import NameArgument, ParametersArgument, deployed
+from ldpaudit.commands.output import console, progress, require_drawable, say, say_sources, say_table
+from ldpaudit.report.printer import TableFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldpaudit.accountants.claims.published import Published
     from ldpaudit.enclosure import Enclosure
 
 _WORDS = {True: "is kept", False: "is not kept", None: "is neither shown nor refuted"}
@@ -50,12 +54,13 @@ def account(
     gdp: Annotated[bool, typer.Option("--gdp", help="Compute the smallest mu of Gaussian privacy.")] = False,
     compare: options.CompareOption = False,
     bound: options.BoundOption = None,
+    bibtex: options.BibtexOption = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profile (PNG, SVG or PDF; extra 'plot').")] = None,
     change: Annotated[
         str | None,
         typer.Option(metavar="<int>,...", help="By how much one user changes each count: the parameter change of noise on counts."),
     ] = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Certified epsilon or delta of a mechanism or a composition; shuffled or summed, subsampled, repeated where asked."""
     import ldpaudit
@@ -67,8 +72,9 @@ def account(
         others = "without --delta, --epsilon, --compare and --plot"
         raise ValueError(f"account answers one question: --renyi, --zcdp or --gdp stands alone, {others}")
     require_drawable(plot)
-    if bound and not compare:
-        raise ValueError("account needs --compare with --bound: it is shown beside the published ones")
+    if (bound or bibtex) and not compare:
+        option, what = ("--bound", "it is shown beside the published ones") if bound else ("--bibtex", "these cite sources")
+        raise ValueError(f"account needs --compare with {option}: {what}")
     if compare and epsilon is not None:
         raise ValueError("account --compare needs --delta alone: published bounds are compared by their epsilon")
     order = None if renyi is None else options.number("--renyi", renyi)
@@ -101,28 +107,46 @@ def account(
         mark = (there, nearest(given)) if epsilon is None else (nearest(given), there)
         with progress("drawing", axes.POINTS) as advance:
             drawing.draw(profile, plot, title=str(plan), mark=mark, advance=advance)
+    beside: Sequence[Published] = ()
     if compare and given is not None:
         from ldpaudit.accountants.claims.published import published
-        from ldpaudit.report.tables import bound_as_data, print_comparison
 
         with progress("certified; comparing published bounds"):
             beside = published(plan, given, answer, relation, options.bounds(bound))
     other = "" if given is None else f"{at}={six_digits(given)}"
-    if format is Format.json:
+
+    def data() -> dict[str, Any]:
+        from ldpaudit.report.tables import bound_as_data
+
         number = {} if given is None else {"at": at, "at_number": nearest(given), "at_exact": spelled(given)}
         values = {"low": answer.low, "high": answer.high, "rigour": answer.rigour.name, "source": answer.source}
         claim = {} if claimed is None else {"claimed": nearest(claimed), "kept": answer.at_most(claimed)}
         rows = {"published": [bound_as_data(row) for row in beside]} if compare else {}
         told = {} if readings else {"given": other}
-        say_json({"plan": str(plan), "asked": asked, **told, **number, **values, **claim, **rows})
-        return
-    say(str(plan), f"{asked}{f'({other})' if other else ''} in {_ends(answer)}")
-    if claimed is not None and given is not None:
-        say(f"({six_digits(given)}, {six_digits(claimed)}) {_WORDS[answer.at_most(claimed)]}")
-    say(f"by {answer.source}")
-    if compare:
-        say()
-        print_comparison(answer, beside, console())
+        return {"plan": str(plan), "asked": asked, **told, **number, **values, **claim, **rows}
+
+    def text() -> None:
+        say(str(plan), f"{asked}{f'({other})' if other else ''} in {_ends(answer)}")
+        if claimed is not None and given is not None:
+            say(f"({six_digits(given)}, {six_digits(claimed)}) {_WORDS[answer.at_most(claimed)]}")
+        say(f"by {answer.source}")
+        if compare:
+            from ldpaudit.report.tables import print_comparison
+
+            say()
+            print_comparison(answer, beside, console())
+
+    if bibtex:
+        say_sources(row.source for row in beside)
+    elif compare:
+        from ldpaudit.report.tables import COMPARED, compared
+
+        say_table(format, COMPARED, compared(answer, beside), data, text)
+    else:
+        from ldpaudit.enclosure import show_down, show_up
+
+        row = (str(plan), asked, other, show_down(answer.low, 9), show_up(answer.high, 9), answer.rigour.name, answer.source)
+        say_table(format, ("plan", "asked", "at", "low", "high", "rigour", "source"), [row], data, text)
 
 
 def _ends(answer: Enclosure) -> str:
@@ -144,7 +168,7 @@ def risk(
         int | None, options.whole_number("Number of runs in a lifetime, shown beside a single run.")
     ] = None,
     neighbours: options.NeighboursOption = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """What the best adversary can do: certified probabilities of a right guess, of being found, and of certainty."""
     import ldpaudit
@@ -159,23 +183,20 @@ def risk(
         for seen, plan in plans.items():
             found[seen] = risks.risk(ldpaudit.account(plan, relation))
             advance(seen)
-    if format is Format.json:
-        say_json([{"plan": str(plans[seen]), "seen": seen, **_data(each)} for seen, each in found.items()])
-        return
-    from rich.table import Table
-    from rich.text import Text
+    head = ("certified chance", *found)
+    lines = zip(*(each.rows for each in found.values()), strict=True)
+    rows = [(line[0][0], *(risks.percent(chance) for _, chance in line)) for line in lines]
 
-    say(str([*plans.values()][-1]))
-    screen = console()
-    for seen, each in found.items():
-        screen.print(Text(each.sentence(seen)))
-    screen.print()
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for column in ("certified chance", *found):
-        table.add_column(column)
-    for rows in zip(*(each.rows for each in found.values()), strict=True):
-        table.add_row(rows[0][0], *(risks.percent(chance) for _, chance in rows))
-    screen.print(table)
+    def text() -> None:
+        from rich.text import Text
+
+        say(str([*plans.values()][-1]))
+        screen = console()
+        for seen, each in found.items():
+            screen.print(Text(each.sentence(seen)))
+        say("", format.written(head, rows))
+
+    say_table(format, head, rows, lambda: [{"plan": str(plans[s]), "seen": s, **_data(e)} for s, e in found.items()], text)
 
 
 def _data(found: Any) -> dict[str, Any]:

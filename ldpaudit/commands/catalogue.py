@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpaudit.commands.options import (
-    DeploymentOption,
-    Format,
-    FormatOption,
-    ParametersArgument,
-    parameters_of,
-    reporting,
-)
-from ldpaudit.commands.output import note, say, say_json
+from ldpaudit.commands import options
+from ldpaudit.commands.options import DeploymentOption, ParametersArgument, parameters_of, reporting
+from ldpaudit.commands.output import note, say, say_json, say_table
+from ldpaudit.report.printer import TableFormat
 
 if TYPE_CHECKING:
     from ldpaudit.files.deployment import Deployment
@@ -27,7 +22,7 @@ def mechanisms(
         str | None,
         typer.Argument(help="STEM or STEM:VARIANT: only this, with what each parameter means.", show_default=False),
     ] = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """List the mechanisms with their parameters; of one stem, what each parameter means, its unit and range."""
     from ldpaudit import mechanisms as known
@@ -42,14 +37,16 @@ def mechanisms(
             made = registry.constructors(owner)
             ways = [f"{name}: {', '.join(registry.parameters_of(make))}" for name, make in made.items()]
             rows.append((f"{stem}:{variant}" if variant else stem, owner.title, known.source(stem), ways))
-    if format is Format.json:
-        say_json([{"name": n, "title": title, "from": source, "parameters": ways} for n, title, source, ways in rows])
-        return
-    for name, title, source, ways in rows:
-        say(f"{name}  {title}{'' if source == 'ldpaudit' else f'  (from {source})'}", *(f"    {way}" for way in ways))
+
+    def text() -> None:
+        for name, title, source, ways in rows:
+            say(f"{name}  {title}{'' if source == 'ldpaudit' else f'  (from {source})'}", *(f"    {way}" for way in ways))
+
+    head, cells = ("name", "title", "from", "parameters"), [(*each, "; ".join(ways)) for *each, ways in rows]
+    say_table(format, head, cells, lambda: [dict(zip(head, row, strict=True)) for row in rows], text)
 
 
-def _explain(name: str, format: Format) -> None:
+def _explain(name: str, format: TableFormat) -> None:
     """The classes of a stem, or the one that a variant names, with what their parameters mean."""
     from ldpaudit import mechanisms as known
     from ldpaudit import registry
@@ -64,26 +61,34 @@ def _explain(name: str, format: Format) -> None:
         makers = registry.constructors(owner)
         ways = [(way, summary(makers[way]), parameters) for way, parameters in of(owner).items()]
         rows.append((f"{stem}:{variant}" if variant else stem, owner, [*map(str, owner.relations)], ways))
-    if format is Format.json:
+    def data() -> list[dict[str, Any]]:
         shown = ("name", "type", "unit", "range", "default")
-        say_json([
+        return [
             {"name": name, "title": owner.title, "model": owner.model, "neighbours": neighbours, "constructors": [
                 {"name": way, "summary": said, "parameters": [
                     {**{key: getattr(each, key) for key in shown}, "meaning": each.words} for each in parameters
                 ]} for way, said, parameters in ways
             ]}
             for name, owner, neighbours, ways in rows
-        ])  # fmt: skip
-        return
-    for name, owner, neighbours, ways in rows:
-        say(f"{name}  {owner.title}", f"    model {owner.model}; neighbours {', '.join(neighbours)}")
-        for way, said, parameters in ways:
-            say("", f"  {way}({', '.join(each.name for each in parameters)})", f"    {said}")
-            for each in parameters:
-                default = "" if each.default is None else f"by default {each.default}"
-                kind = ", ".join(part for part in (each.type, each.unit, each.range, default) if part)
-                say(f"    {each.name} : {kind}", f"        {each.words}")
-        say()
+        ]  # fmt: skip
+
+    def text() -> None:
+        for name, owner, neighbours, ways in rows:
+            say(f"{name}  {owner.title}", f"    model {owner.model}; neighbours {', '.join(neighbours)}")
+            for way, said, parameters in ways:
+                say("", f"  {way}({', '.join(each.name for each in parameters)})", f"    {said}")
+                for each in parameters:
+                    default = "" if each.default is None else f"by default {each.default}"
+                    kind = ", ".join(part for part in (each.type, each.unit, each.range, default) if part)
+                    say(f"    {each.name} : {kind}", f"        {each.words}")
+            say()
+
+    keys = ("name", "type", "unit", "range", "default", "words")
+    cells = [
+        (name, way, *(str(getattr(each, key) or "") for key in keys))
+        for name, *_, ways in rows for way, _, parameters in ways for each in parameters
+    ]  # fmt: skip
+    say_table(format, ("mechanism", "constructor", *keys), cells, data, text)
 
 
 def deployments(
@@ -91,7 +96,7 @@ def deployments(
     state: Annotated[
         str | None, typer.Option(help="Only those whose system is in this state, such as active or retired.", show_default=False)
     ] = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """List the bundled deployments, by the ids that `ldpaudit certify` takes."""
     from ldpaudit.core.nearest import one_of
@@ -103,19 +108,21 @@ def deployments(
         raise ValueError(f"deployments --state {one_of([*STATES], state, 'ldpaudit deployments --sources')}")
     found = [load(bundled.FOLDER / f"{each}.toml") for each in bundled.ids()]
     found = [d for d in found if state in (None, d.status.state if d.status else "unknown")]
-    if format is Format.json:
-        rows: list[dict[str, Any]] = []
-        for d in found:
-            rows.append({"id": d.id, "title": d.title, "claims": [c.id for c in d.claims], "sources": [*d.sources]})
-            if sources:
-                cited = [each.model_dump(exclude_none=True) for each in d.cited]
-                rows[-1]["sources"] = cited or [{"title": each} for each in d.sources]
-                rows[-1]["status"] = d.status and d.status.model_dump(exclude_none=True)
-        say_json(rows)
-        return
-    widest = max((len(d.id) for d in found), default=0)
+    rows: list[dict[str, Any]] = []
     for d in found:
-        say("\n  ".join([d.id, *_sources(d)]) + "\n" if sources else f"{d.id:{widest}}  {d.title}")
+        rows.append({"id": d.id, "title": d.title, "claims": [c.id for c in d.claims], "sources": [*d.sources]})
+        if sources:
+            cited = [each.model_dump(exclude_none=True) for each in d.cited]
+            rows[-1]["sources"] = cited or [{"title": each} for each in d.sources]
+            rows[-1]["status"] = d.status and d.status.model_dump(exclude_none=True)
+    widest = max((len(d.id) for d in found), default=0)
+
+    def text() -> None:
+        for d in found:
+            say("\n  ".join([d.id, *_sources(d)]) + "\n" if sources else f"{d.id:{widest}}  {d.title}")
+
+    cells = [(d.id, d.title, ", ".join(c.id for c in d.claims), "; ".join(map(str, d.cited or d.sources))) for d in found]
+    say_table(format, ("id", "title", "claims", "sources"), cells, lambda: rows, text)
 
 
 def _sources(d: Deployment) -> list[str]:

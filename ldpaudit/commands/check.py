@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ldpaudit.commands.options import NoImportOption, pairs
+from ldpaudit.commands.options import NoImportOption, cache_of, pairs
 from ldpaudit.commands.output import note, progress
-from ldpaudit.errors import LdpauditError
 from ldpaudit.report.gate import GateFormat
-
-if TYPE_CHECKING:
-    from ldpaudit.gate.cache import Cache
 
 
 def check(
@@ -40,6 +36,7 @@ def check(
 
     from ldpaudit.files.whole import write_whole
     from ldpaudit.gate import checking
+    from ldpaudit.gate.cache import FOLDER
     from ldpaudit.gate.config import initial
 
     if no_cache and cache is not None:
@@ -58,8 +55,9 @@ def check(
         if written is None:
             raise ValueError("check --update-baseline needs a baseline in the configuration, or --baseline FILE")
         config = config.model_copy(update={"baseline": None})  # what is replaced is not compared with
+    kept = None if no_cache else cache_of((cache or folder / FOLDER).absolute(), folder)
     with progress("checking") as advance:
-        result = checking.check(folder, config, path, advance, None if no_cache else _cache(folder, cache))
+        result = checking.check(folder, config, path, advance, kept)
     if result.reuse is not None:
         for line in (*result.reuse.remarks, str(result.reuse)):
             note(line)
@@ -74,18 +72,3 @@ def check(
         write_whole(Path(file), GateFormat[kind].write(result))
     sys.stdout.write(format.write(result))
     raise typer.Exit(result.exit_code)
-
-
-def _cache(folder: Path, given: Path | None) -> Cache | None:
-    """The cache, sealed with a secret of this user's; without one there is none, and the build goes on."""
-    from ldpaudit.gate.cache import FOLDER, Cache, secret_of
-
-    secret = Path(typer.get_app_dir("ldpaudit")) / "cache.key"
-    if secret.resolve().is_relative_to(folder.resolve()):
-        note(f"no cache: its secret would be {secret}, in the folder that is checked")
-        return None
-    try:
-        return Cache(given or folder / FOLDER, secret_of(secret))
-    except LdpauditError as error:
-        note(f"no cache: {error}")
-        return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -19,9 +20,13 @@ from ldpaudit.commands.options import (
     pairs,
     parameters_of,
 )
-from ldpaudit.commands.output import console, note, progress, require_drawable, say, say_json
+from ldpaudit.commands.output import console, note, progress, require_drawable, say, say_json, say_sources, say_table
 from ldpaudit.core.nearest import one_of
-from ldpaudit.report.claims import TableFormat
+from ldpaudit.report.printer import TableFormat
+
+if TYPE_CHECKING:
+    from ldpaudit.gate.cache import Cache
+    from ldpaudit.studies.literature import Row
 
 COUNTING = ("ggkpv-1", "ggkpv-2")  # the tables with numbers at any parameters
 FIELD = "field"  # the ledger's name among the tables
@@ -33,7 +38,9 @@ def claims(
     parameters: ParametersArgument = None,
     paper: Annotated[str | None, typer.Option(help="Only the claims of this source, such as GGKPV.", show_default=False)] = None,
     expect_fails: ExpectFailsOption = None,
-    format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Judge all claims again, and cache nothing.")] = False,
+    bibtex: options.BibtexOption = False,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Judge what the papers claim about a mechanism; without a stem, about all, at the examples' parameters.
 
@@ -44,13 +51,16 @@ def claims(
     from ldpaudit.studies import literature
 
     if stem is None:
-        known = literature.stems(paper)
+        known, cache = literature.stems(paper), None if no_cache else options.cache_of("claims")
         with progress("claims", len(known)) as advance:
             rows = []
             for each in known:
-                rows += literature.summary(each, literature.of_paper(literature.claims(each), paper))
+                rows += [row for row in _judged(each, cache) if paper is None or row.where.startswith(paper)]
                 advance(each)
-        say(format.write(rows))
+        if bibtex:
+            say_sources(row.where for row in rows)
+        else:
+            say(report.write(format, rows))
         return
     literature.stems(paper)  # refuses what is no paper before anything is judged
     chosen = _settings("claims", stem, parameters)
@@ -61,16 +71,39 @@ def claims(
             advance(command)
     if paper is not None and not any(judged for *_, judged in found):
         raise ValueError(f"{stem} has no claims of {paper!r:.60}: `ldpaudit claims {stem}` prints those that it has")
-    if format is TableFormat.json:
+    if bibtex:
+        say_sources(claim.where for *_, judged in found for claim in judged)
+    elif format is TableFormat.json:
         say_json([report.as_data(stem, x, claim, command) for command, x, judged in found for claim in judged])
     elif format is TableFormat.text:
         for command, _, judged in found:
             report.print_claims(command, judged, say)
     else:
-        say(format.write(literature.summary(stem, [claim for *_, judged in found for claim in judged])))
+        say(report.write(format, literature.summary(stem, [claim for *_, judged in found for claim in judged])))
     on_record = literature.settings(stem)
     failed = [c.where for _, x, judged in found for c in judged if c.standing is Standing.FAILS and x not in on_record]
     _end(failed, expect_fails)
+
+
+def _judged(stem: str, cache: Cache | None) -> list[Row]:
+    """The summary of a stem's claims at its examples; as it was found before, by the same program."""
+    import json
+
+    from ldpaudit.errors import LdpauditError
+    from ldpaudit.gate.cache import key_of, program
+    from ldpaudit.report.claims import plain, rows_of
+    from ldpaudit.studies import literature
+
+    if cache is None:
+        return literature.summary(stem, literature.claims(stem))
+    key = key_of(["claims", stem, program()])
+    with suppress(LdpauditError):  # an entry that is damaged is found again
+        if (known := cache.read(key)) is not None:
+            return rows_of(json.loads(known))
+    rows = literature.summary(stem, literature.claims(stem))
+    with suppress(LdpauditError):  # where nothing can be written
+        cache.write(key, json.dumps(plain(rows)))
+    return rows
 
 
 def accuracy(
@@ -80,7 +113,7 @@ def accuracy(
     confidence: Annotated[float, options.real_number("Confidence of the interval for the probability of failure.")] = 0.95,
     seed: Annotated[int, options.whole_number("Seed of all randomness.")] = 0,
     expect_fails: ExpectFailsOption = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Simulate a mechanism's error, and print it beside what its paper claims.
 
@@ -103,10 +136,12 @@ def accuracy(
                 measured.append(literature.measure(x, claim, runs, seed, confidence))
                 advance(claim.where)
         found.append((command, x, measured))
-        if measured and format is Format.text:  # a run that is stopped has said what it knew
+        if measured and format is TableFormat.text:  # a run that is stopped has said what it knew
             report.print_measured(command, measured, say)
-    if format is Format.json:
-        say_json([report.measured_as_data(stem, x, m, command) for command, x, each in found for m in each])
+    rows = [report.measured_as_data(stem, x, m, command) for command, x, each in found for m in each]
+    if format is not TableFormat.text:
+        shown = [key for key in rows[0] if key != "setting"]
+        say_table(format, tuple(shown), [tuple(str(row[key]) for key in shown) for row in rows], lambda: rows)
     _end([m.claim.where for *_, measured in found for m in measured if m.holds is False], expect_fails)
 
 
@@ -132,7 +167,7 @@ def _end(failed: Iterable[str], expected: list[str] | None) -> NoReturn:
 
 def table(
     name: Annotated[str | None, typer.Argument(help="Name of a table; without one, all are listed.", show_default=False)] = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
     parameters: ParametersArgument = None,
     runs: Annotated[int, options.whole_number("Simulations per system in ggkpv-1 and ggkpv-2.", least=0)] = 10,
     seed: SeedOption = 0,
@@ -140,6 +175,7 @@ def table(
         Path | None, typer.Option(help="Draw the regimes over n (PNG, SVG or PDF; extra 'plot').", show_default=False)
     ] = None,
     bound: options.BoundOption = None,
+    bibtex: options.BibtexOption = False,
 ) -> None:
     """Print a paper's bound table beside certified values; `field` prints the field's formulas.
 
@@ -152,7 +188,12 @@ def table(
 
     if bound and name != FIELD:
         raise ValueError(f"table needs {FIELD} with --bound, got {name or 'no name'}")
-    if name in COUNTING:
+    if bibtex and name in tables.names():
+        table = tables.load(name)
+        say_sources([table.source, *(row.theorem for row in table.rows)])
+    elif bibtex and name != FIELD:
+        say_sources(["GGKPV"] * (name in COUNTING))
+    elif name in COUNTING:
         _counting(name, parameters, runs, seed, plot, format)
     elif parameters or plot is not None:
         raise ValueError(f"table needs one of {', '.join(COUNTING)} for parameters and --plot, got {name or 'no name'}")
@@ -161,24 +202,24 @@ def table(
         from ldpaudit.report import tables as report
 
         chapters = ledger(options.bounds(bound))
-        if format is Format.json:
-            say_json({"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.chapter_as_data(each) for each in chapters]})
-        else:
-            report.print_ledger(chapters, console())
+        if bibtex:
+            say_sources(formula.stated.source for chapter in chapters for formula in chapter.formulas)
+            return
+        data = {"name": FIELD, "title": _FIELD_TITLE, "chapters": [report.chapter_as_data(each) for each in chapters]}
+        every = [(chapter.title, *cells) for chapter in chapters for cells in report.cells_of(chapter)]
+        say_table(format, ("kind", *report.LEDGER), every, lambda: data, lambda: report.print_ledger(chapters, console()))
     elif name is not None:
         _printed(name, format)
     else:
         listed = [(t.name, t.title, t.source) for t in map(tables.load, tables.names())]
         listed += [(each, ggkpv_tables.TITLES[each], "see each cell's command") for each in COUNTING]
         listed += [(FIELD, _FIELD_TITLE, "see each row")]
-        if format is Format.json:
-            say_json([{"name": name, "title": title, "source": source} for name, title, source in listed])
-        else:
-            say(*(f"{name}  {title}" for name, title, _ in listed))
+        head, text = ("name", "title", "source"), lambda: say(*(f"{name}  {title}" for name, title, _ in listed))
+        say_table(format, head, listed, lambda: [dict(zip(head, each, strict=True)) for each in listed], text)
 
 
 def _counting(
-    table: str, parameters: list[str] | None, runs: int, seed: int, plot: Path | None, format: Format
+    table: str, parameters: list[str] | None, runs: int, seed: int, plot: Path | None, format: TableFormat
 ) -> None:
     require_drawable(plot)
     from ldpaudit.registry import call
@@ -197,13 +238,14 @@ def _counting(
         with progress("regimes", ggkpv_tables.steps(table)) as advance:
             regimes = ggkpv_tables.regimes(table, s, advance)
         report.draw_regimes(title, s, regimes, plot)
-    if format is Format.json:
-        say_json(report.table_as_data(table, command, s, found))
-    else:
+
+    def text() -> None:
         say(report.write_table(title, command, ggkpv_tables.DATA, found))
 
+    say_table(format, report.TABLE, map(report.cells, found), lambda: report.table_as_data(table, command, s, found), text)
 
-def _printed(name: str, format: Format) -> None:
+
+def _printed(name: str, format: TableFormat) -> None:
     from ldpaudit.accountants.claims import tables as judged
     from ldpaudit.report import tables as report
     from ldpaudit.studies import tables
@@ -215,16 +257,14 @@ def _printed(name: str, format: Format) -> None:
         for each in judged.check(chosen):
             checked.append(each)
             advance()
-    if format is Format.json:
-        say_json({"name": chosen.name, "source": chosen.source, "rows": [report.row_as_data(c) for c in checked]})
-    else:
-        report.print_table(chosen, checked, console())
+    data = {"name": chosen.name, "source": chosen.source, "rows": [report.row_as_data(c) for c in checked]}
+    say_table(format, *report.table_of(checked), lambda: data, lambda: report.print_table(chosen, checked, console()))
 
 
 def limit(
     name: Annotated[str | None, typer.Argument(help="A calculator; without one, all are listed.", show_default=False)] = None,
     parameters: ParametersArgument = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Lower bounds on the error of every private protocol."""
     import inspect
@@ -235,21 +275,21 @@ def limit(
     known = calculators()
     if name is None:
         listed = {name: ", ".join(inspect.signature(f).parameters) for name, f in known.items()}
-        if format is Format.json:
-            say_json(listed)
-        for name, takes in listed.items() if format is Format.text else []:
-            first_line, *_ = (inspect.getdoc(known[name]) or "").splitlines() or [""]  # python -OO drops docstrings
-            say(f"{name}: {takes}\n    {first_line}".rstrip())
+
+        def text() -> None:
+            for name, takes in listed.items():
+                first_line, *_ = (inspect.getdoc(known[name]) or "").splitlines() or [""]  # python -OO drops docstrings
+                say(f"{name}: {takes}\n    {first_line}".rstrip())
+
+        say_table(format, ("limit", "parameters"), listed.items(), lambda: listed, text)
         return
     if name not in known:
         raise ValueError(f"limit {one_of(known, name, 'ldpaudit limit')}")
     with parameters_of(name):
         answer = call(known[name], pairs(parameters))
-    if format is Format.json:
-        low, high = (getattr(answer, side, answer) for side in ("low", "high"))
-        say_json({"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")})
-    else:
-        say(f"{name}: {answer}")
+    low, high = (getattr(answer, side, answer) for side in ("low", "high"))
+    found = {"limit": name, "low": low, "high": high, "source": getattr(answer, "source", "")}
+    say_table(format, tuple(found), [tuple(map(str, found.values()))], lambda: found, lambda: say(f"{name}: {answer}"))
 
 
 def prove(

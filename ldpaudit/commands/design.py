@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpaudit.commands import options
-from ldpaudit.commands.options import Format, FormatOption, ParametersArgument, Post, SeedOption, pairs, parameters_of
-from ldpaudit.commands.output import note, progress, require_drawable, say, say_json
+from ldpaudit.commands.options import ParametersArgument, Post, SeedOption, pairs, parameters_of
+from ldpaudit.commands.output import note, progress, require_drawable, say, say_json, say_table
 from ldpaudit.core.nearest import one_of
-from ldpaudit.report.claims import TableFormat
+from ldpaudit.report.printer import TableFormat
 
 if TYPE_CHECKING:
     from ldpaudit.enclosure import Enclosure
@@ -38,7 +38,7 @@ def design(
     shuffle: options.ShuffleOption = None,
     aggregate: options.AggregateOption = None,
     repeat: options.RepeatOption = None,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Find the parameter that keeps (epsilon, delta): the one that is left out.
 
@@ -87,9 +87,11 @@ def design(
     given = {key: options.number(key, value) if key != "constructor" else value for key, value in texts.items()}
     with parameters_of(mechanism, keys=True), progress("designing"):
         found = answer_to(mechanism, given, goal, shuffle or aggregate, repeat, aggregate is not None)
-    if format is Format.json:
-        say_json(_data(found))
-        return
+    table = _at(found.value, found.certified)
+    say_table(format, tuple(table), [tuple(map(str, table.values()))], lambda: _data(found), lambda: _say(found))
+
+
+def _say(found: Answer) -> None:
     say(found.plan, f"{found.parameter} = {found.value} is the {found.best} found that keeps {found.goal}")
     say(f"at {found.value}: {_delta(found, found.certified)}")
     if found.refused is not None and found.beyond is None:
@@ -100,7 +102,7 @@ def design(
     say(f"by {found.certified.source}")
 
 
-def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
+def _frequencies(goal: Goal, given: dict[str, str], format: TableFormat) -> None:
     from ldpaudit.registry import call
     from ldpaudit.report import counting as report
     from ldpaudit.studies import frequencies
@@ -111,13 +113,12 @@ def _frequencies(goal: Goal, given: dict[str, str], format: Format) -> None:
     with parameters_of(FREQUENCIES):
         users, values = call(sizes, given)
     found = frequencies.any_messages(goal, users, values)
-    if format is Format.json:
-        say_json(report.frequencies_as_data(goal, users, values, found))
-    else:
-        say(report.write_frequencies(goal, users, values, found))
+    asked = goal, users, values, found
+    say_table(format, report.FREQUENCIES, report.frequencies(found), lambda: report.frequencies_as_data(*asked),
+              lambda: say(report.write_frequencies(*asked)))  # fmt: skip
 
 
-def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
+def _sums(goal: Goal, given: dict[str, str], format: TableFormat) -> None:
     from ldpaudit.registry import call
     from ldpaudit.report import counting as report
     from ldpaudit.studies import frequencies as sums
@@ -135,10 +136,8 @@ def _sums(goal: Goal, given: dict[str, str], format: Format) -> None:
         else:
             users, values, aggregators = call(summed, given)
             found = sums.least_noise(goal, users, values, aggregators)
-    if format is Format.json:
-        say_json(report.sums_as_data(goal, values, found))
-    else:
-        say(report.write_sums(goal, values, found))
+    data, text = lambda: report.sums_as_data(goal, values, found), lambda: say(report.write_sums(goal, values, found))
+    say_table(format, report.SUMS, report.sums(found), data, text)
 
 
 def _delta(found: Answer, delta: Enclosure) -> str:
@@ -191,7 +190,7 @@ def compare(
     post: Annotated[Post, typer.Option(help="How oracles that estimate all counts process them.")] = Post.none,
     seed: Annotated[int, options.whole_number("Seed of all randomness.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw errors and recall (PNG, SVG or PDF; extra 'plot').")] = None,
-    format: Annotated[TableFormat, typer.Option("--format", help="How results are printed.")] = TableFormat.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Every frequency oracle and heavy-hitter system on the same data at the same certified epsilon: errors, recall, bits, time.
 
@@ -249,7 +248,7 @@ def calibrate(
     trials: Annotated[int, options.whole_number("Samples per audit.", least=16)] = 2_000,
     confidence: Annotated[float, options.real_number("Of each audit.")] = 0.95,
     seed: SeedOption = 0,
-    format: FormatOption = Format.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Measure how often the installed auditor refutes true claims that are exactly tight."""
     from ldpaudit.enclosure import show_down, show_up
@@ -260,9 +259,13 @@ def calibrate(
         for rate in calibration.measure(runs=runs, trials=trials, confidence=confidence, seed=seed):
             rates.append(rate)
             advance(rate.name)
-    if format is Format.json:
-        say_json([{key: getattr(r, key) for key in calibration.Rate.__slots__} for r in rates])
-    for r in rates if format is Format.text else []:
-        interval = f"[{show_down(r.low, 3)}, {show_up(r.high, 3)}]"
-        say(f"{r.name}, {r.mode}: {r.refuted} of {r.runs} true claims refuted; rate in {interval}, stated {r.stated:.3g}")
+
+    def text() -> None:
+        for r in rates:
+            interval = f"[{show_down(r.low, 3)}, {show_up(r.high, 3)}]"
+            say(f"{r.name}, {r.mode}: {r.refuted} of {r.runs} true claims refuted; rate in {interval}, stated {r.stated:.3g}")
+
+    keys = calibration.Rate.__slots__
+    cells = [tuple(str(getattr(r, key)) for key in keys) for r in rates]
+    say_table(format, keys, cells, lambda: [{key: getattr(r, key) for key in keys} for r in rates], text)
     raise typer.Exit(0 if all(r.low <= r.stated for r in rates) else 1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from contextlib import ExitStack
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +12,8 @@ import typer
 
 from ldpaudit.commands import options
 from ldpaudit.commands.options import Post
-from ldpaudit.commands.output import note, progress, say, say_json
+from ldpaudit.commands.output import note, progress, say, say_table
+from ldpaudit.report.printer import TableFormat, csv_of
 
 if TYPE_CHECKING:
     from ldpaudit.files.reports import Tally
@@ -23,14 +21,6 @@ if TYPE_CHECKING:
     from ldpaudit.workers.experiment import Execution
 
 _LINES = 1 << 10  # estimates that text shows without --top
-
-
-class EstimateFormat(StrEnum):
-    """How estimates are printed."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
 
 
 def estimate(
@@ -54,7 +44,7 @@ def estimate(
     checkpoint: Annotated[
         Path | None, typer.Option(help="File from which an interrupted count continues.", show_default=False)
     ] = None,
-    format: Annotated[EstimateFormat, typer.Option(help="How results are printed on standard output.")] = EstimateFormat.text,
+    format: options.TableFormatOption = TableFormat.text,
     output: Annotated[
         Path | None, typer.Option(help="Output file for the results, .json or .csv.", show_default=False)
     ] = None,
@@ -106,14 +96,12 @@ def estimate(
     data = {"mechanism": str(found.mechanism), "users": found.users, **left_out, **asked, "intervals": how, "estimates": rows}
     if top is not None and ends is not None and not simultaneous:
         note("the largest are chosen by their estimates: only --simultaneous intervals hold for these as often as they say")
+    head = tuple(rows[0]) if rows else ("value", "estimate")
+    cells = [tuple(map(str, row.values())) for row in rows]
     if output is not None:
-        write_whole(output, _csv(rows) if output.suffix == ".csv" else json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-    if format is EstimateFormat.json:
-        say_json(data)
-    elif format is EstimateFormat.csv:
-        say(_csv(rows).rstrip("\n"))
-    else:
-        _print(data, level=confidence)
+        written = csv_of([head, *cells]) if output.suffix == ".csv" else json.dumps(data, indent=1, ensure_ascii=False)
+        write_whole(output, f"{written}\n")
+    say_table(format, head, cells, lambda: data, lambda: _print(data, level=confidence))
 
 
 def _estimates(arguments: list[str], deployment: Path | None, tally: Tally, execution: Execution) -> Estimates:
@@ -165,14 +153,6 @@ def _names(file: Path | None, found: Estimates) -> list[Any]:
     return names
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    table = csv.DictWriter(text, list(rows[0]) if rows else ["value", "estimate"], lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return text.getvalue()
-
-
 def _print(data: dict[str, Any], level: str) -> None:
     out = f"; {data['malformed']} malformed and {data['duplicates']} duplicate left out" if data["left_out"] else ""
     say(f"{data['mechanism']}: {data['users']:,} reports{out}")
@@ -182,10 +162,8 @@ def _print(data: dict[str, Any], level: str) -> None:
         say(f"intervals{before} hold {'all together' if data['simultaneous'] else 'each'} at {level}, {data['intervals']}")
     else:
         say(data["intervals"])
-    shown = [[str(row["value"]), *(f"{row[key]:,.1f}" for key in row if key != "value")] for row in rows[:_LINES]]
-    table = [["value", "estimate", "from", "to"][: len(shown[0])], *shown] if shown else []
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        say("  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]))
+    shown = [(str(row["value"]), *(f"{row[key]:,.1f}" for key in row if key != "value")) for row in rows[:_LINES]]
+    if shown:
+        say(TableFormat.text.written(("value", "estimate", "from", "to")[: len(shown[0])], shown, left=1))
     if len(rows) > _LINES:
         note(f"{len(rows) - _LINES} more: --top K shows the largest, --format csv all")

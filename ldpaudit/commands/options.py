@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpaudit.report.printer import TableFormat
+
 if TYPE_CHECKING:
+    from ldpaudit.gate.cache import Cache
     from ldpaudit.mechanism import Mechanism
     from ldpaudit.plan import Plan
 
@@ -82,6 +85,8 @@ def real_number(help: str, least: int | None = None) -> Any:
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
+TableFormatOption = Annotated[TableFormat, typer.Option("--format", help="How the table is printed on standard output.")]
+BibtexOption = Annotated[bool, typer.Option("--bibtex", help="In place of the table: BibTeX entries of the sources that it cites.")]
 NoImportOption = Annotated[
     bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
 ]
@@ -252,6 +257,27 @@ def bounds(given: list[str] | None) -> Any:
     if given:
         look_here()
     return (*installed(), *map(resolve, given or []))
+
+
+def cache_of(place: Path | str, checked: Path | None = None) -> Cache | None:
+    """A cache in a folder, or of this name in the user's, sealed with a secret of the user's; without one there is none.
+
+    ``checked``: a folder that may be a stranger's, and must not have the secret in it.
+    """
+    from ldpaudit.commands.output import note
+    from ldpaudit.errors import LdpauditError
+    from ldpaudit.gate.cache import Cache, secret_of
+
+    ours = Path(typer.get_app_dir("ldpaudit"))
+    secret = ours / "cache.key"
+    if checked is not None and secret.resolve().is_relative_to(checked.resolve()):
+        note(f"no cache: its secret would be {secret}, in the folder that is checked")
+        return None
+    try:
+        return Cache(ours / place, secret_of(secret))
+    except LdpauditError as error:
+        note(f"no cache: {error}")
+        return None
 
 
 def require_one_view(shuffle: int | None, aggregate: int | None) -> None:

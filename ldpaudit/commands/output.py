@@ -8,13 +8,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from ldpaudit.display.visible import visible, visible_json
 from ldpaudit.errors import ImplementationError
+from ldpaudit.report.printer import Cells, TableFormat
 
 
 def say(*lines: str) -> None:
@@ -25,6 +26,25 @@ def say(*lines: str) -> None:
 def say_json(data: Any) -> None:
     """Print results as JSON, an infinite number as "inf": JSON has none."""
     print(visible_json(json.dumps(_finite(data), indent=2, ensure_ascii=False)))  # noqa: T201
+
+
+def say_table(
+    format: TableFormat, head: Cells, rows: Iterable[Cells], data: Callable[[], Any], text: Callable[[], None] | None = None
+) -> None:
+    """Print a table in its format: as JSON the data, and as text what the command says in its own way, if it has one."""
+    if format is TableFormat.json:
+        say_json(data())
+    elif format is TableFormat.text and text is not None:
+        text()
+    else:
+        say(format.written(head, rows))
+
+
+def say_sources(texts: Iterable[str]) -> None:
+    """Print BibTeX entries of the sources that these texts cite."""
+    from ldpaudit.studies.bibliography import cited
+
+    say("\n\n".join(each.bibtex for each in cited(texts)))
 
 
 def _finite(data: Any) -> Any:

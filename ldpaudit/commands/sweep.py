@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ import typer
 
 from ldpaudit.commands import options
 from ldpaudit.commands.options import NameArgument, deployed
-from ldpaudit.commands.output import progress, require_drawable, say
-from ldpaudit.report.claims import TableFormat
+from ldpaudit.commands.output import progress, require_drawable, say_sources, say_table
+from ldpaudit.report.printer import TableFormat
 
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.published import Published
@@ -36,7 +35,7 @@ class _Row:
     published: tuple[Published, ...] | None = None  # where they are asked for
 
     def cells(self, bounds: Sequence[str]) -> tuple[str, ...]:
-        """As `_head` has it."""
+        """Its values, both ends, and the bounds of these names."""
         from ldpaudit.enclosure import show_down, show_up
 
         ends = ("", "", self.refused)
@@ -52,7 +51,7 @@ class _Row:
         found: dict[str, Any] = dict(self.at)
         if self.answer is None:
             return {**found, "refused": self.refused}
-        ends = {name: str(end) if math.isinf(end) else end for name, end in (("low", self.answer.low), ("high", self.answer.high))}
+        ends = {"low": self.answer.low, "high": self.answer.high}
         beside = {} if self.published is None else {"published": [bound_as_data(row) for row in self.published]}
         return {**found, **ends, "rigour": self.answer.rigour.name, "source": self.answer.source, **beside}
 
@@ -70,15 +69,17 @@ def account(
     neighbours: options.NeighboursOption = None,
     compare: options.CompareOption = False,
     bound: options.BoundOption = None,
+    bibtex: options.BibtexOption = False,
     plot: Annotated[Path | None, typer.Option(help="Draw epsilon over the longest range (PNG, SVG or PDF; extra 'plot').")] = None,
-    format: Annotated[TableFormat, typer.Option("--format", help="How the table is written.")] = TableFormat.text,
+    format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """Certified epsilon along ranges of any parameters; a point that is refused is a row that says why."""
     import ldpaudit
 
     require_drawable(plot)
-    if bound and not compare:
-        raise ValueError("sweep needs --compare with --bound: it is shown beside the published ones")
+    if (bound or bibtex) and not compare:
+        option, what = ("--bound", "it is shown beside the published ones") if bound else ("--bibtex", "these cite sources")
+        raise ValueError(f"sweep needs --compare with {option}: {what}")
     bounds = options.bounds(bound) if compare else None
     relation = None if neighbours is None else ldpaudit.Neighbours.named(neighbours)
     around = {"--shuffle": shuffle, "--aggregate": aggregate, "--subsample": subsample, "--repeat": repeat, "--delta": delta}
@@ -99,7 +100,12 @@ def account(
         from ldpaudit.report import plot as drawing
 
         drawing.draw_curves(list(_curves(rows)), plot, title=mechanism, across=_longest(rows))
-    say(_written(rows, format))
+    if bibtex:
+        say_sources(each.source for row in rows for each in row.published or ())
+        return
+    names = _bounds(rows)
+    head = (*rows[0].at, "low", "high", "rigour", *names)
+    say_table(format, head, [row.cells(names) for row in rows], lambda: [row.data() for row in rows])
 
 
 def values(name: str, text: str) -> list[str]:
@@ -169,23 +175,6 @@ def _said(row: Published) -> str:
     if row.printed is None:
         return ""
     return f"{float(row.printed.claimed):.6g}{'' if row.standing is Standing.HOLDS else f' ({row.standing.value})'}"
-
-
-def _written(rows: Sequence[_Row], format: TableFormat) -> str:
-    from ldpaudit.report.claims import csv_of, latex_of, markdown_of, text_of
-
-    bounds = _bounds(rows)
-    head, table = (*rows[0].at, "low", "high", "rigour", *bounds), [row.cells(bounds) for row in rows]
-    match format:
-        case TableFormat.json:
-            return json.dumps([row.data() for row in rows], indent=2)
-        case TableFormat.csv:
-            return csv_of([head, *table])
-        case TableFormat.latex:
-            return latex_of(head, table)
-        case TableFormat.markdown:
-            return markdown_of(head, table)
-    return "\n".join(text_of([head, *table]))
 
 
 def _longest(rows: Sequence[_Row]) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ldpaudit.commands.options import Format, FormatOption, files_in, look_here
-from ldpaudit.commands.output import console, note, progress, say, say_json
+from ldpaudit.commands.options import TableFormatOption, files_in, look_here
+from ldpaudit.commands.output import note, progress, say, say_table
+from ldpaudit.display.visible import visible
 from ldpaudit.errors import LdpauditError, in_a_line
+from ldpaudit.report.printer import TableFormat
 
 if TYPE_CHECKING:
     from ldpaudit.certificates.certificate import Certificate
@@ -30,7 +32,7 @@ def verify(
     proof: Annotated[
         bool, typer.Option("--proof", help="Run verify_certificate.py alone, a program without ours, on the proofs inside.")
     ] = False,
-    format: FormatOption = Format.text,
+    format: TableFormatOption = TableFormat.text,
 ) -> None:
     """Re-check certificates, without sampling or running the code that they name unless asked to.
 
@@ -55,15 +57,14 @@ def verify(
     differences = _differences(loaded, deployment, resample)
     if differences and (theirs := loaded.versions.get("ldpaudit")) != __version__:
         note(f"written by ldpaudit {shown(theirs, 20)}, checked by {__version__}: this may explain differences")
-    if format is Format.json:
-        say_json({"certificate": loaded.id, "digest": loaded.digest, "differences": differences})
-    else:
-        claims = f"{len(loaded.claims)} claim{'s' * (len(loaded.claims) != 1)}, verdict {loaded.verdict}"
-        say(*differences, f"{shown(loaded.id)}: {'stands' if not differences else 'does not stand'} ({claims})")
+    name, word = shown(loaded.id), "stands" if not differences else "does not stand"
+    said = f"{name}: {word} ({len(loaded.claims)} claim{'s' * (len(loaded.claims) != 1)}, verdict {loaded.verdict})"
+    data = {"certificate": loaded.id, "digest": loaded.digest, "differences": differences}
+    say_table(format, ("certificate", "is"), [(name, word)], lambda: data, lambda: say(*differences, said))
     raise typer.Exit(1 if differences else 0)
 
 
-def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: Format) -> NoReturn:
+def _verify_several(paths: list[Path], key: Path | None, resample: bool, format: TableFormat) -> NoReturn:
     """A row for each file; one that cannot be read, or was changed, does not keep the others from being checked."""
     from ldpaudit.core.strict_json import shown
 
@@ -76,22 +77,12 @@ def _verify_several(paths: list[Path], key: Path | None, resample: bool, format:
             except LdpauditError as error:
                 rows.append((path, "-", [in_a_line(error).removeprefix(f"{path}: ")], False))
             advance()
-    if format is Format.json:
-        say_json([{"file": str(path), "certificate": name, "read": read, "differences": found} for path, name, found, read in rows])
-    else:
-        from rich.table import Table
-        from rich.text import Text
-
-        from ldpaudit.display.visible import visible
-
-        table = Table(box=None, pad_edge=False)
-        for column in ("file", "certificate", "is"):
-            table.add_column(column, overflow="fold")  # no name is cut: it is given to a command
-        for path, name, found, read in rows:
-            said = "stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]
-            table.add_row(*(Text(visible(cell)) for cell in (str(path), name, said)))
-        console().print(table)
-        say(f"{sum(not found for _, _, found, _ in rows)} of {len(rows)} certificates stand")
+    data = [{"file": str(path), "certificate": name, "read": read, "differences": found} for path, name, found, read in rows]
+    told = [("stands" if not found else f"does not stand: {'; '.join(found)}" if read else found[0]) for *_, found, read in rows]
+    cells = [(visible(str(path)), visible(name), visible(said)) for (path, name, *_), said in zip(rows, told, strict=True)]
+    summary = f"{sum(not found for _, _, found, _ in rows)} of {len(rows)} certificates stand"
+    head = ("file", "certificate", "is")
+    say_table(format, head, cells, lambda: data, lambda: say(format.written(head, cells), summary))
     raise typer.Exit(2 if not all(row[3] for row in rows) else 1 if any(row[2] for row in rows) else 0)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+from ldpaudit.report.printer import Cells, TableFormat, markdown_of
 
 if TYPE_CHECKING:
     from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed
@@ -74,36 +72,41 @@ VARIANTS = ("variant", "of", "true at the examples", "claimed over found", "sour
 OURS = "Questions of ours, which the sources do not answer:"
 
 
-class TableFormat(StrEnum):
-    """How tables of claims are written."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
-
-    def write(self, rows: Iterable[Row]) -> str:
-        """The summary, and variants in a table of their own; what `text` and `markdown` say is the same."""
-        several = list(rows)
-        own, ours = [_cells(r) for r in several if not r.variant], [_cells(r) for r in several if r.variant]
-        match self:
-            case TableFormat.json:
-                data = ({field.name: getattr(r, field.name) for field in dataclasses.fields(r)} for r in several)
-                failures = (r.failure and dataclasses.asdict(r.failure) for r in several)
-                standings = ([each.name.lower() for each in r.standings] for r in several)
-                read = zip(data, failures, standings, strict=True)
-                return json.dumps([{**row, "failure": f, "standings": s} for row, f, s in read], indent=2)
-            case TableFormat.csv:
-                kinds = [("claim", own), ("variant", ours)]
-                return csv_of([("kind", *CLAIMS), *((kind, *cells) for kind, table in kinds for cells in table)])
-            case TableFormat.latex:
-                return "\n\n".join(latex_of(head, table) for head, table in ((CLAIMS, own), (VARIANTS, ours)) if table)
-        claims = markdown(CLAIMS, own)
-        return f"{claims}\n\n{OURS}\n\n{markdown(VARIANTS, ours)}" if ours else claims
+def write(form: TableFormat, rows: Iterable[Row]) -> str:
+    """The summary, and variants in a table of their own; what `text` and `markdown` say is the same."""
+    several = list(rows)
+    own, ours = [_cells(r) for r in several if not r.variant], [_cells(r) for r in several if r.variant]
+    if form is TableFormat.json:
+        return json.dumps(plain(several), indent=2)
+    if form is TableFormat.csv:
+        kinds = [("claim", own), ("variant", ours)]
+        return form.written(("kind", *CLAIMS), [(kind, *cells) for kind, table in kinds for cells in table])
+    if form is TableFormat.latex:
+        return "\n\n".join(form.written(head, table) for head, table in ((CLAIMS, own), (VARIANTS, ours)) if table)
+    claims = markdown(CLAIMS, own)
+    return f"{claims}\n\n{OURS}\n\n{markdown(VARIANTS, ours)}" if ours else claims
 
 
-Cells: TypeAlias = tuple[str, ...]
+def rows_of(data: Iterable[dict[str, Any]]) -> list[Row]:
+    """Rows of what `plain` made, also where JSON has made lists of tuples."""
+    from ldpaudit.accountants.claims.sentence import Failure, Standing
+    from ldpaudit.studies.literature import Row
+
+    found = []
+    for each in data:
+        standings = tuple(Standing[name.upper()] for name in each["standings"])
+        several = {key: tuple(each[key]) for key in ("outcomes", "looseness")}
+        found.append(Row(**{**each, **several, "standings": standings, "failure": each["failure"] and Failure(**each["failure"])}))
+    return found
+
+
+def plain(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Rows as plain data."""
+    return [
+        {**{field.name: getattr(r, field.name) for field in dataclasses.fields(r)},
+         "failure": r.failure and dataclasses.asdict(r.failure), "standings": [each.name.lower() for each in r.standings]}
+        for r in rows
+    ]  # fmt: skip
 
 
 def _cells(r: Row) -> Cells:
@@ -115,46 +118,6 @@ def _cells(r: Row) -> Cells:
 def markdown(head: Cells, rows: Iterable[Cells]) -> str:
     """A table of claims and their stems for a page."""
     return markdown_of(head, [(claim, f"`{stem}`", *rest) for claim, stem, *rest in rows])
-
-
-def markdown_of(head: Cells, rows: Iterable[Cells]) -> str:
-    """A table for a page."""
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |" for cells in rows)])
-
-
-BAR = r"\|"  # a bar inside a cell of a Markdown table
-
-
-def text_of(rows: Sequence[Cells], left: float = math.inf) -> list[str]:
-    """A table's lines, each column as wide as its widest cell; those from number `left` on are set to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        placed = enumerate(zip(row, widths, strict=True))
-        lines.append("  ".join(cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in placed).rstrip())
-    return lines
-
-
-def csv_of(rows: Iterable[Cells]) -> str:
-    """A table of CSV."""
-    page = io.StringIO()
-    csv.writer(page, lineterminator="\n").writerows(rows)
-    return page.getvalue().rstrip("\n")
-
-
-_LATEX = {ord(c): rf"\{c}" for c in "&%$#_{}"} | {
-    ord("\\"): r"\textbackslash{}", ord("~"): r"\textasciitilde{}", ord("^"): r"\textasciicircum{}",
-    ord("<"): r"\textless{}", ord(">"): r"\textgreater{}", ord("|"): r"\textbar{}",
-}  # fmt: skip
-
-
-def latex_of(head: Cells, rows: Iterable[Cells]) -> str:
-    """A table of LaTeX, for the packages booktabs and longtable."""
-    lines = [" & ".join(each.translate(_LATEX) for each in cells) + r" \\" for cells in (head, *rows)]
-    lines[1:1] = [r"\midrule"]
-    begin = rf"\begin{{longtable}}{{p{{8cm}}{'l' * (len(head) - 1)}}}"
-    return "\n".join((begin, r"\toprule", *lines, r"\bottomrule", r"\end{longtable}"))
 
 
 def failures(rows: Iterable[Row]) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.display.digits import show_up
-from ldpaudit.report.claims import Cells, TableFormat, csv_of, latex_of, markdown_of, text_of
 from ldpaudit.report.plot import new_figure, save
+from ldpaudit.report.printer import Cells, TableFormat
 from ldpaudit.studies.comparison import CLOSE
 
 if TYPE_CHECKING:
@@ -72,14 +72,9 @@ class Leaderboard:
 
 def write(table: Leaderboard, form: TableFormat) -> str:
     """As text, Markdown, CSV or LaTeX."""
-    rows = [_cells(place, *row) for place, row in zip(table.places, table.ranked, strict=True)]
-    if form is TableFormat.csv:
-        return csv_of([HEAD, *rows])
-    if form is TableFormat.latex:
-        return latex_of(HEAD, rows)
-    if form is TableFormat.markdown:
-        return "\n\n".join([table.title, markdown_of(HEAD, rows), *table.remarks])
-    return "\n".join([table.title, *text_of([HEAD, *rows], left=1), *table.remarks])
+    written = form.written(HEAD, [_cells(place, *row) for place, row in zip(table.places, table.ranked, strict=True)], left=1)
+    apart = {TableFormat.text: "\n", TableFormat.markdown: "\n\n"}.get(form)
+    return written if apart is None else apart.join([table.title, written, *table.remarks])
 
 
 def _cells(place: int | None, contender: Contender, score: Score) -> Cells:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldpaudit.enclosure import show_down, show_up
-from ldpaudit.report.claims import text_of
 from ldpaudit.report.plot import new_figure, save
+from ldpaudit.report.printer import Cells, text_of
 
 if TYPE_CHECKING:
     from ldpaudit.enclosure import Enclosure
@@ -30,8 +30,12 @@ Noise of aggregators: each adds it, one is trusted, and the error is that of all
 def write_frequencies(goal: Goal, users: int, values: int, found: Sequence[Protocol]) -> str:
     """Protocols as text, the one with the least bound of its error first."""
     title = f"{values:,} values counted among {users:,} users, each protocol with the least noise found that keeps {goal}"
-    cells = [(show_up(p.error.high, 4), f"{float(p.messages):.4g}", f"{p.bits:,}", str(p.plan)) for p in found]
-    return "\n".join([title, *text_of([FREQUENCIES, *cells]), _OF_FREQUENCIES])
+    return "\n".join([title, *text_of([FREQUENCIES, *frequencies(found)]), _OF_FREQUENCIES])
+
+
+def frequencies(found: Iterable[Protocol]) -> list[Cells]:
+    """Protocols as a table's cells."""
+    return [(show_up(p.error.high, 4), f"{float(p.messages):.4g}", f"{p.bits:,}", str(p.plan)) for p in found]
 
 
 def frequencies_as_data(goal: Goal, users: int, values: int, found: Iterable[Protocol]) -> dict[str, Any]:
@@ -45,9 +49,13 @@ def frequencies_as_data(goal: Goal, users: int, values: int, found: Iterable[Pro
 def write_sums(goal: Goal, values: int, found: Sequence[Noisy]) -> str:
     """Ways of adding noise as text."""
     title = f"{values:,} values counted by a sum, each way with the least noise found that keeps {goal}"
-    who = [f"each of {way.parties} aggregators" if way.parties else "clients" for way in found]
-    cells = [(show_up(x.error.high, 4), f"{x.users:,}", by, str(x.plan)) for x, by in zip(found, who, strict=True)]
-    return "\n".join([title, *text_of([SUMS, *cells]), _OF_SUMS])
+    return "\n".join([title, *text_of([SUMS, *sums(found)]), _OF_SUMS])
+
+
+def sums(found: Iterable[Noisy]) -> list[Cells]:
+    """Ways of adding noise as a table's cells."""
+    by = {False: "clients", True: "each of {} aggregators"}
+    return [(show_up(x.error.high, 4), f"{x.users:,}", by[bool(x.parties)].format(x.parties), str(x.plan)) for x in found]
 
 
 def sums_as_data(goal: Goal, values: int, found: Iterable[Noisy]) -> dict[str, Any]:
@@ -88,7 +96,7 @@ def table_command(table: str, s: Setting, runs: int, seed: int) -> str:
 
 def write_table(title: str, command: str, data: str, lines: Sequence[Line]) -> str:
     """As text: the table, what its columns mean, and the commands behind its cells."""
-    table = text_of([TABLE, *map(_cells, lines)])
+    table = text_of([TABLE, *map(cells, lines)])
     lacking = ((each.protocol, each.least_users) for each in lines if each.system is None)
     missing = [f"infeasible: {p.name}, {p.origin}, {p.needs}: from n = {users:,} on" for p, users in lacking]
     often = max((float(each.system.exceeded) for each in lines if each.system), default=0.0)
@@ -98,7 +106,8 @@ def write_table(title: str, command: str, data: str, lines: Sequence[Line]) -> s
     return "\n".join([title, f"$ {command}", *table, *missing, "", *notes, "", *_commands(lines)])
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def cells(line: Line) -> Cells:
+    """A line of one of GGKPV's tables."""
     p, system, measured = line.protocol, line.system, line.measured
     limit = show_down(line.limit.error.low, _DIGITS)
     if line.own:

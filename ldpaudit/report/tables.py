@@ -13,7 +13,8 @@ from rich.text import Text
 
 from ldpaudit.accountants.claims.ledger import COLUMNS
 from ldpaudit.enclosure import Enclosure, show_down, show_up
-from ldpaudit.report.claims import markdown_of, two_digits
+from ldpaudit.report.claims import two_digits
+from ldpaudit.report.printer import Cells, markdown_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,23 +32,12 @@ def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], con
     """Printed beside certified, and how each value stands to the other."""
     console.print(f"{table.name}: {table.title}")
     console.print(table.source)
-    seen: dict[str, set[object]] = {}
-    for row, _ in checked:
-        for key, value in row.parameters:
-            seen.setdefault(key, set()).add(value)
-    varying = [key for key, values in seen.items() if len(values) > 1]
+    head, rows = table_of(checked)
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for column in (*varying, "printed", "certified", "loose", "verdict"):
+    for column in head:
         grid.add_column(column, min_width=_LONGEST if column == "certified" else None)
-    for row, found in checked:
-        given, certified, loose = row.values(), "-", ""
-        values = [given.get(key, "") for key in varying]
-        cells = [str(x) if isinstance(x, str) or len(str(x)) <= 6 else f"{float(x):.3g}" for x in values]
-        if found is not None:
-            certified = f"[{show_down(found.found.low, 4)}, {show_up(found.found.high, 4)}]"
-        if found is not None and found.holds and not found.agrees and math.isfinite(found.looseness):
-            loose = f"{two_digits(found.looseness)} x"  # printed over certified, where the printed number is valid and not tight
-        grid.add_row(*cells, row.printed, certified, loose, _standing(found))
+    for cells in rows:
+        grid.add_row(*cells)
     console.print(grid)
     for why in dict.fromkeys(row.differs for row, _ in checked if row.differs):
         console.print(f"differs: {why}.")
@@ -56,6 +46,25 @@ def print_table(table: Table, checked: Sequence[tuple[Row, Printed | None]], con
         meaning = found.standing.meaning if found else ""  # where the word does not say it
         counts[f"{_standing(found)} ({meaning})" if meaning else _standing(found)] += 1
     console.print("; ".join(f"{n} x {what}" for what, n in counts.items()) + ".")
+
+
+def table_of(checked: Sequence[tuple[Row, Printed | None]]) -> tuple[Cells, list[Cells]]:
+    """A head and cells: what varies between the rows, then printed beside certified."""
+    seen: dict[str, set[object]] = {}
+    for row, _ in checked:
+        for key, value in row.parameters:
+            seen.setdefault(key, set()).add(value)
+    varying, rows = [key for key, values in seen.items() if len(values) > 1], []
+    for row, found in checked:
+        given, certified, loose = row.values(), "-", ""
+        values = [given.get(key, "") for key in varying]
+        cells = [str(x) if isinstance(x, str) or len(str(x)) <= 6 else f"{float(x):.3g}" for x in values]
+        if found is not None:
+            certified = f"[{show_down(found.found.low, 4)}, {show_up(found.found.high, 4)}]"
+        if found is not None and found.holds and not found.agrees and math.isfinite(found.looseness):
+            loose = f"{two_digits(found.looseness)} x"  # printed over certified, where the printed number is valid and not tight
+        rows.append((*cells, row.printed, certified, loose, _standing(found)))
+    return (*varying, "printed", "certified", "loose", "verdict"), rows
 
 
 def _standing(found: Printed | None) -> str:
@@ -80,22 +89,31 @@ def row_as_data(each: tuple[Row, Printed | None]) -> dict[str, Any]:
     }
 
 
+COMPARED = ("bound", "year", "epsilon", "x certified", "here it", "source")
+
+
+def compared(certified: Enclosure, rows: Sequence[Published]) -> list[Cells]:
+    """The certified value, then every published bound with its looseness; without an epsilon where a hypothesis is not met."""
+    found: list[Cells] = [("certified", "", show_up(certified.high, 5), "1", certified.rigour.name, certified.source)]
+    for row in rows:
+        numbers = ("", "")
+        if row.printed is not None:
+            numbers = show_up(float(row.printed.claimed), 5), show_down(row.printed.looseness, 4)
+        found.append((row.name, str(row.year or ""), *numbers, row.standing.value, row.source))
+    return found
+
+
 def print_comparison(certified: Enclosure, rows: Sequence[Published], console: Console) -> None:
-    """The certified value, then every published bound with its looseness; then the hypotheses that are not met."""
+    """As `compared`; then the hypotheses that are not met."""
     if not rows:
         console.print("no published bound is known for this plan; `ldpaudit claims` lists the bounds of papers' own systems")
         return
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    grid.add_column("bound", no_wrap=True)
-    grid.add_column("year")
-    grid.add_column("epsilon", justify="right")
-    grid.add_column("x certified", justify="right")
-    grid.add_column("here it")
-    grid.add_row("certified", "", show_up(certified.high, 5), "1", certified.rigour.name)
-    for row in rows:
-        if row.printed is not None:
-            value, ratio = show_up(float(row.printed.claimed), 5), show_down(row.printed.looseness, 4)
-            grid.add_row(row.name, str(row.year or ""), value, ratio, row.standing.value)
+    for column in COMPARED[:-1]:
+        grid.add_column(column, no_wrap=column == "bound", justify="right" if column in ("epsilon", "x certified") else "left")
+    for cells in compared(certified, rows):
+        if cells[2]:
+            grid.add_row(*cells[:-1])
     console.print(grid)
     for standing in dict.fromkeys(row.standing for row in rows if row.standing.meaning):
         console.print(f"{standing.value}: {standing.meaning}.")
@@ -143,15 +161,20 @@ def _indented(lines: Iterable[str], console: Console) -> None:
         console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
+LEDGER = ("formula", "needs", *COLUMNS, "source", "known how")
+
+
+def cells_of(chapter: Chapter) -> list[Cells]:
+    """A line for every formula of a chapter."""
+    several = [(f.stated, map(_verdict, f.found)) for f in chapter.formulas]
+    return [(one.name, one.needs, *verdicts, one.source, one.provenance.value) for one, verdicts in several]
+
+
 def markdown(chapters: Sequence[Chapter]) -> str:
     """The same as sections of a page."""
     sections = []
     for chapter in chapters:
-        rows = [
-            (f.stated.name, f.stated.needs, *map(_verdict, f.found), f.stated.source, f.stated.provenance.value)
-            for f in chapter.formulas
-        ]
-        table = markdown_of(("formula", "needs", *COLUMNS, "source", "known how"), rows)
+        table = markdown_of(LEDGER, cells_of(chapter))
         lines = [f"### {chapter.title}", "", *(f"- {line}" for line in _settings(chapter)), "", table]
         unmet = [f"- {line}" for line in _unmet(chapter)]
         sections.append("\n".join([*lines, "", *unmet] if unmet else lines))

@@ -24,6 +24,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.frames import table
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
+from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
 from tests.helpers import ROOT, run
 
@@ -77,7 +78,7 @@ def on_the_page(stem: str) -> list[Cells]:
 
 
 def found_at(stem: str) -> list[Cells]:
-    return cells_of(report.TableFormat.markdown.write(rows_of(stem)), stem)
+    return cells_of(report.write(TableFormat.markdown, rows_of(stem)), stem)
 
 
 def agrees(found: Cells, page: Cells) -> bool:
@@ -164,9 +165,9 @@ def test_one_source_is_asked_for_alone_and_another_is_an_error() -> None:
 
 def test_tables_are_written_for_other_programs() -> None:
     rows = rows_of("thresh")
-    assert [line[0] for line in csv.reader(io.StringIO(report.TableFormat.csv.write(rows)))] == ["kind", "claim", "claim"]
-    assert json.loads(report.TableFormat.json.write(rows))[0]["standings"] == ["holds", "fails", "outside"]
-    latex = report.TableFormat.latex.write([replace(rows[0], sentence="100 % of a_b & c")])
+    assert [line[0] for line in csv.reader(io.StringIO(report.write(TableFormat.csv, rows)))] == ["kind", "claim", "claim"]
+    assert json.loads(report.write(TableFormat.json, rows))[0]["standings"] == ["holds", "fails", "outside"]
+    latex = report.write(TableFormat.latex, [replace(rows[0], sentence="100 % of a_b & c")])
     assert r"100 \% of a\_b \& c" in latex
 
 

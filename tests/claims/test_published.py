@@ -24,7 +24,6 @@ from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.commands.claims import table
-from ldpaudit.commands.options import Format
 from ldpaudit.errors import ImplementationError
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -32,7 +31,9 @@ from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit.report.printer import TableFormat
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
+from ldpaudit.studies.bibliography import cited
 from tests.helpers import fails_in_one_line, run
 
 DELTA = Fraction(1, 10**6)
@@ -338,6 +339,7 @@ def test_every_formula_is_judged_at_three_settings_and_says_what_it_needs() -> N
             assert len(formula.found) == len(COLUMNS)
             assert len({(row.name, row.source, row.needs, row.provenance) for row in formula.found}) == 1
             assert formula.stated.needs
+            assert cited([formula.stated.source]), "docs/bibliography.md has it"
             assert all(bool(row.unmet) == (row.standing is Standing.OUTSIDE) for row in formula.found)
 
 
@@ -382,7 +384,7 @@ def test_people_read_it_on_80_columns() -> None:
 
 
 def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    table("field", Format.json)
+    table("field", TableFormat.json)
     chapters = json.loads(capsys.readouterr().out)["chapters"]
     assert [each["title"] for each in chapters] == [each.title for each in ledger()]
     assert any(math.isinf(float(each["settings"]["edge"]["low"])) for each in chapters)

@@ -23,8 +23,8 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Shuffle
-from ldpaudit.report.claims import TableFormat
 from ldpaudit.report.comparison import Leaderboard, as_data, write
+from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import comparison
 from ldpaudit.studies.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
 

@@ -114,7 +114,7 @@ def test_mechanisms_lists_every_stem() -> None:
         (("account", "laplace", "scale=1", "--neighbors", "add-remove"), "has no option --neighbors; did you mean '--neighbours'?"),
         (("account", "laplace", "--scale", "1"), "account has no option --scale; a parameter is given as scale=VALUE"),
         (("account", "laplace", "scale=1", "--delta"), "--delta: needs a value, got none"),
-        (("account", "laplace", "scale=1", "--format", "jsn"), "--format: needs one of text, json, got 'jsn'; did you mean"),
+        (("account", "laplace", "scale=1", "--format", "jsn"), "needs one of text, json, markdown, csv, latex, got 'jsn'; did you"),
         (("account", "laplace", "scale=1", "--delta", "x"), "--delta: needs a number, or numbers with"),
         (("account", "laplace", "scale=1", "--shuffle", "1,000"), "account --shuffle: needs a number without commas, such as 0.5"),
         (("account", "laplace", "scale=1", "--shuffle", "1M"), "--shuffle: needs a number without a unit, such as 1*1000000"),

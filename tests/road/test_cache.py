@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit.commands import check as command
+from ldpaudit.commands import options
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.whole import write_whole
-from ldpaudit.gate.cache import MOST, Cache, DamagedEntryError, _make, secret_of
+from ldpaudit.gate.cache import FOLDER, MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.workers.worker_processes import Crew, Task
 from tests.road import worker_calls
 
@@ -99,9 +99,9 @@ def test_a_secret_within_the_checked_folder_seals_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("typer.get_app_dir", lambda name: str(tmp_path / "home" / name))
-    assert command._cache(tmp_path, None) is None
+    assert options.cache_of(tmp_path / FOLDER, tmp_path) is None
     assert "in the folder that is checked" in capsys.readouterr().err
     (tmp_path / "folder").mkdir()
-    found = command._cache(tmp_path / "folder", None)
+    found = options.cache_of(tmp_path / "folder" / FOLDER, tmp_path / "folder")
     assert found is not None
-    assert found.folder == tmp_path / "folder" / ".ldpaudit-cache"
+    assert found.folder == tmp_path / "folder" / FOLDER
