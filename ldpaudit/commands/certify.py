@@ -35,6 +35,7 @@ def certify(
     attestation: Annotated[
         bool, typer.Option("--attestation", help="Write an in-toto statement for each certificate, as NAME.intoto.jsonl.")
     ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write a PDF of each page, too (extra 'pdf').")] = False,
     require_decision: Annotated[bool, typer.Option(help="Exit with code 3 if a claim is undecided.")] = False,
     no_import: NoImportOption = False,
     date: Annotated[
@@ -63,6 +64,12 @@ def certify(
         raise ValueError("certify needs --output, the folder for the pages that list the changes, with --previous")
     if attestation and output is None:
         raise ValueError("certify needs --output, the folder for the statements, with --attestation")
+    if pdf and output is None:
+        raise ValueError("certify needs --output, the folder for the PDFs, with --pdf")
+    if pdf:
+        from ldpaudit.report.html import pdf as printed
+
+        printed("")  # what is missing is known before any work is done
     key = None if sign is None else signature.private_key(sign)
     if output is not None and output.exists() and not output.is_dir():  # known before any work is done
         raise ValueError(f"certify --output: needs a folder, got the file {output}")
@@ -97,7 +104,7 @@ def certify(
                     note(in_a_line(found))
     instead: dict[str, Mapping[str, Repair]] = {}
     if certificates and output is not None:
-        instead = _write_pages(output, certificates, before, jobs)
+        instead = _write_pages(output, certificates, before, jobs, pdf)
     if certificates:
         _print(certificates, format, instead, len(errors))
     raise typer.Exit(2 if errors else exit_code(certificates, require_decision))
@@ -153,7 +160,7 @@ def _write(output: Path, certificate: Certificate, key: Any) -> None:
 
 
 def _write_pages(
-    output: Path, certificates: list[Certificate], before: dict[str, Certificate] | None, jobs: int | None
+    output: Path, certificates: list[Certificate], before: dict[str, Certificate] | None, jobs: int | None, pdf: bool
 ) -> dict[str, Mapping[str, Repair]]:
     """A page for each deployment, and one over all of them; by deployment and claim, what the pages say would hold instead."""
     from ldpaudit.certificates import parallel
@@ -167,7 +174,10 @@ def _write_pages(
     with progress("drawing pages", len(certificates)) as advance:
         for certificate, shown in zip(certificates, parallel.exhibit_all(certificates, jobs), strict=True):
             old = None if before is None else before.get(certificate.id)
-            write_whole(output / f"{certificate.id}.html", html.page(certificate, shown, old))
+            page = html.page(certificate, shown, old)
+            write_whole(output / f"{certificate.id}.html", page)
+            if pdf:
+                write_whole(output / f"{certificate.id}.pdf", html.pdf(page))
             instead[certificate.id] = {name: each.repair for name, each in shown.items() if each.repair is not None}
             advance(certificate.id)
     if any(certificate.id.casefold() == html.INDEX for certificate in certificates):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 from math import floor, inf, isfinite, log10
@@ -13,6 +14,14 @@ from ldpaudit.display.visible import visible
 WIDTH = 360  # of a picture, in its own units: its text can be read on a telephone
 _LEFT, _RIGHT = 20, WIDTH - 20
 _PLOT_LEFT, _PLOT_TOP, _PLOT_BOTTOM = 66, 22, 160
+
+_ALONE = {
+    "axis": 'stroke="#515c68" fill="none"', "grid": 'stroke="#ccd3da" fill="none"', "band": 'fill="#bcd4ee"',
+    "certified": 'stroke="#1d5fa8" stroke-width="2" fill="none"', "claim": 'stroke="#1c2430" stroke-width="2" fill="none"',
+    "tightening": 'stroke="#8a5a00" stroke-width="1.5" fill="none"', "measured": 'fill="#8a5a00"', "bar": 'fill="#1d5fa8"',
+    "quiet": 'fill="#515c68"', "blue": 'fill="#1d5fa8"', "amber": 'fill="#8a5a00"', "dark": 'fill="#1c2430"',
+}  # fmt: skip
+"""What a mark looks like where no style of a page says otherwise, as in a PDF."""
 
 
 def line(
@@ -149,5 +158,6 @@ def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
 
 def _figure(height: int, title: str, marks: Sequence[str], caption: str, top: int = 0) -> str:
     size, label = f"0 {top} {WIDTH} {height - top}", html.escape(visible(title))
-    drawn = f'<svg viewBox="{size}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
+    alone = re.sub(r'class="(\w+)"', lambda kind: f"{_ALONE[kind[1]]} {kind[0]}", "".join(marks))
+    drawn = f'<svg viewBox="{size}" font-family="sans-serif" font-size="11" role="img" aria-label="{label}">{alone}</svg>'
     return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>"

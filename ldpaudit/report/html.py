@@ -15,6 +15,7 @@ from ldpaudit.display import pictures
 from ldpaudit.display.markup import escape as escape
 from ldpaudit.display.markup import table
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.errors import LdpauditError
 from ldpaudit.files.deployment import cited, table_of
 from ldpaudit.report.sheet import COLUMNS, layers
 from ldpaudit.report.style import STYLE
@@ -74,6 +75,15 @@ def whole(title: str, body: str) -> str:
 """
 
 
+def pdf(page: str) -> bytes:
+    """A page as it is printed, all verdicts on the first sheet. Raises LdpauditError where WeasyPrint, or its Pango, is missing."""
+    try:
+        from weasyprint import HTML
+    except (ImportError, OSError) as error:
+        raise LdpauditError(f"a PDF needs the package weasyprint: install ldpaudit[pdf] ({error})") from None
+    return bytes(HTML(string=page).write_pdf())
+
+
 def badge(verdict: Outcome, text: str) -> str:
     """A verdict that is read without its colour."""
     return f'<span class="verdict {verdict}">{SIGNS[verdict]} {escape(text)}</span>'
@@ -99,9 +109,11 @@ def _head(certificate: Certificate) -> str:
     sources = f'<p class="small">Sources: {"<br>".join(said)}</p>' if said else ""
     state = f"<p>{escape(str(status))}</p>" if status is not None else ""
     note = f"<p>{escape(certificate.note)}</p>" if certificate.note else ""
+    every = [(c.id, c.unit, c.claimed, c.certified, c.measured, f"{SIGNS[c.verdict]} {c.outcome}") for c in certificate.claims]
+    first = f'<div class="first">{table(("claim", "per", "claimed", "certified", "measured", "verdict"), every)}</div>'
     return f"""<header><h1>{escape(certificate.title)}</h1><p class="id">{about}</p>
 <div class="overall {verdict}"><p class="word {verdict}">{SIGNS[verdict]} {verdict}</p>
-<p>{overall(verdict, certificate.claims)}</p></div>{state}{sources}{note}</header><main>
+<p>{overall(verdict, certificate.claims)}</p></div>{first}{state}{sources}{note}</header><main>
 """
 
 

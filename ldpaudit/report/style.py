@@ -42,11 +42,12 @@ svg text.blue { fill: var(--certified) } svg text.amber { fill: var(--measured) 
 pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .8rem; border-radius: .3rem; white-space: pre-wrap;
   overflow-wrap: anywhere }
 code { overflow-wrap: anywhere; font-size: .875em }
+.first { display: none }
 @media (max-width: 40rem) { .layer { grid-template-columns: 1fr } }
 @media (max-width: 30rem) { body { margin-top: 1rem } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .35rem } }
 @media print { :root { color-scheme: light; --text: #000; --muted: #333; --line: #999; --page: #fff; --panel: #fff;
   --certified: #000; --band: #ccc; --measured: #444; --bad: #000; --open: #000; --good: #000 }
   body { max-width: none; margin: 0; font-size: 10.5pt } section, figure, table, .overall { break-inside: avoid-page }
-  section.claim, section.sheet { break-inside: auto }
+  section.claim, section.sheet { break-inside: auto } .first { display: block } header { break-after: page }
   .layer { break-inside: avoid-page } h2, h3 { break-after: avoid } a { text-decoration: none } }
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,7 @@ from ldpaudit.certificates.risk import percent
 from ldpaudit.core.records import LookRecord
 from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.errors import LdpauditError
 from ldpaudit.evidence import Mode
 from ldpaudit.files.deployment import loads
 from ldpaudit.report import html
@@ -296,3 +298,22 @@ def test_the_rows_of_a_package_replace_those_of_its_earlier_audit_and_no_others(
         mine = [row for row in rows if row.split()[1] == name]
         assert third_party.page(written, mine) == written
         assert third_party.page(written, mine[:1]).count("\n") == written.count("\n") - len(mine) + 1
+
+
+def test_every_mark_of_a_picture_has_a_colour_without_the_page_s_style() -> None:
+    marks = re.findall(r'<(?:path|rect|circle|text) [^>]*>', "".join(re.findall(r"<svg.*?</svg>", full(), re.DOTALL)))
+    assert len(marks) > 30
+    assert all(re.search(r' (fill|stroke)="#', mark) for mark in marks)
+    assert not [mark for mark in marks if "<path" in mark and ' fill="' not in mark], "a path without a fill is a black shape"
+
+
+def test_a_page_is_printed_with_all_verdicts_on_its_first_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = re.findall(r'<div class="first">(.*?)</div>', full(), re.DOTALL)
+    assert all(claim.id in first and claim.outcome in first for claim in made().claims)
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    with pytest.raises(LdpauditError, match="needs the package weasyprint"):
+        html.pdf(full())
+    monkeypatch.undo()
+    weasyprint = pytest.importorskip("weasyprint")
+    assert len(html.pdf(full())) > 10_000
+    assert len(weasyprint.HTML(string=full()).render().pages) > 2
