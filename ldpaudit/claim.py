@@ -1,7 +1,5 @@
 """One sentence about a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction

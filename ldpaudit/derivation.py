@@ -4,8 +4,6 @@ Nothing here is shared with the accountants but the turn at the precision, the a
 and a bound that agree are two testimonies only where no line of code produced both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cache

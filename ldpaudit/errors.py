@@ -1,7 +1,5 @@
 """What can go wrong, classed by whose fault it is."""
 
-from __future__ import annotations
-
 import reprlib
 import sysconfig
 from collections.abc import Iterator

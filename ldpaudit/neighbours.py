@@ -1,7 +1,5 @@
 """Which inputs must be hard to tell apart."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """From a stem and named parameters to a mechanism: what deployment files and the command line share."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Hypothesis strategies for the tests of those who build on ldpaudit (extra 'test')."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from fractions import Fraction

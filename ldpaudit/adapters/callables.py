@@ -1,7 +1,5 @@
 """Plain functions as samplers."""
 
-from __future__ import annotations
-
 import inspect
 import signal
 import sys

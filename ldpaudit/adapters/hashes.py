@@ -4,8 +4,6 @@ A client of local hashing reports a value and the seed of a hash function. A rep
 maps to the value, and nothing else in it depends on the input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Recorded reports: pairs of an input and what was sent for it."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading

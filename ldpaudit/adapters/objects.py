@@ -1,7 +1,5 @@
 """Objects of other libraries as callables, by what they can do, and what they claim: a number means what its measure says."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

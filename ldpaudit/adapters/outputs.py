@@ -4,8 +4,6 @@ What is returned is a function of the messages, so that less can be seen in it. 
 not refute may still be false, and its evidence begins with `WEAKER`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field

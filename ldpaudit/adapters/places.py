@@ -1,7 +1,5 @@
 """Where files are: on this machine, or wherever else fsspec opens them; as they are, or compressed."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import shutil

@@ -1,7 +1,5 @@
 """Randomizers in any language: a program that reads one JSON value a line and answers each with one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

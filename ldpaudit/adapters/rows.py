@@ -5,8 +5,6 @@ CSV: a row after the header, as RFC 4180 has it, with a value for each column, o
 Nothing is dropped, and nothing is guessed: an empty line, a row that is short or long, any other ending is an error.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import threading

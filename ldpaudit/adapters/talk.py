@@ -1,7 +1,5 @@
 """Lines to a running program and lines from it: no wait is longer, and no line larger, than it may be."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import socket

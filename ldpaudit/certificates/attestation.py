@@ -1,7 +1,5 @@
 """An in-toto statement around a certificate: it says of which files the certificate is, by their SHA-256."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a page shows beyond a certificate's record, derived from its deployment: a curve, a risk, what would hold instead."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

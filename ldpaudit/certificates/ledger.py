@@ -1,7 +1,5 @@
 """What the standalone checker finds valid of deployments' claims, and what that rests on: `ldpaudit prove --ledger`."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Many deployments on many cores: the same certificates in the same order for any number of processes; and their date."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence

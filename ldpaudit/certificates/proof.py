@@ -4,8 +4,6 @@ The program is `verify_certificate.py`, which shares no line with the accountant
 proof of the wrong number is INVALID, whoever made it, and one of another law is refused here.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

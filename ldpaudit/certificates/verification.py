@@ -5,8 +5,6 @@ imported: what the accountants, the attacks and the proofs say again is the busi
 see them all.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other people's clients: whether they draw what the test vectors say, and whether their own bytes are fresh."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Sequence

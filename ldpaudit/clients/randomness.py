@@ -1,7 +1,5 @@
 """Exact coins and uniform numbers from bytes, one after the other: what every client does in the same way."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """One report of a mechanism, drawn exactly: each draw is a coin or a uniform number, in the order that docs/clients.md states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

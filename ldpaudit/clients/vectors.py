@@ -1,7 +1,5 @@
 """Test vectors: the bytes that a client is given, and the report that it must make of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Iterator

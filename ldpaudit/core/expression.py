@@ -1,7 +1,5 @@
 """Exact numbers from text: a whitelist of syntax, never evaluated as code."""
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

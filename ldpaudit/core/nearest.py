@@ -1,7 +1,5 @@
 """What a name that is none is refused with: what there is, and what was probably meant."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 

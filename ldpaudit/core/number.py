@@ -1,7 +1,5 @@
 """The exact number that a number is, whoever wrote it: Python's own, a fraction, or a scalar of numpy."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, time
 from fractions import Fraction

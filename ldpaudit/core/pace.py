@@ -1,7 +1,5 @@
 """How many reports an audit of a callable takes: at least, and within a time, by whoever may look at a clock."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

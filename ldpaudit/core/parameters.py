@@ -1,7 +1,5 @@
 """What the parameters of a mechanism mean, as its docstrings say: for the command line, editors and the reference page."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

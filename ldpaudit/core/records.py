@@ -1,7 +1,5 @@
 """What the judge saw, as a certificate writes it down."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """Why a name or a file of the user's is refused, in our words: what was required, what was found, what was probably meant."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """JSON that says one thing only: no key twice, no number that is none, nothing too large or too deep."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

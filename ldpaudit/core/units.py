@@ -1,7 +1,5 @@
 """Units of work that anybody may do: what they return depends on what they are, never on who does them or when."""
 
-from __future__ import annotations
-
 import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterable

@@ -4,8 +4,6 @@ python-flint keeps the precision of its arithmetic in one global variable, ``fli
 is set here only, by one thread at a time, and every other thread that wants to compute with balls waits.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import threading

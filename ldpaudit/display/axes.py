@@ -1,7 +1,5 @@
 """A privacy profile on axes of matplotlib (extra 'plot'), which is imported when it is asked for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from importlib import import_module

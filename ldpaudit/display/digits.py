@@ -1,7 +1,5 @@
 """Numbers in decimals, rounded outward."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 

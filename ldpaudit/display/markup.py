@@ -1,7 +1,5 @@
 """Cards and tables in HTML for notebooks: nothing is loaded, nothing is run, and text of strangers is text."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable, Iterable, Sequence
 

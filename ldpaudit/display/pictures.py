@@ -1,7 +1,5 @@
 """Pictures in SVG, drawn without a script: what is known of epsilon, a privacy profile, an audit's bound."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Text of a user's, for a screen, a page or a build's log: characters that would act are shown by their codes."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

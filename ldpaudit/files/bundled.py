@@ -1,7 +1,5 @@
 """The deployment files that come with the package, by their ids."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ldpaudit.core.nearest import or_rather

@@ -1,7 +1,5 @@
 """What the tables of a deployment file say of each other that cannot be, or of somebody without a source."""
 
-from __future__ import annotations
-
 from ldpaudit.core.nearest import or_rather
 from ldpaudit.core.refusal import repeated
 from ldpaudit.files.stated import ABOUT, FIRST, DeploymentTable

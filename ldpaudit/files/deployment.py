@@ -1,7 +1,5 @@
 """A deployment file, and the claims about plans that it means: the only parser."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """A deployment file to begin with: the example of a mechanism's docstring, with what each key means beside it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """A deployment file as a whole, and its tables of what is stated besides: sources, status, who sees what, and what is assumed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Literal
 

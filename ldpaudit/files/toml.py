@@ -1,7 +1,5 @@
 """Configuration files: read with limits, and where in them a key stands, which the standard parser does not say."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Sequence

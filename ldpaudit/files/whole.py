@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and the file from which long work goes on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ A cache that comes with a change is a forged green light, wherever it lies. So e
 secret is outside of all repositories, and an entry without it is none. docs/security.md says what this promises.
 """
 
-from __future__ import annotations
-
 import glob
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The gate of a build: many deployments and targets against a policy and a baseline."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence

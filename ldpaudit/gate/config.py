@@ -1,7 +1,5 @@
 """What a gate is asked to check, and by which policy: ``ldpaudit.toml``, or ``[tool.ldpaudit]`` of ``pyproject.toml``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a gate finds, how the build ends, and the baseline to which later runs are compared."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What samples of a target show. It is called in a process of its own, so it imports little."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """What is deployed: one mechanism per file. The folder is the registry, and `__init__.pyi` is printed from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ldpaudit.core.nearest import or_rather

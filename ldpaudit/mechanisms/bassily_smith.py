@@ -6,8 +6,6 @@ a column is :math:`u = \sqrt w\, x`, so that its entries are at most 1 in size. 
 have, the sign is the only one of mean :math:`\theta u_j`.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ part of its bits may be wrong; here every symbol of a good bucket is right, by t
 construction of this project, as are the symbols of several bits and the last question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

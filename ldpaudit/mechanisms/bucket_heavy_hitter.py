@@ -3,8 +3,6 @@ r"""The Bucket mechanism: noisy counts of random halves of the universe, and the
 Hsu, Khanna, Roth 2012, "Distributed private heavy hitters", Algorithm 3.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

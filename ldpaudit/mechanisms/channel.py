@@ -1,7 +1,5 @@
 """Any finite randomizer, by its matrix: a row for each input, a column for each view."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

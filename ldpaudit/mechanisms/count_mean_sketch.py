@@ -4,8 +4,6 @@ Differential Privacy Team, Apple 2017, "Learning with privacy at scale": CMS rep
 coefficient of its Hadamard transform. Our hash functions are fixed and public, as theirs are once deployed.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction

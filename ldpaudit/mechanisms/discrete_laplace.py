@@ -3,8 +3,6 @@ r"""Discrete Laplace noise on counts.
 Ghosh, Roughgarden, Sundararajan 2009, who call it two-sided geometric.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self

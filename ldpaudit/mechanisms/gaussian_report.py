@@ -3,8 +3,6 @@
 Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil

@@ -4,8 +4,6 @@ Bun, Nelson, Stemmer 2018; its pseudocode as recalled in the specification, not 
 Bassily, Smith 2015.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@ r"""Two-sided geometric noise on an integer, as it is and truncated to the range
 Ghosh, Roughgarden, Sundararajan 2009.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache

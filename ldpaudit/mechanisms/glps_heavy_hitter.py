@@ -4,8 +4,6 @@ Hsu, Khanna, Roth 2012, "Distributed private heavy hitters", Algorithm 2. It tak
 random matrix with entries -1, 0, 1 and a decoder, and prints neither; both are ours here (`_signed_buckets`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

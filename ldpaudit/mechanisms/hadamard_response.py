@@ -3,8 +3,6 @@ r"""Hadamard response: a uniform column of the Hadamard matrix, more often one w
 Acharya, Sun, Zhang 2019.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self

@@ -3,8 +3,6 @@ r"""Hashtogram: the sign oracle with columns so few that all answers cost about 
 Bassily, Nissim, Stemmer, Thakurta 2017, and the optimizations of Stemmer's talk.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ level of estimates, :math:`b = 2\,artanh\frac{A}{\log(T)\,s'}` with :math:`A = \
 :math:`s' = \tau_0 \sqrt w / 2`, which gives an estimate as much noise as THRESH's b aims at, log T steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

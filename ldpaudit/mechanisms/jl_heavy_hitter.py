@@ -8,8 +8,6 @@ the loop over the values p, and its lemmas know one :math:`z^i` a user; where th
 - `FreshProducts`: of these, users send the products :math:`r_{ip}` alone (as the pseudocode reads, if they compute them).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

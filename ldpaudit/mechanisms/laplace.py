@@ -3,8 +3,6 @@ r"""Laplace noise on a number, and on the histogram of one value.
 Dwork, McSherry, Nissim, Smith 2006.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil

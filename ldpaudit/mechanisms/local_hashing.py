@@ -3,8 +3,6 @@ r"""Local hashing: hash the value to few, by a function that is public and each 
 Bassily, Smith 2015 (g = 2); Wang, Blocki, Li, Jha 2017 (binary and optimal local hashing).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ Arcolezi, Pinzon, Palamidessi, Gambs 2023. The hash function is drawn once; a us
 hash value that they come to: `Repeat` composes those, and `composition.memoized_answers` has what any change of values costs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

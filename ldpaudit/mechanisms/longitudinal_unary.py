@@ -4,8 +4,6 @@ L-SUE is basic RAPPOR (Erlingsson, Pihur, Korolova 2014); L-OSUE keeps an optimi
 Couchot, Al Bouna, Xiao 2022). A user who comes to another value keeps a copy of that too: `Repeat` composes the copies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

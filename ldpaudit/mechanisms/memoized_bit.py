@@ -4,8 +4,6 @@ Erlingsson, Pihur, Korolova 2014, of one bit of their filter, over a user's whol
 they have not held before, a noisy copy of its bit is drawn and kept; each epoch reports the copy that belongs to the value held.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

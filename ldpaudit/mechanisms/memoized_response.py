@@ -4,8 +4,6 @@ Ding, Kulkarni, Yekhanin 2017 memoize dBitFlip so; of k-ary randomized response 
 Pihur, Korolova 2014). No fresh noise is added: reports of one value are equal in all epochs.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@ r"""One bit a number, and a few bits a histogram: Microsoft's 1BitMean and dBitF
 Ding, Kulkarni, Yekhanin 2017.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

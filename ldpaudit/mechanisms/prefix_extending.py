@@ -4,8 +4,6 @@ Wang, Li, Jha 2018, over local hashing as there, or over the sign oracle, whose 
 threshold: a group of users for each length, the last one of whole values, and the first one of more bits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self

@@ -3,8 +3,6 @@ r"""Randomized response: tell the truth with probability p, else any other value
 Warner 1965 (k = 2); Kairouz, Oh, Viswanath 2014 (k-ary).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

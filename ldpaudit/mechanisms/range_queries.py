@@ -5,8 +5,6 @@ frequency oracle for all nodes, Hadamard response or count-min. A value lies in 
 there may as well be an oracle for each width, to which everybody sends one element: it costs far less.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Gaussian noise on counts, rounded to integers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ The single-message baseline for selection in the shuffled model, which Ghazi, Go
 below in Theorem 3.22: as many users are needed as there are questions, up to logarithms, and this takes no more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self

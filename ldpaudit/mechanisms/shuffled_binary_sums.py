@@ -5,8 +5,6 @@ GGKPV 2019 (section 1.3) names the reduction and dismisses it, because a user wh
 Here only ones are sent, with the value's label: a user sends :math:`1 + k \gamma` messages on average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@ r"""Shuffled count-min: users send the cells of their values and a blanket of ra
 Ghazi, Golowich, Kumar, Pagh, Velingker 2019, "On the power of multiple anonymous messages", Algorithm 2.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

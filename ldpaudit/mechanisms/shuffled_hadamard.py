@@ -8,8 +8,6 @@ An index is a column of the Hadamard matrix of order 2B, and a value's codeword 
 message is a matrix over GF(2) with an index in each of its tau rows, and it speaks for the values in its kernel.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ response in place of the sketch. It asks for a threshold T of at least twice the
 every prefix that is kept has T/4 holders, so that at most 4 n/T of a length are.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass

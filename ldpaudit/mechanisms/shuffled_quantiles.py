@@ -4,8 +4,6 @@ Ghazi, Golowich, Kumar, Pagh, Velingker 2019, "On the power of multiple anonymou
 with an oracle for each width.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

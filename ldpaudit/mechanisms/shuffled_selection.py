@@ -5,8 +5,6 @@ Ghazi, Golowich, Kumar, Pagh, Velingker 2019 contrast with their Theorem 3.22: m
 many users. A replaced user may change all B sums, so that the noise of each grows with B, and users toss several coins for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@ r"""The sign oracle: each user reports one randomized sign, of their value in th
 Stemmer's talk on Bassily, Nissim, Stemmer, Thakurta 2017 and Bun, Nelson, Stemmer 2018; Bassily, Smith 2015.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

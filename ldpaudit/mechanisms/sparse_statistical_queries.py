@@ -5,8 +5,6 @@ whose values are the queries. What a replaced user changes is not k elements but
 differ, with the elements that fill up; so families whose sets overlap are cheaper.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

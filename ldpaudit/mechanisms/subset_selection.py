@@ -3,8 +3,6 @@ r"""Subset selection: a set of d values, which contains the true one more often 
 Ye, Barg 2018; Wang, Huang, Wang, Nie, Xu, Yang, Li, Li 2016.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations

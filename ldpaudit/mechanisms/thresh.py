@@ -9,8 +9,6 @@ Joseph, Roth, Ullman, Waggoner 2018, "Local differential privacy for evolving da
           \tau_j = 2 (j+1) \sqrt{\ln(12nT/\delta)/2\ell}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

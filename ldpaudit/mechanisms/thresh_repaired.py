@@ -1,7 +1,5 @@
 """THRESH, repaired: a user votes or sends an estimate only if the counter then stays within epsilon / 4."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

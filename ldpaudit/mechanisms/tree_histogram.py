@@ -5,8 +5,6 @@ oracle and its transform. How users are divided, the threshold and the last ques
 project, with constants that are proved; public implementations divide users in the same way.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self

@@ -3,8 +3,6 @@
 Zhu, Kairouz, McMahan, Sun, Li 2019, "Federated heavy hitters discovery with differential privacy", Algorithms 1 to 3.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@ r"""Unary encoding: a one-hot vector of k bits, each reported by a coin of its o
 Erlingsson, Pihur, Korolova 2014 (one-time basic RAPPOR); Wang, Blocki, Li, Jha 2017 (symmetric, optimized, thresholded).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

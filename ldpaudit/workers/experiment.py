@@ -1,7 +1,5 @@
 """An audit as values: what is tested and at what cost, how reports are read, and who does the work."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor

@@ -1,7 +1,5 @@
 """Files of users' values as the parts of data: each is read when it is asked, by whoever answers for it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

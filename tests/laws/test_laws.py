@@ -256,9 +256,9 @@ def test_parameters_outside_their_domain_are_an_error_of_the_right_class(owner: 
     @given(st.data())
     def holds(data: st.DataObject) -> None:
         make = data.draw(st.sampled_from(list(constructors(owner).values())))
-        wanted = inspect.signature(make).parameters.values()
+        wanted = inspect.signature(make, eval_str=True).parameters.values()
         whole, any_number = st.integers(-2, 9), st.fractions(-1, 2, max_denominator=8)
-        values = {p.name: data.draw(whole if p.annotation == "int" else any_number) for p in wanted}
+        values = {p.name: data.draw(whole if p.annotation is int else any_number) for p in wanted}
         said = "one line"
         try:
             made: object = make(**values)

@@ -1,7 +1,5 @@
 """Randomizers that are (epsilon, delta)-LDP and nothing less: what GenProt turns into pure ones. They are no stems of their own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb

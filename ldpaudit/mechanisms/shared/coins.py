@@ -1,7 +1,5 @@
 """Exact coins, fast."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A file that a parameter stands in: its name, and what it holds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self

@@ -1,7 +1,5 @@
 """Public hash functions: fixed, the same on every machine, and known to the adversary."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

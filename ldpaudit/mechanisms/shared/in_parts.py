@@ -4,8 +4,6 @@ The centre is a generator. It yields a question for each part, or None where a p
 answers, and asks again or returns what the system found. Who answers, where and in which order is not its business.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence

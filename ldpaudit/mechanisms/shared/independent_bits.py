@@ -1,7 +1,5 @@
 """Views of independent parts, exact sums of coins, and counts of shuffled messages."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

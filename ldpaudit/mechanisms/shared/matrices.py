@@ -1,7 +1,5 @@
 """Matrices of exact numbers, from lists, text and files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

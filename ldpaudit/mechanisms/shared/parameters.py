@@ -1,7 +1,5 @@
 """Parameters: exact, checked, and rounded toward privacy where they are transcendental."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import flint

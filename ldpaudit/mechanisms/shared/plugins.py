@@ -4,8 +4,6 @@ An entry point names a module: a package whose ``__init__`` holds the mechanism'
 ``attack`` and ``proof``, each as far as it is there, hold what the files of one stem hold here. It is known as ``package:stem``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata

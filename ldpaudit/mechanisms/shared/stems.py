@@ -1,7 +1,5 @@
 """Which mechanisms there are: the files of `ldpaudit/mechanisms`, and those that other packages bring."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import pkgutil

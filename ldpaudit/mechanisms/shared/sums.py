@@ -1,7 +1,5 @@
 """Sums of reports: of which mechanism a plan sums the reports, and whether their sum tells as much as their multiset."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Mechanisms whose inputs are numbered values."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Yes-or-no questions of which each user answers all: an input is the questions to which one user says yes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """What all layouts of range queries share: a grid, answers to boxes, and views that count kinds of messages."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass

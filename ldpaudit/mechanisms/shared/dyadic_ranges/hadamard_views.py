@@ -1,7 +1,5 @@
 """Views of Hadamard oracles that tell two inputs apart: in each oracle the numbers of four kinds of message."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections import defaultdict

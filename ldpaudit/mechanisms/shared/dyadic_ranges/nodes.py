@@ -6,8 +6,6 @@ over the values; for any other B they are as many nodes as values, too, so that 
 dimensions a node is a product of nodes, one for each coordinate. Ghazi, Golowich, Kumar, Pagh, Velingker 2019, section 5.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

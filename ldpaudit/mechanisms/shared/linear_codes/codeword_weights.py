@@ -1,7 +1,5 @@
 """Weights of linear codes: on how many rows of a public matrix over GF(2) do two inputs' bits differ?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

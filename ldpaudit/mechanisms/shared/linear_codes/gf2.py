@@ -3,8 +3,6 @@
 Arrays hold vectors as signed integers, of which the one with bit 63 is negative; lists hold them as what they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

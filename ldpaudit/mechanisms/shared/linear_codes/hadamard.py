@@ -1,7 +1,5 @@
 """Sylvester's Hadamard matrix, ``H[i, j] = (-1)**popcount(i & j)``, without ever building it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

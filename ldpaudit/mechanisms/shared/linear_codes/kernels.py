@@ -4,8 +4,6 @@ A matrix is a row of integers, each of them a vector of the domain; a vector x i
 of ones in common with each of them.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -3,8 +3,6 @@ r"""Reed-Solomon codes over GF(256): a value's bytes are the coefficients of a p
 Any k symbols of k bytes determine them. Every bit of a symbol is a sum of bits of the value, as a question's rows ask for it.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the Laplace systems share: a value's column of a public matrix, plus Laplace noise on each of its numbers."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from fractions import Fraction
 

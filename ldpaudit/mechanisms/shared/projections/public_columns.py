@@ -1,7 +1,5 @@
 """Public random projections of words to columns of signs, of which nothing is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

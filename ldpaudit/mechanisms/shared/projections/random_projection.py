@@ -1,7 +1,5 @@
 """What the readings of JL-HH share: a random projection whose rows are public parities, and its transpose by a transform."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Row r hashes a value to a bucket and gives it a sign, and each bucket has a meas
 for each of its bits, whose sign it turns. A bucket that one value dominates spells that value's bits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations

@@ -1,7 +1,5 @@
 """How far estimated counts stray from the true ones: Bernstein's inequality, solved for the distance."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 

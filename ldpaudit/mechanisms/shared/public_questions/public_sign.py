@@ -1,7 +1,5 @@
 """What the sign oracle and the hashtogram share: one sign of a public column, told with probability p, else its opposite."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction

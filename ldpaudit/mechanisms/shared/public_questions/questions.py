@@ -6,8 +6,6 @@ That sign is ``(-1)**<s, x>`` where s is the sum of the rows whose bits are set 
 is one of the sign oracle's.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What a server wants to know of the answers to public questions: counts, which are sums over those who answered."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What all forms of TrieHH share: their data sets, and rounds that follow each other while something is released."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence

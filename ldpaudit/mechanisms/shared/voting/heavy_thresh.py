@@ -4,8 +4,6 @@ Columns are scaled: a user whose histogram has ``counts`` of its l samples holds
 :math:`U_j = \sum_v counts_v\, \sqrt w\,\Phi_{jv}`, integers from -l to l, and thresholds are on them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Some histograms stay silent only if enough words cancel in every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """THRESH: what it computes from its parameters, what its users do that is not random, and what HEAVYTHRESH shares with it."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence

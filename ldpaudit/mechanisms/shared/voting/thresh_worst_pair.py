@@ -1,7 +1,5 @@
 """The two streams, and the adversary, that THRESH hides least."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
