@@ -11,7 +11,7 @@ from typing import Any
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
-from ldpaudit.neighbours import ADD_REMOVE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import (
     Aggregate,
     Compose,
@@ -24,6 +24,7 @@ from ldpaudit.plan import (
     Shuffle,
     Subsample,
     as_plan,
+    mixing,
     of_one_user,
 )
 from ldpaudit.profile import PrivacyProfile, read_by
@@ -42,7 +43,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
         What is deployed.
     neighbours : Neighbours or None
         The relation; by default the mechanism's usual one, which all parts of a plan need to share. A group of k users of a local
-        plan costs what k runs do.
+        plan costs what k runs do, and of one that mixes users at most what they cost one after the other.
 
     Returns
     -------
@@ -62,9 +63,12 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     0.6931471805599454
     """
     plan = as_plan(target)
+    profile: PrivacyProfile
+    if neighbours is not None and neighbours.kind == "group" and not isinstance(plan, Aggregate) and any(mixing(plan)):
+        users, profile = neighbours.users, account(plan, REPLACE_ONE)
+        return import_module(f"{__name__}.composition.replaced_group").ReplacedGroup(profile, users) if users > 1 else profile
     if not isinstance(plan, Aggregate):  # sums count a group themselves
         plan, neighbours = of_one_user(plan, neighbours)
-    profile: PrivacyProfile
     match plan:
         case Run(mechanism):
             profile = _mechanism_profile(mechanism, neighbours)

@@ -461,10 +461,14 @@ def of_one_user(plan: Plan, neighbours: Neighbours | None) -> tuple[Plan, Neighb
         return plan, _usual(plan)
     if neighbours.kind != "group":
         return plan, neighbours
-    for node in nodes(plan):
-        if (reason := _not_alone(node)) is not None:
-            raise Unsupported(node, f"group privacy is computed only for independent reports; {reason}")
+    for node, reason in mixing(plan):
+        raise Unsupported(node, f"a group of users is as many runs only where reports are independent; {reason}")
     return _of_group(plan, neighbours.users), REPLACE_ONE
+
+
+def mixing(plan: Plan) -> Iterator[tuple[Plan, str]]:
+    """What of a plan is no user's own report, and why."""
+    return ((node, reason) for node in nodes(plan) if (reason := _not_alone(node)) is not None)
 
 
 def _usual(plan: Plan) -> Neighbours | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
+from tests.oracles import shuffle as oracle
 from tests.zoo import SMALL, zoo
 
 RARE = Fraction(1, 10**6)
@@ -181,11 +183,36 @@ def refused() -> list[tuple[Plan, str]]:
 
 
 @pytest.mark.parametrize(("plan", "reason"), refused(), ids=lambda value: type(value).__name__)
-def test_where_reports_are_not_independent_a_group_is_refused_and_the_reason_named(plan: Plan, reason: str) -> None:
-    with pytest.raises(Unsupported, match=f"^.*: group privacy .*; .*{reason}$"):
-        account(plan, group(3))
-    with pytest.raises(Unsupported, match=reason):
+def test_an_attack_on_a_group_needs_independent_reports(plan: Plan, reason: str) -> None:
+    with pytest.raises(Unsupported, match=f"^.*: a group of users is as many runs only .*; .*{reason}$"):
         audit(plan, epsilon=1.0, neighbours=group(3))
+
+
+@pytest.mark.parametrize("m", [KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse(3, Fraction(1, 2))], ids=str)
+@pytest.mark.parametrize("users", [3, 4])
+def test_of_mixed_reports_a_group_costs_no_more_than_its_users_one_after_the_other(m: Mechanism, users: int) -> None:
+    """Against all pairs of data sets that differ in two users at most, listed."""
+    channel, found = oracle.laws(m), account(Shuffle(m, users), group(2))
+    everybody = [sorted(each) for each in combinations_with_replacement(range(len(channel)), users)]
+    views = {tuple(each): oracle.shuffled([channel[x] for x in each]) for each in everybody}
+    near = [(a, b) for a, b in permutations(views, 2) if (Counter(a) - Counter(b)).total() <= 2]
+    for exp_epsilon in (Fraction(1), Fraction(6, 5), Fraction(2)):
+        truth = max(oracle.divergence(views[a], views[b], exp_epsilon) for a, b in near)
+        delta = found.delta(math.log(exp_epsilon))
+        assert delta.low <= truth * (1 + Fraction(1, 10**12)) <= delta.high * (1 + 2e-12)
+        once = account(Shuffle(m, users)).delta(math.log(exp_epsilon) / 2).high
+        assert delta.high == pytest.approx(min(1, (1 + math.sqrt(exp_epsilon)) * once), rel=1e-9)
+        if 0 < delta.high < 1:
+            assert math.log(exp_epsilon) - 1e-9 <= found.epsilon(delta.high).high <= math.log(exp_epsilon) + 1e-3
+
+
+@pytest.mark.parametrize("plan", [Shuffle(RESPONSE(1, 2), 900), Run(zoo("shuffled_hadamard").small[0])], ids=str)
+def test_a_larger_group_of_users_whose_reports_are_mixed_costs_more(plan: Plan) -> None:
+    one, two, nine = (account(plan, group(users)).epsilon(RARE) for users in (1, 2, 9))
+    assert one == account(plan, REPLACE_ONE).epsilon(RARE)
+    assert 2 * one.high <= two.high <= 9 / 2 * two.high <= nine.high
+    assert nine.high <= 9 * account(plan, REPLACE_ONE).epsilon(0).high * (1 + 1e-15)
+    assert one.low == two.low == nine.low
 
 
 def test_several_reports_of_each_user_of_a_group_are_as_many_runs() -> None:
