@@ -2,8 +2,8 @@
 
 Reading order: `coordinate` (two laws of one coordinate, and the best event of two), `envelope` (one coordinate, whatever the
 others hold, from above), `numbers` (noisy numbers, where the others do not matter), `exchanged` (one-hot vectors, subsets),
-`noisy_counts` (one-hot vectors with noise), `clamped` (integers with clamped noise), `rows` (sketches), `filtered` (some reports
-are left out), `plan` (the profile of an `Aggregate`), `added_noise` (noise that is added to sums).
+`noisy_counts` (one-hot vectors with noise), `ends` and `clamped` (integers with clamped noise), `rows` (sketches), `filtered`
+(some reports are left out), `plan` (the profile of an `Aggregate`), `added_noise` (noise that is added to sums).
 Imports: numerics, pld, composition; of shuffles only their profile, which a sum's never exceeds.
 
 What a mechanism adds to a sum its own accountant says, in `summands(m, neighbours)`.

@@ -11,26 +11,28 @@ shift; else we reveal the report. What remains of the sum is user 1's report, an
 adversary who knows what M is, and adds draws itself, loses nothing by fewer: delta is at most the mean over M of the largest one
 over k and over both inputs of user 1. A range of k is bounded as in `envelope`; the range that is the worst is halved.
 
-Open: all data sets are given the same H, so that what reports add beside it hides nothing. A sixth of epsilon is not decided for
-seven integers and a thousand users, more where rounds are bounded by shuffles.
+All data sets are given the same H, so that what reports add beside it hides nothing. So this is for few users; of more, all can be
+replaced by users who hold an end (`ends`), of whom the same bounds only what is left over. Rounds are composed by a curve above
+each one's divergence.
+
+Open: a third of epsilon is not decided for a few hundred users, or where reports tell much; more in rounds, which are then bounded
+by shuffles.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
-from heapq import heapify, heappush, heapreplace
+from functools import lru_cache, partial, reduce
 from itertools import combinations, combinations_with_replacement, permutations
-from typing import TypeAlias
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.added_noise import aligned
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
-from ldpaudit.accountants.aggregation.envelope import CountLaw, hidden
+from ldpaudit.accountants.aggregation.ends import Draws, Ends, Moves, Range, halved
+from ldpaudit.accountants.aggregation.envelope import CountLaw, Curve, hidden, nodes_of
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
@@ -52,10 +54,11 @@ _UNSEEN = 1e-15
 """Mass of which no mean is taken, and that is not looked for in a law."""
 _PARTS, _MASSES = 16, 1 << 20
 """Part of the draws to which a range of k is halved, and most masses of all these ranges together."""
-_LEAST, _NEAR = 1e-9, 1e-4
-"""Least epsilon at which a search begins, and its relative width."""
-Order: TypeAlias = tuple[int, int]
-"""What user 1 holds first, and then."""
+_LEAST, _NEAR, _NEXT, _ENOUGH = 1e-9, 1e-4, 1.005, 1.02
+"""Least epsilon at which a search begins, its relative width, and parts of the lower end: the first place that is tried, and one
+at which the shuffled reports need not be asked."""
+_USUAL, _RARE = 1e-6, 1e-13
+"""Delta at whose epsilon the worst data sets are looked for, and at which a curve ends that is composed."""
 
 
 @dataclass(frozen=True)
@@ -79,74 +82,100 @@ class ClampedProfile(AtDataSets):
 
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
     below = "the others all hold one integer"
-    # of the others' draws, of M, and k from and to; and pairs with it
-    _rests: dict[tuple[int, int, int], tuple[Masses, dict[Order, Pair]]] = field(default_factory=dict, compare=False)
 
     def delta(self, epsilon: Number) -> Enclosure:
-        """As `AtDataSets`, or from above by draws that all reports contain."""
+        """As `AtDataSets`, or from above by what is known of all data sets."""
         found = super().delta(epsilon)
         return self._least(found, self._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
-        """As `delta`."""
-        found, goal = super().epsilon(delta), round_down(Fraction(delta))
-        if not self._high(found.high) < goal:
-            return found
-        return self._least(found, crossing(self._high, goal, max(found.low, _LEAST), 1 + _NEAR, _NEAR)[1])
+        """As `delta`; the shuffled reports are asked where not enough is known without them."""
+        low, goal = self._low(delta), round_down(Fraction(delta))
+        if goal and low and self._high(low * _ENOUGH) <= goal:
+            found = Enclosure(low, low * _ENOUGH, Rigour.INTERVAL, "")
+        else:
+            found = super().epsilon(delta)
+            if not self._high(found.high) < goal:
+                return found
+        return self._least(found, crossing(self._high, goal, max(low, _LEAST) * _NEXT, _NEXT, _NEAR)[1])
 
     def _least(self, found: Enclosure, high: float) -> Enclosure:
-        if high >= found.high:
+        if high > found.high:
             return found
-        return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, "what all reports contain"))
+        return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, self._known))
+
+    @property
+    def _known(self) -> str:
+        return "the data sets of the two ends" if self._ends.are_enough else "what all reports contain"
 
     def _high(self, epsilon: float) -> float:
         x = below_exp(epsilon)
         if self._is_small:
             return max(each.high(x) for each in self._above)
-        weights, draws, outside = self._draws
-        total = sum(weight * self._worst(m, np.array([x])) for weight, m in zip(weights, draws, strict=True))
-        return min(1.0, total * (1 + (len(weights) + 4) * UNIT) + outside)
+        if self._ends.are_enough:
+            return float(self._ends.high(np.array([x]))[0]) if self.rounds == 1 else self._curve.value(x)
+        return self._contained_high(x, self.users - 1) if self.rounds == 1 else 1.0
 
     @cached
-    def _draws(self) -> tuple[list[float], list[int], float]:
-        """Slices of the law of M: the weight of each, and the least of its M; and what they lack."""
-        if self.rounds > 1 or len(self.laws) > _INPUTS:
-            return [], [], 1.0
-        law = Masses.binomial(self.users - 1, self._contained.share)
-        return *law.slices(*_SLICES), law.outside
+    def _curve(self) -> Curve:
+        """Above what all rounds together cost."""
+        pairs = [each for pair in self._pairs() for each in (pair, pair.reversed)]
+        largest = max(p / q for first, second in permutations(self.laws, 2) for p, q in zip(first, second, strict=True))
+        x = nodes_of(pairs, math.log(largest) * (1 + 4 * UNIT))
+        x = x[np.max([pair.low(x) for pair in pairs], axis=0) > _RARE]
+        return Curve.of_both(x, self._ends.high(x)).power(self.rounds)
+
+    @cached
+    def _ends(self) -> Ends:
+        """What is known without the draws that all reports contain, which bound sums of few users."""
+        alone = self.rounds == 1
+        usual = (self if alone else replace(self, rounds=1))._low(_USUAL)
+        step, known = max(usual, _LEAST) / (16 if alone else 8), dict[tuple[int, float], float]()
+
+        def few(others: int, x: float) -> float:
+            at = below_exp(min(math.floor(math.log(x) / step - _NEAR) * step, 1.5 * usual))
+            if (key := (others, at)) not in known:
+                known[key] = self._contained_high(at, others)
+            return known[key]
+
+        added = reduce(Masses.plus, self.added, Masses.point(0))
+        tried = [1.0] if alone else [0.0, 0.25, 0.5, 1.0]
+        return Ends(Moves(self.laws), self.users - 1, added, few, np.exp(usual * np.array(tried)))
+
+    def _contained_high(self, x: float, others: int) -> float:
+        """Of one round, by the draws that the reports of as many others contain."""
+        if len(self.laws) > _INPUTS:
+            return 1.0
+        law = Masses.binomial(others, self._contained.share)
+        weights, draws = law.slices(*_SLICES)
+        total = sum(weight * self._worst(m, np.array([x])) for weight, m in zip(weights, draws, strict=True))
+        return min(1.0, total * (1 + (len(weights) + 4) * UNIT) + law.outside)
 
     def _worst(self, m: int, x: Floats) -> float:
         """Upper bound of delta with m draws, of k from H for any k, and of all pairs of inputs."""
+        first, *rest = ((order, 0, m) for order in self._moves.orders)
+        parts = max(2, min(_PARTS, _MASSES // len(self._pair(m, first).p)))
+        return halved(lambda each: float(self._pair(m, each).high(x)[0]), [first, *rest], m // parts)[0][0]
 
-        def bounded(order: Order, least: int, most: int) -> tuple[float, Order, int, int]:
-            return -float(self._pair(order, m, least, most).high(x)[0]), order, least, most
-
-        heap = [bounded(order, 0, m) for order in permutations(range(len(self.laws)), 2)]
-        heapify(heap)
-        parts = max(2, min(_PARTS, _MASSES // len(self._rests[m, 0, m][0].values)))
-        while (most := heap[0][3]) - (least := heap[0][2]) > m // parts:
-            order, middle = heap[0][1], (least + most) // 2
-            heapreplace(heap, bounded(order, least, middle))
-            heappush(heap, bounded(order, middle + 1, most))
-        return -heap[0][0]
-
-    def _pair(self, order: Order, m: int, least: int, most: int) -> Pair:
+    def _pair(self, m: int, each: Range) -> Pair:
         """One that dominates these of all k of a range."""
-        if (key := (m, least, most)) not in self._rests:
-            laws = self._contained.laws
-            parts = [_total(law, times) for law, times in zip(laws, (least, m - most), strict=True) if times]
-            if law := hidden(laws, most - least) if most > least else None:
-                parts.append(law)
-            self._rests[key] = reduce(Masses.plus, [*self.added, *parts], Masses.point(0)), {}
-        rest, known = self._rests[key]
-        if order not in known:
-            known[order] = self._with(rest, *order)
-            known[order[::-1]] = known[order].reversed
-        return known[order]
+        order, least, most = each
 
-    def _with(self, rest: Masses, first: int, second: int) -> Pair:
-        """The laws of the sum with what user 1 holds first, and then."""
-        return Pair.of(*aligned(*(Masses.counts(self.laws[x]).plus(rest) for x in (first, second))))
+        def others() -> Masses:
+            parts = [law.of(times) for law, times in zip(self._draws_of, (least, m - most), strict=True) if times]
+            if law := hidden(self._contained.laws, most - least) if most > least else None:
+                parts.append(law)
+            return reduce(Masses.plus, [*self.added, *parts], Masses.point(0))
+
+        return self._moves.pair(order, (m, least, most), others)
+
+    @cached
+    def _draws_of(self) -> tuple[Draws, ...]:
+        return tuple(map(Draws, self._contained.laws))
+
+    @cached
+    def _moves(self) -> Moves:
+        return Moves(self.laws)
 
     @property
     def _contained(self) -> Contained:
@@ -175,18 +204,9 @@ class ClampedProfile(AtDataSets):
             others = (reduce(Masses.plus, laws, Masses.point(0)) for laws in held)
         else:
             orders = [(0, last)]
-            others = (Masses.counts(self.laws[x]).times(self.users - 1) for x in (0, last, (last + 1) // 2))
-        rests = (reduce(Masses.plus, self.added, each) for each in others)
-        return (self._with(rest, *order) for rest in rests for order in orders)
-
-
-@lru_cache(maxsize=256)
-def _total(law: CountLaw, draws: int) -> Masses:
-    """Of the sum of this many draws: of half of them, twice, whose law other ranges need, too."""
-    if draws == 1:
-        return Masses.counts(law)
-    both = _total(law, draws // 2).plus(_total(law, draws // 2)).trimmed
-    return both.plus(Masses.counts(law)).trimmed if draws % 2 else both
+            others = (self._moves.draws[x].of(self.users - 1) for x in (0, last, (last + 1) // 2))
+        rests = [reduce(Masses.plus, self.added, each) for each in others]
+        return (self._moves.pair(order, ("all", i), partial(rests.__getitem__, i)) for i in range(len(rests)) for order in orders)
 
 
 @lru_cache(maxsize=64)

@@ -111,6 +111,14 @@ class Curve:
             hull.append((a, b))
         return cls(np.array([a for a, _ in hull]), np.array([b for _, b in hull]))
 
+    @classmethod
+    def of_both(cls, x: Floats, y: Floats) -> Self:
+        """The same of divergences from 1 on, if the pairs reversed are among the pairs: that at 1/x is 1 - 1/x plus y/x."""
+        x = x * (1 + 4 * UNIT)
+        mirrored = (1 / x[:0:-1]) * (1 - 4 * UNIT)
+        reversed_ = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
+        return cls.through(np.concatenate([mirrored, x]), np.concatenate([reversed_, y]))
+
     def at(self, x: Floats) -> Floats:
         """Its values; rounding is a few units of the vertices next to them."""
         found: Floats = np.interp(x, self.x, self.y)
@@ -273,14 +281,14 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
     n, ratio = others.users, others.largest_ratio
     pure = math.inf if ratio is None else math.log(float(ratio)) * (1 + 4 * UNIT)  # the largest loss of a single bit or count
     corners = {m: others.holding(m) for m in (n, 0)}
-    ups = _nodes(list(corners.values()), pure)
+    ups = nodes_of(list(corners.values()), pure)
     alike = others.one == others.zero[::-1]
     laws = others.one, others.zero
     many = len(others.one) == 2 and not others.noise and n * shared_mass(laws) >= (_MANY if alike else _MANY_UNEQUAL)
     if many and alike:
         curve = _equally_noisy(others.one[1], others, ups)
         return Envelope(curve, curve, (n, 0))
-    downs = _nodes([pair.reversed for pair in corners.values()], pure)
+    downs = nodes_of([pair.reversed for pair in corners.values()], pure)
     x = np.unique(np.concatenate([ups, 1 / downs])), np.unique(np.concatenate([downs, 1 / ups]))
 
     def values(pair: Pair, bound: Callable[[Pair, Floats], Floats]) -> Floats:
@@ -352,14 +360,10 @@ def _equally_noisy(truth: Fraction, others: Others, nodes: Floats) -> Curve:
     bound, y = BinaryBound(truth, others.users + 1), _replaced((others.one, others.zero), others.users, nodes)
     near = np.flatnonzero(~(y < _TOP * float(bound.high(Fraction(0), _ROUGH))))
     y[near] = [round_up(bound.high(Fraction(math.log(node)), _ROUGH)) for node in nodes[near].tolist()]
-    x = nodes * (1 + 4 * UNIT)
-    # The divergence at 1/x is 1 - 1/x plus the reversed pair's at x, over x.
-    mirrored = (1 / x[:0:-1]) * (1 - 4 * UNIT)
-    reversed_ = (1 - mirrored * (1 - y[:0:-1])) * (1 + 8 * UNIT)
-    return Curve.through(np.concatenate([mirrored, x]), np.concatenate([reversed_, y]))
+    return Curve.of_both(nodes, y)
 
 
-def _nodes(pairs: Iterable[Pair], pure: float) -> Floats:
+def nodes_of(pairs: Iterable[Pair], pure: float) -> Floats:
     """Values of ``e**epsilon`` from 1 on between which the largest of the divergences falls by about `_STEP` nats."""
     epsilon, found = 0.0, [1.0]
     while True:

@@ -110,8 +110,12 @@ class AtDataSets(PrivacyProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
+        return self._enclosure(self._low(delta), self.above.epsilon(delta))
+
+    def _low(self, delta: Number) -> float:
+        """What epsilon is at a data set."""
         goal = max(round_up(Fraction(require_delta(delta))), TINY)
-        return self._enclosure(max(each.epsilon(goal) for each in self._seen), self.above.epsilon(delta))
+        return max(each.epsilon(goal) for each in self._seen)
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
         source = f"the sum of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"

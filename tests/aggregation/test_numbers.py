@@ -165,9 +165,7 @@ def test_noise_of_aggregators_adds_to_that_of_integers() -> None:
         account(Aggregate(Geometric(1000, F(99999, 100000)), 10**6))
 
 
-@pytest.mark.parametrize(
-    ("n", "alpha"), [(2, F(1, 2)), (3, F(1, 10**12)), (40, F(9, 10)), (1000, F(1, 3)), (5, F(999, 1000))]
-)
+@pytest.mark.parametrize(("n", "alpha"), [(2, F(1, 2)), (3, F(1, 10**12)), (40, F(9, 10)), (1000, F(1, 3)), (5, F(999, 1000))])
 def test_masses_of_a_sum_of_discrete_laplace_noises_are_as_right_as_they_say(n: int, alpha: Fraction) -> None:
     """By the series over the smaller one of the two negative binomial numbers."""
     found = Masses.discrete_laplace_sum(n, alpha)

@@ -51,9 +51,7 @@ def test_what_has_no_sum_has_no_estimate_from_one() -> None:
 def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mechanism) -> None:
     counts, rng = {0: 30, 1: 10}, np.random.default_rng(2)
     noise = [DiscreteLaplace(Fraction(4, 5)), BinomialNoise(90, Fraction(1, 3)), DiscreteGaussian(Fraction(4))]
-    clear, noisy = (
-        np.array([plan.run(counts, rng) for _ in range(RUNS)]) for plan in (Aggregate(m, 40), Aggregate(m, 40, noise))
-    )
+    clear, noisy = (np.array([plan.run(counts, rng) for _ in range(RUNS)]) for plan in (Aggregate(m, 40), Aggregate(m, 40, noise)))
     scale = m.estimate_from_sum(np.ones(1), 0).item()
     added = scale**2 * float(sum(each.variance for each in noise))
     wanted = clear.var(axis=0) + added
@@ -64,9 +62,7 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
     assert np.all(np.abs(noisy.var(axis=0) / wanted - 1) < SURE * math.sqrt(4 / RUNS))
     drawn = np.corrcoef((noisy - noisy.mean(axis=0)).T)
     reports = np.cov(clear.T) / np.sqrt(np.outer(wanted, wanted))
-    assert np.all(np.abs(drawn - reports)[~np.eye(3, dtype=bool)] < SURE * math.sqrt(2 / RUNS)), (
-        "noises are independent"
-    )
+    assert np.all(np.abs(drawn - reports)[~np.eye(3, dtype=bool)] < SURE * math.sqrt(2 / RUNS)), ("noises are independent")
 
 
 @pytest.mark.parametrize(
@@ -76,11 +72,7 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
         (BinomialNoise(90, Fraction(1, 3)), True),
         (Skellam(Fraction(7)), True),
         *((PolyaNoise(Fraction(9, 10), Fraction(shape)), True) for shape in ("1/100", "1/2", "1", "3/2", "10000")),
-        *(
-            (made(Fraction(sigma)), False)
-            for made in (DiscreteGaussian, RoundedGaussian)
-            for sigma in ("1/9", "1/3", "1/2", "3")
-        ),
+        *((made(Fraction(sigma)), False) for made in (DiscreteGaussian, RoundedGaussian) for sigma in ("1/9", "1/3", "1/2", "3")),
     ],
     ids=str,
 )

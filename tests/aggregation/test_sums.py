@@ -70,13 +70,7 @@ def test_few_reports_have_the_renyi_divergence_of_the_worst_data_set() -> None:
         (symmetric(5), USERS, DELTA, 0.29740815475882850463, 0.29785),
         (symmetric(Fraction(13, 2)), USERS, DELTA, 0.70016450349840528742, 0.7011),
         (symmetric(7), USERS, DELTA, 0.95045693575568874976, 0.9518),
-        (
-            UnaryEncoding(8, Fraction(99, 100), Fraction(1, 3)),
-            10**4,
-            Fraction(1, 10**6),
-            0.27832179883685204841,
-            0.2805,
-        ),
+        (UnaryEncoding(8, Fraction(99, 100), Fraction(1, 3)), 10**4, Fraction(1, 10**6), 0.27832179883685204841, 0.2805),
     ],
 )
 def test_a_sum_is_known_to_a_hundredth(m: UnaryEncoding, users: int, delta: Fraction, reference: float, highest: float) -> None:
@@ -176,11 +170,7 @@ def test_a_sum_costs_at_most_a_shuffle_and_more_users_never_cost(bits: tuple[Fra
 
 
 def test_a_sum_of_one_hot_reports_or_of_bits_tells_the_multiset() -> None:
-    for m in (
-        KaryRandomizedResponse(4, HALF),
-        SubsetSelection(4, 1, Fraction(3, 4)),
-        SubsetSelection(4, 3, Fraction(7, 8)),
-    ):
+    for m in (KaryRandomizedResponse(4, HALF), SubsetSelection(4, 1, Fraction(3, 4)), SubsetSelection(4, 3, Fraction(7, 8))):
         shuffled = account(Shuffle(m, 50)).epsilon(1e-4)
         found = account(Aggregate(m, 50)).epsilon(1e-4)
         assert (found.low, found.high) == (shuffled.low, shuffled.high)
@@ -291,13 +281,7 @@ def test_noise_of_clients_and_of_aggregators_is_convolved() -> None:
     )
 
 
-@given(
-    two_probabilities,
-    st.integers(1, 3),
-    ratios,
-    st.booleans(),
-    st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(1, 20)]),
-)
+@given(two_probabilities, st.integers(1, 3), ratios, st.booleans(), st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(1, 20)]))
 @settings(max_examples=settings().max_examples // 3)
 @example((Fraction(3, 4), Fraction(1, 4)), 3, Fraction(3, 2), False, Fraction(1, 20))
 def test_a_noisy_sum_costs_what_brute_force_finds(
@@ -465,16 +449,8 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
         (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
         (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
         (Aggregate(LaplaceHistogram(3, HALF), 9), None, "the reports of this mechanism have no sum"),
-        (
-            Aggregate(KaryRandomizedResponse(4, HALF), 9),
-            ADD_REMOVE,
-            "its inputs have the relations replace-one, not add-remove",
-        ),
-        (
-            Aggregate(Rappor(16, 2, HALF, Fraction(1, 4), Fraction(3, 4), 65), 9),
-            None,
-            "are not accounted for under replace-one",
-        ),
+        (Aggregate(KaryRandomizedResponse(4, HALF), 9), ADD_REMOVE, "its inputs have the relations replace-one, not add-remove"),
+        (Aggregate(Rappor(16, 2, HALF, Fraction(1, 4), Fraction(3, 4), 65), 9), None, "are not accounted for under replace-one"),
         (Aggregate(symmetric(1), 9), group(10), "a group of 10 users does not fit into its 9"),
     ],
 )
