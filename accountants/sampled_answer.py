@@ -93,9 +93,7 @@ def failure(m: SampledAnswer, users: int, error: Fraction) -> Enclosure:
     return Enclosure(0.0, min(1.0, high), Rigour.INTERVAL, "Chernoff's bound, for each question against the best one")
 
 
-def sufficient_users(
-    questions: int, epsilon: Number, delta: Number, beta: Fraction, error: Fraction
-) -> tuple[int, SampledAnswer]:
+def sufficient_users(questions: int, epsilon: Number, delta: Number, beta: Fraction, error: Fraction) -> tuple[int, SampledAnswer]:
     """Users among whom the messages are certified to be (epsilon, delta)-private, and `failure` is at most `beta`.
 
     Returns about as few as this is shown of, and what each of them runs.

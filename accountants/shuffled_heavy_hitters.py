@@ -28,9 +28,7 @@ def profile(m: ShuffledHeavyHitters, neighbours: Neighbours = REPLACE_ONE) -> Pr
     return one_element_each(m)
 
 
-def for_privacy(
-    epsilon: Number, delta: Number, users: int, domain: int, beta: Number = Fraction(1, 10)
-) -> ShuffledHeavyHitters:
+def for_privacy(epsilon: Number, delta: Number, users: int, domain: int, beta: Number = Fraction(1, 10)) -> ShuffledHeavyHitters:
     """The one with the fewest blanket messages that is certified to be (epsilon, delta)-private; tau as in Theorem 4.3.
 
     Its threshold is the least with which, except with probability `beta`, whatever is kept is held by a quarter of it.

@@ -32,9 +32,7 @@ def _told(m: MemoizedResponse | MemoizedDBitFlip, reports: NDArray[np.integer]) 
     return np.round(total, 9)
 
 
-def _of_report(
-    m: MemoizedResponse | MemoizedDBitFlip, value: int, other: int, reports: NDArray[np.integer]
-) -> NDArray[np.float64]:
+def _of_report(m: MemoizedResponse | MemoizedDBitFlip, value: int, other: int, reports: NDArray[np.integer]) -> NDArray[np.float64]:
     """What a report tells between two values."""
     if isinstance(m, MemoizedResponse):
         named: NDArray[np.float64] = (reports == value).astype(np.float64) - (reports == other)

@@ -153,10 +153,7 @@ def _many(rng: random.Random, tally: Tally) -> None:
 
 def coins(rng: random.Random, tally: Tally) -> None:
     """T equal binary randomized responses."""
-    p, times = (
-        fraction(rng, 0.5, 1, rng.choice((2, 6))),
-        rng.choice((1, 2, 3, rng.randint(4, 60), rng.randint(60, 400))),
-    )
+    p, times = (fraction(rng, 0.5, 1, rng.choice((2, 6))), rng.choice((1, 2, 3, rng.randint(4, 60), rng.randint(60, 400))))
     if not Fraction(1, 2) < p < 1:
         return
     a, b = mp(p), mp(1 - p)

@@ -11,13 +11,7 @@ from ldpaudit.report import claims as report
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
 
-MATTER = (
-    "JRUW18 Theorem 4.1",
-    "TRIEHH Theorem 1",
-    "GGKPV Section 1",
-    "GGKPV Lemma 3.19, proof",
-    "HKR12 Theorem 2.5",
-)
+MATTER = ("JRUW18 Theorem 4.1", "TRIEHH Theorem 1", "GGKPV Section 1", "GGKPV Lemma 3.19, proof", "HKR12 Theorem 2.5")
 """The statements that the page starts with: those that people rely on, and whose failure changes what may be promised."""
 
 TITLE = """\

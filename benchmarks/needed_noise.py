@@ -154,9 +154,7 @@ def promise(epsilon: Fraction, delta: Fraction = NONE) -> str:
 SYSTEMS = (bucket, jl, glps, stemmer, hadamard, count_min, thresh, trie)
 
 
-COLUMNS = (
-    "{system:>20}  {promise:17}{noise:16}{printed:11.4g}{suffices:11.4g}{ratio:8.3g}  {replace-one:22}{add-remove}"
-)
+COLUMNS = ("{system:>20}  {promise:17}{noise:16}{printed:11.4g}{suffices:11.4g}{ratio:8.3g}  {replace-one:22}{add-remove}")
 
 
 if __name__ == "__main__":

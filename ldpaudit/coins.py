@@ -82,9 +82,7 @@ class CryptographicGenerator(np.random.Generator):
         super().__init__(bits)  # type: ignore[arg-type]
         self._blocks, self._left, self._one = blocks, np.zeros(0, dtype=np.uint64), bits.lock
 
-    def integers(
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
-    ) -> Any:
+    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False) -> Any:
         """As numpy's, exactly uniform."""
         below, most = (low, high) if high is not None else (0, low), _WORDS.get(np.dtype(dtype))
         whole = size is not None and all(isinstance(each, int | np.integer) for each in below)

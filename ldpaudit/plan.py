@@ -74,9 +74,7 @@ def _at_least(node: object, name: str, given: object, least: int) -> int:
     if value is None:
         raise TypeError(f"{type(node).__name__} needs an integer {name}, got {brief(given)}")
     if not least <= value <= MOST:
-        raise ValueError(
-            f"{type(node).__name__} needs {least} <= {name} <= 2**{MOST.bit_length() - 1}, got {name}={brief(value)}"
-        )
+        raise ValueError(f"{type(node).__name__} needs {least} <= {name} <= 2**{MOST.bit_length() - 1}, got {name}={brief(value)}")
     object.__setattr__(node, name, value)
     return value
 
@@ -261,9 +259,7 @@ class _AllUsers(_OfOne):
             raise Unsupported(self, "an estimate needs the views of one mechanism, not of a composition")
         m = self.plan.mechanism
         if m.model != "local":
-            raise Unsupported(
-                self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system"
-            )
+            raise Unsupported(self, f"{name} needs a mechanism for one user, but this one is {m.model}: it is a whole system")
         if isinstance(self, Aggregate):
             m.estimate_from_sum(np.zeros(0), 0)  # refused where a sum gives no estimate
         counts = dict(data) if isinstance(data, Mapping) else counted(data)
@@ -332,9 +328,7 @@ class Aggregate(_AllUsers):
     noise: tuple[Any, ...]
     most_ones: int | None
 
-    def __init__(
-        self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = (), most_ones: int | None = None
-    ) -> None:
+    def __init__(self, plan: Plan | Mechanism, users: int, noise: Iterable[Mechanism] = (), most_ones: int | None = None) -> None:
         object.__setattr__(self, "plan", as_plan(plan))
         _at_least(self, "users", users, 1)
         object.__setattr__(self, "noise", tuple(noise))
@@ -478,9 +472,7 @@ def _usual(plan: Plan) -> Neighbours | None:
         return USER_LEVEL
     if len(found) > 1:
         names = " and ".join(sorted(map(str, found)))
-        raise Unsupported(
-            plan, f"its parts have different default neighbours, {names}; name one relation for the whole"
-        )
+        raise Unsupported(plan, f"its parts have different default neighbours, {names}; name one relation for the whole")
     return found.pop() if found else None
 
 
@@ -532,9 +524,7 @@ def _replaced_one_by_one(one: Guarantee, users: int) -> Guarantee:
         terms = (step * users).expm1() / step.expm1() if one.epsilon else flint.arb(users)
         delta = round_up(terms * flint.arb(flint.fmpq(one.delta.numerator, one.delta.denominator)))
     if not delta < 1:
-        raise Unsupported(
-            one, f"it guarantees nothing for a group of {users} users: its delta, summed over them, is 1 or more"
-        )
+        raise Unsupported(one, f"it guarantees nothing for a group of {users} users: its delta, summed over them, is 1 or more")
     return Guarantee(one.epsilon * users, Fraction(delta))
 
 

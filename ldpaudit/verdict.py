@@ -196,9 +196,7 @@ def _blind(claim: Claim, evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-def _require_agreement(
-    claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[Derivation], proof: Proof | None
-) -> None:
+def _require_agreement(claim: Claim, certified: Sequence[Enclosure], proofs: Sequence[Derivation], proof: Proof | None) -> None:
     """What is at most one number's upper end and at least another's lower end names the same epsilon."""
     uppers = [(e.high, e.source) for e in certified] + [(p.epsilon.high, p.theorem) for p in proofs]
     lowers = [(e.low, e.source) for e in certified]

@@ -81,9 +81,7 @@ def skellam() -> tuple[Steps, ...]:
 
 
 def _ratios() -> Steps:
-    t = Steps(
-        "Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha"
-    )
+    t = Steps("Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha")
     t.assume("P[X = k] is the coefficient of z**k in f(z) = ((1 - alpha)**2 / ((1 - alpha z) (1 - alpha/z)))**r")
     t.assume("so k (1 + alpha**2) P[k] = alpha (k - 1 + r) P[k - 1] + alpha (k + 1 - r) P[k + 1], from f'/f, all of them above 0")
     r, k, near, far, excess, odds = t.positive("r", "k", "near", "far", "excess", "odds")  # P[k - 1] and P[k + 1]

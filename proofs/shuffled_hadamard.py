@@ -35,26 +35,16 @@ def prove() -> tuple[Steps, ...]:
 def _ratio() -> Steps:
     t = Steps("one message of an element among M random ones is told by how many messages speak for the element")
     t.assume("both rows are orthogonal to the row of ones, so that half of their entries are 1, and to each other")
-    t.assume(
-        "the shuffled multiset is a function of the blanket with user 1's message, and of messages of the same law"
-    )
+    t.assume("the shuffled multiset is a function of the blanket with user 1's message, and of messages of the same law")
     (B,), (M, x, copies, longer, shared) = t.positive("B"), t.nonnegative("M", "x", "copies", "longer", "shared")
     only = B - shared  # each codeword has B of the 2 B indices
     neither = 2 * B - shared - 2 * only
     t.equal(shared + neither - 2 * only, 4 * (shared - B / 2), "orthogonal rows: this is 0, so B/2 indices are shared")
-    t.equal(
-        B / 2 / (2 * B), (B / (2 * B)) ** 2, "an index is in the one codeword independently of the other; so is a tuple"
-    )
+    t.equal(B / 2 / (2 * B), (B / (2 * B)) ** 2, "an index is in the one codeword independently of the other; so is a tuple")
     p = 1 / (2 + longer)  # 2**-tau
     chance = copies / (M + 1)  # multinomials of M and of M + 1 messages
-    t.equal(
-        chance * (1 / p),
-        copies / ((M + 1) * p),
-        "density: each copy of a tuple in the power is the user's with one chance",
-    )
-    t.equal(
-        (x + 1) / ((M + 1) * p) * ((M + 1) / (x + 1) * p), 1, "1 + Bin(M, p) has density N/((M+1) p) to Bin(M+1, p)"
-    )
+    t.equal(chance * (1 / p), copies / ((M + 1) * p), "density: each copy of a tuple in the power is the user's with one chance")
+    t.equal((x + 1) / ((M + 1) * p) * ((M + 1) / (x + 1) * p), 1, "1 + Bin(M, p) has density N/((M+1) p) to Bin(M+1, p)")
     return t
 
 
@@ -77,9 +67,7 @@ def _unknown_others() -> Steps:
     t.equal(own, (A + p * second) / ((M + 1) * p), "density of A and N' where the others hold the second element, too")
     known, spare = t.nonnegative("known", "spare")
     third = known + spare + 1
-    t.equal(
-        (third - known) / third, (spare + 1) / third, "a message for all three is not one of the known with this chance"
-    )
+    t.equal((third - known) / third, (spare + 1) / third, "a message for all three is not one of the known with this chance")
     t.at_most((third - known) / third, 1, "which is less than if the others' messages were known")
     return t
 

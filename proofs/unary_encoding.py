@@ -21,9 +21,7 @@ def prove() -> tuple[Theorem, ...]:
 def _replace_one() -> Theorem:
     known, p, q = apart("q", "p")
     parts = two_bits((p, q), (named("p"), named("q")))
-    return Theorem(
-        mechanism="UnaryEncoding", sentence="unary encoding", **known, parts=parts, tight="", assumes=("independent",)
-    )
+    return Theorem(mechanism="UnaryEncoding", sentence="unary encoding", **known, parts=parts, tight="", assumes=("independent",))
 
 
 def _presence(*, by_ones: bool) -> Theorem:

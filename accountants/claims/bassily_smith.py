@@ -88,11 +88,7 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     )  # fmt: skip
 
 
-EXAMPLES = (
-    Setting(Fraction(1), 2_000, 20),
-    Setting(Fraction(1, 10), 10_000, 100),
-    Setting(Fraction(4), 100_000, 1_000),
-)
+EXAMPLES = (Setting(Fraction(1), 2_000, 20), Setting(Fraction(1, 10), 10_000, 100), Setting(Fraction(4), 100_000, 1_000))
 """Few users and many, small epsilons and large."""
 
 SIMULATED = EXAMPLES[:2]  # settings that run in a second

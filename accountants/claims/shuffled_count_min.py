@@ -79,9 +79,7 @@ class Setting:
         return cls(m.users, m.domain, m.rows, m.buckets, m.gamma, m.held, m.seed, delta)
 
     @classmethod
-    def as_printed(
-        cls, epsilon: Fraction, delta: Fraction, users: int, domain: int, held: int = 1, seed: int = 0
-    ) -> Self:
+    def as_printed(cls, epsilon: Fraction, delta: Fraction, users: int, domain: int, held: int = 1, seed: int = 0) -> Self:
         """Theorem 4.7's parameters, judged at its delta; see `ShuffledCountMin.as_printed`."""
         return cls.of(ShuffledCountMin.as_printed(epsilon, delta, users, domain, held, seed), Fraction(delta))
 
@@ -357,6 +355,4 @@ def _theorem_4_2(m: ShuffledCountMin, epsilon: Fraction, delta: Number) -> tuple
         ("cells that a query reads: 2 log B", lambda: 2 * log(), cells_read(m)),
     )  # fmt: skip
     where = "GGKPV Theorem 4.2"
-    return tuple(
-        derived(where, said, narrow(bound, where).low, found, variant=NO_CONSTANT) for said, bound, found in bounds
-    )
+    return tuple(derived(where, said, narrow(bound, where).low, found, variant=NO_CONSTANT) for said, bound, found in bounds)

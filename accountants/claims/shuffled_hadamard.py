@@ -205,9 +205,7 @@ def _costs(s: Setting) -> tuple[Printed, ...]:
     elements, trials, p = m.k * m.users, (m.rho + m.k) * m.users, m.hit
     mean, claimed = elements * (1 - p) + s.domain * trials * p, Fraction(elements + s.domain * (m.rho + m.k))
     most = m.rho + m.k + Fraction(reach(m, s.beta, s.domain).low)
-    tail = narrow(
-        lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL
-    )
+    tail = narrow(lambda: s.domain * binomial_upper(trials, p, math.floor(most) + 1), "each of the values alone", Rigour.INTERVAL)
     lemma = (
         messages(s),
         derived(where, "bits of a message", bits.high, sent),

@@ -61,9 +61,7 @@ def error_of_active_as_printed(
     return answer(largest(s, active, told_as_printed(s)), "Fano's inequality, some users active, Lemma 3.5 as printed")
 
 
-def _with_active(
-    users: int, active: int, values: int, epsilon: Number, delta: Number, beta: Number, shuffled: int
-) -> Setting:
+def _with_active(users: int, active: int, values: int, epsilon: Number, delta: Number, beta: Number, shuffled: int) -> Setting:
     if not 1 <= active <= users:
         raise ValueError(f"a limit of frequencies needs 1 <= active <= users, got active={active} and users={users}")
     return Setting.of(users, values, epsilon, delta, beta, shuffled)

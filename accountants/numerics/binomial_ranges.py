@@ -120,10 +120,7 @@ def _exponent(n: int, gamma: Fraction, center: int, half: int) -> tuple[list[fli
     found[0] += ball(gamma / (1 - gamma)).log()
     order = _DEGREE + 1
     # The derivative of this order is a polygamma of one order less; over the factorial it is 2 / (order (order - 1)).
-    each = [
-        flint.arb(half) ** order * 2 / (order * (order - 1) * flint.arb(z - half) ** (order - 1))
-        for z in (center, n - center)
-    ]
+    each = [flint.arb(half) ** order * 2 / (order * (order - 1) * flint.arb(z - half) ** (order - 1)) for z in (center, n - center)]
     return found, (each[0] + each[1]).upper()
 
 

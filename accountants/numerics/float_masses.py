@@ -70,11 +70,7 @@ class Masses:
         low, high = max(0, center - reach), min(n, center + reach)
         with working_precision(96):
             top = float(binomial_pmf(n, p, center))
-        odds, up, down = (
-            float(p / (1 - p)),
-            np.arange(center, high, dtype=float),
-            np.arange(center, low, -1, dtype=float),
-        )
+        odds, up, down = (float(p / (1 - p)), np.arange(center, high, dtype=float), np.arange(center, low, -1, dtype=float))
         above = np.cumprod((n - up) / (up + 1) * odds) * top
         below = np.cumprod(down / (n - down + 1) / odds) * top
         values = np.concatenate([below[::-1], [top], above])

@@ -21,9 +21,7 @@ _NEAR = 1.1  # factor of the first step where a start was not within the width
 _GROWTH = 8  # factor from one step to the next, away from the start
 
 
-def crossing(
-    cost: Callable[[float], float], goal: Number, start: float, factor: float, width: float
-) -> tuple[float, float]:
+def crossing(cost: Callable[[float], float], goal: Number, start: float, factor: float, width: float) -> tuple[float, float]:
     """Two floats within a relative `width`, unless the cost is flat: it exceeds the goal at the first, and not at the
     second.
 

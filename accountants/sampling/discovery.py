@@ -63,9 +63,7 @@ def discovery_rate(users: int, holders: int, batch: int, threshold: int, levels:
 
     def value() -> flint.arb:
         arriving, rest = _arriving(batch, arrives)
-        found = sum(
-            (p * hypergeometric_upper(users, holders, m, threshold) for m, p in arriving if m >= threshold), flint.arb(0)
-        )
+        found = sum((p * hypergeometric_upper(users, holders, m, threshold) for m, p in arriving if m >= threshold), flint.arb(0))
         return found.union(found + rest) ** levels
 
     lost = "" if arrives == 1 else f", which arrive with probability {float(arrives):g}"

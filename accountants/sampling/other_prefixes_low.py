@@ -64,9 +64,7 @@ def other_prefixes_excess(
 
 
 @lru_cache(maxsize=256)
-def _silent(
-    sampling: FixedBatch, threshold: int, data: OtherPrefixes, neighbours: Neighbours
-) -> tuple[flint.arb, flint.arb]:
+def _silent(sampling: FixedBatch, threshold: int, data: OtherPrefixes, neighbours: Neighbours) -> tuple[flint.arb, flint.arb]:
     """Probabilities that nothing is released, with the new user and without; c does not matter to them."""
     n, m, q = sampling.users, sampling.batch, sampling.rate
     with working_precision(_PRECISION):

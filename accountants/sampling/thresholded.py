@@ -255,9 +255,7 @@ def prefix_inverse(sampling: Sampling, threshold: int, delta: Number, neighbours
     return math.log1p(found) if math.isfinite(found) else 0.0
 
 
-def growth_at(
-    cost: Callable[[flint.arb], tuple[flint.arb, flint.arb]], goal: float, rate: float, start: float
-) -> float:
+def growth_at(cost: Callable[[flint.arb], tuple[flint.arb, flint.arb]], goal: float, rate: float, start: float) -> float:
     """Float estimate of the c - 1 at which a decreasing convex cost falls to the goal."""
     low, high, growth = 0.0, math.inf, start
     for _ in range(_NEWTON_STEPS):

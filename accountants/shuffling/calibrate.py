@@ -75,16 +75,12 @@ def users_needed(local_epsilon: Number, epsilon: Number, delta: Number) -> int:
     while not look(good)[0]:
         good, bad = 2 * good, good
         if good > _MOST_USERS:
-            raise Unsupported(
-                Shuffle(Guarantee(clones.epsilon0), bad), f"more than 2**50 users are needed for {target}"
-            )
+            raise Unsupported(Shuffle(Guarantee(clones.epsilon0), bad), f"more than 2**50 users are needed for {target}")
     good, bad = (int(x) for x in close_in(look, good, bad))
     return first(lambda users: look(users)[0], good, bad + 1, good)
 
 
-def enough_noise(
-    plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
-) -> Fraction:
+def enough_noise(plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float) -> Fraction:
     """About the least noise at which a shuffled plan, or a sum, is certified to be (epsilon, delta)-private.
 
     ``guess``, ``most``: where to look first, and where the noise hides everything. A float. Certified: the upper bound at it is at
@@ -94,9 +90,7 @@ def enough_noise(
     return Fraction(_crossed(_delta_of(plan, epsilon), lambda found: found.high, (epsilon, delta), guess, most)[1])
 
 
-def needed_noise(
-    plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float
-) -> Enclosure:
+def needed_noise(plan: Callable[[Fraction], Plan], epsilon: Number, delta: Number, guess: float, most: float) -> Enclosure:
     """From a noise that is certified to be too little, for some data, to one that is certified to be enough; INTERVAL."""
     goal, delta_of = (epsilon, delta), _delta_of(plan, epsilon)
     enough = _crossed(delta_of, lambda found: found.high, goal, guess, most)[1]

@@ -336,9 +336,7 @@ class ShuffleProfile(SummedLosses):
     def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
         return certified_crossing(*self._looks(value, goal), guess or None, both)
 
-    def _looks(
-        self, value: Value, goal: Fraction
-    ) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
+    def _looks(self, value: Value, goal: Fraction) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
         """What a search needs to know."""
         finest, top = max(self.tolerance, self.bound.finest), self.local.epsilon(0).high
         top = self.local.epsilon(goal).high if math.isinf(top) else top

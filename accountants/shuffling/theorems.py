@@ -154,9 +154,7 @@ def stronger_clone_conjecture(epsilon0: Number, users: int, epsilon: Number) -> 
     A probability; FLOAT, so that no verdict rests on it.
     """
     require_epsilon(epsilon)
-    _require(
-        "the stronger clone", "0 < epsilon0 and n >= 1", epsilon0 > 0 and users >= 1, epsilon0=epsilon0, users=users
-    )
+    _require("the stronger clone", "0 < epsilon0 and n >= 1", epsilon0 > 0 and users >= 1, epsilon0=epsilon0, users=users)
     source = "CONJECTURE: the stronger clone of Feldman, McMillan, Talwar 2022 (erratum)"
     if epsilon >= epsilon0:
         return Enclosure(0.0, 0.0, Rigour.FLOAT, source)

@@ -176,9 +176,7 @@ def _tokens(
         kinds = {kind: np.array([token for _, k, token, _ in best if k == kind], dtype=np.uint64) for _, kind, _, _ in best}
         order = {kind: np.argsort(tokens) for kind, tokens in kinds.items()}
         places = {kind: np.array([j for j, each in enumerate(best) if each[1] == kind]) for kind in kinds}
-        sought = Sought(
-            read, {k: kinds[k][order[k]] for k in kinds}, {k: places[k][order[k]] for k in kinds}, len(best)
-        )
+        sought = Sought(read, {k: kinds[k][order[k]] for k in kinds}, {k: places[k][order[k]] for k in kinds}, len(best))
         for j, (*_, said) in enumerate(best):
             yield feature("token", f"whether it holds {said}", partial(sought.column, j), groups, 2, np.arange(2))
 

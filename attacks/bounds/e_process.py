@@ -49,9 +49,7 @@ class EProcess(LevelTest):
     # fixed before the counted views: at delta = 0 the epsilons, at delta > 0 the stakes that are bet on most
     bets: tuple[float, ...] = ()
 
-    def log_value(
-        self, right: ArrayLike, wrong: ArrayLike, trials: ArrayLike, epsilon: ArrayLike
-    ) -> NDArray[np.float64]:
+    def log_value(self, right: ArrayLike, wrong: ArrayLike, trials: ArrayLike, epsilon: ArrayLike) -> NDArray[np.float64]:
         """Logarithm of the e-process, rounded down; on arrays that broadcast."""
         arrays = (np.asarray(a, dtype=np.float64) for a in (right, wrong, trials, epsilon))
         right, wrong, trials, epsilon = np.broadcast_arrays(*arrays)
@@ -67,9 +65,7 @@ class EProcess(LevelTest):
             return [1 - DIFFUSE] * len(self.bets)
         return [FIRST, *[(1 - DIFFUSE - FIRST) / (len(self.bets) - 1)] * (len(self.bets) - 1)]
 
-    def _pure(
-        self, right: NDArray[np.float64], wrong: NDArray[np.float64], odds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _pure(self, right: NDArray[np.float64], wrong: NDArray[np.float64], odds: NDArray[np.float64]) -> NDArray[np.float64]:
         def likelihood(at: ArrayLike) -> NDArray[np.float64]:
             return np.asarray(right * special.log_expit(at) + wrong * special.log_expit(-np.asarray(at)))
 

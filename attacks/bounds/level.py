@@ -11,9 +11,7 @@ from ldpaudit.evidence import Evidence, Mode, Trajectory
 POWER = 0.95  # power at which the detectable epsilon is stated
 
 
-def level_test(
-    mode: Mode, inputs: int, delta: float, directions: int, alpha: float, tuning: tuple[float, ...]
-) -> LevelTest:
+def level_test(mode: Mode, inputs: int, delta: float, directions: int, alpha: float, tuning: tuple[float, ...]) -> LevelTest:
     """The test for a mode, a game on k inputs, and a delta; the rule guesses `directions` of the inputs."""
     share = delta * directions / inputs
     if mode is Mode.SEQUENTIAL:

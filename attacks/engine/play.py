@@ -201,9 +201,7 @@ def unit_sizes(job: Job, drawn: int, end: int) -> Iterator[int]:
         drawn += min(size, end - drawn)
 
 
-def _first(
-    job: Job, views: int, start: int = 0, known: list[list[Any]] | None = None
-) -> list[tuple[Choice, list[Any]]]:
+def _first(job: Job, views: int, start: int = 0, known: list[list[Any]] | None = None) -> list[tuple[Choice, list[Any]]]:
     """For each game the rule chosen on views of its own, and these views; the first `start` of them may be known."""
     found = []
     for index, game in enumerate(games(job.source)):

@@ -15,10 +15,7 @@ from ldpaudit.attacks.games.sources import Planned, games
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory
 from ldpaudit.workers.experiment import Experiment
 
-LOOKS = {
-    Mode.SEQUENTIAL: ((Mode.SEQUENTIAL, 1 - FINAL), (Mode.FIXED, FINAL)),
-    Mode.FIXED: ((Mode.FIXED, 1.0),),
-}
+LOOKS = {Mode.SEQUENTIAL: ((Mode.SEQUENTIAL, 1 - FINAL), (Mode.FIXED, FINAL)), Mode.FIXED: ((Mode.FIXED, 1.0),)}
 """For each mode of an audit, the looks at its counts: their mode, and their share of the level."""
 
 

@@ -15,9 +15,7 @@ from ldpaudit.version import __version__
 from ldpaudit.workers.experiment import HERE, Execution, Experiment
 
 
-def run(
-    source: Source, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0
-) -> Evidence:
+def run(source: Source, experiment: Experiment, execution: Execution = HERE, code: str = "", share: float = 1.0) -> Evidence:
     """Evidence at the stated confidence.
 
     ``source``: what is distinguished; ``experiment``: the claim, the budget, the confidence, the seed and the mode;

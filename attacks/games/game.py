@@ -110,9 +110,7 @@ class Target:
         """Right and wrong guesses of the rule and, after it, of the narrower ones."""
         return [rule.count(*_column(sample, place)) for place, rule in enumerate(rules)]
 
-    def measure(
-        self, rules: Sequence[two_inputs.ThresholdRule], size: int, rng: np.random.Generator
-    ) -> list[tuple[int, int]]:
+    def measure(self, rules: Sequence[two_inputs.ThresholdRule], size: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         """See `count`; on the same views that `collect` would draw."""
         counts = [self.count(rules, part) for part in self._parts(size, rng)]
         return [(sum(right for right, _ in each), sum(wrong for _, wrong in each)) for each in zip(*counts, strict=True)]

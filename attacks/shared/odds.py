@@ -33,9 +33,7 @@ def log_ratio(p: Fraction, q: Fraction) -> float:
     return log_probability(p) - log_probability(q)
 
 
-def by_support(
-    pair: tuple[Any, Any], loss: float, supports: Callable[[Views, Any], NDArray[np.bool_]], event: str
-) -> Attack:
+def by_support(pair: tuple[Any, Any], loss: float, supports: Callable[[Views, Any], NDArray[np.bool_]], event: str) -> Attack:
     """The two inputs told apart by the views that support one of them alone: these have the loss, all others have none.
 
     ``supports``: whether each view supports an input; of the views that do, and of those that do not, all are equally likely.
@@ -49,9 +47,7 @@ def by_support(
     return Attack(pair, score, event)
 
 
-def count_losses(
-    reports: int, memoized: tuple[Fraction, Fraction], shown: tuple[Fraction, Fraction]
-) -> NDArray[np.float64]:
+def count_losses(reports: int, memoized: tuple[Fraction, Fraction], shown: tuple[Fraction, Fraction]) -> NDArray[np.float64]:
     """Log-likelihood ratio of bit 1 to bit 0, for each number of ones among the reports.
 
     ``reports``: how many there are; ``memoized``: p[memoized 1 | bit 1] and P[memoized 1 | bit 0]; ``shown``:

@@ -121,9 +121,7 @@ def audit(
 
     def audited(reading: Reading, trials: int, **more: Any) -> Evidence:
         with progress("sampling") as advance:
-            told = replace(
-                execution, progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}")
-            )
+            told = replace(execution, progress=lambda drawn, bound: advance(f"{drawn:,} reports, epsilon >= {show_down(bound)}"))
             return ldpaudit.audit(function, reading=reading, trials=trials, execution=told, **options | more)
 
     with ExitStack() as stack:
@@ -185,9 +183,7 @@ def audit(
     raise typer.Exit(REFUTED if refuted else 0)
 
 
-def _log(
-    file: str, values: list[Any], users: int, budget: str | None, trials: int | None
-) -> tuple[Any, list[Any], int]:
+def _log(file: str, values: list[Any], users: int, budget: str | None, trials: int | None) -> tuple[Any, list[Any], int]:
     """A log's reports, the inputs that are told apart, and how many trials its reports allow."""
     from ldpaudit.adapters.logs import read_log
 

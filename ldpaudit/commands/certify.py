@@ -187,9 +187,7 @@ def _write_pages(
     return instead
 
 
-def _print(
-    certificates: list[Certificate], format: Format, instead: Mapping[str, Mapping[str, Repair]], left: int
-) -> None:
+def _print(certificates: list[Certificate], format: Format, instead: Mapping[str, Mapping[str, Repair]], left: int) -> None:
     """On the screen, with how many files are left without a certificate.
 
     What would hold instead is found out where no page has said it.

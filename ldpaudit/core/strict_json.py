@@ -36,9 +36,7 @@ def decode(content: bytes, name: str) -> str:
 def parse(text: str) -> Any:
     """The value that a JSON text is. Raises ValueError where it is no JSON, or not this strict kind."""
     try:
-        value = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
-        )
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
     except RecursionError:
         raise ValueError(f"needs at most {DEEPEST} levels of lists and objects, got more") from None
     _require_shallow(value, DEEPEST)

@@ -22,9 +22,7 @@ _ALONE = {
 """What a mark looks like where no style of a page says otherwise, as in a PDF."""
 
 
-def line(
-    certified: tuple[float, float] | None, measured: float | None, claimed: float | None, how: str = "certified"
-) -> str:
+def line(certified: tuple[float, float] | None, measured: float | None, claimed: float | None, how: str = "certified") -> str:
     """The line of epsilon: certified values as a bar, the samples' bound as an arrow, the claim as a tick."""
     known = list(certified or ())
     seen, asked = ([] if x is None else [x] for x in (measured, claimed))
@@ -127,9 +125,7 @@ def tightening(looks: Sequence[tuple[int, float]], claimed: float | None, name: 
     return _figure(200, name, marks, f"{shown} {said}")
 
 
-def _axes(
-    rows: Sequence[tuple[float, str]], numbers: Sequence[tuple[float, str, str]], along: str, up: str
-) -> list[str]:
+def _axes(rows: Sequence[tuple[float, str]], numbers: Sequence[tuple[float, str, str]], along: str, up: str) -> list[str]:
     """A grid line and its label at each share of the height, from the top; numbers below, with their anchors; both axes' names."""
     marks = [f'<path class="axis" d="M {_PLOT_LEFT} {_PLOT_TOP} V {_PLOT_BOTTOM} H {_RIGHT}"/>']
     for down, label in rows:

@@ -189,9 +189,7 @@ class NoiseTable(MechanismTable):
 class ImplementationTable(Table):
     """The deployed code."""
 
-    callable: str = Field(
-        pattern=CALLABLE, description="`module:callable` of the code that is sampled instead of the mechanism."
-    )
+    callable: str = Field(pattern=CALLABLE, description="`module:callable` of the code that is sampled instead of the mechanism.")
 
 
 class ClaimTable(Table):

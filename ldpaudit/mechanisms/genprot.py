@@ -287,9 +287,7 @@ def chance(own: Fraction, others: Chances) -> Fraction:
     """Probability that a position is sent, of the probabilities that its draw and each of the others are accepted."""
     counts = [Fraction(1)]
     for p in others:
-        counts = [
-            (counts[n] if n < len(counts) else 0) * (1 - p) + (counts[n - 1] if n else 0) * p for n in range(len(counts) + 1)
-        ]
+        counts = [(counts[n] if n < len(counts) else 0) * (1 - p) + (counts[n - 1] if n else 0) * p for n in range(len(counts) + 1)]
     shared = sum((weight / (1 + n) for n, weight in enumerate(counts)), Fraction(0))
     return own * shared + (1 - own) * counts[0] / (len(others) + 1)
 

@@ -103,9 +103,7 @@ class GlpsHeavyHitter(InParts, HashedColumn):
         return cls(domain, math.ceil(sparsity), 1, buckets, scale, seed)
 
     @classmethod
-    def for_epsilon(
-        cls, epsilon: Number, domain: int, sparsity: int, rows: int, buckets: int, seed: int = 0
-    ) -> Self:
+    def for_epsilon(cls, epsilon: Number, domain: int, sparsity: int, rows: int, buckets: int, seed: int = 0) -> Self:
         """Epsilon-LDP for replace-one, whatever the seed: ``scale = 2 * rows * (L + 1) / epsilon``, exactly."""
         touched = rows * ((domain - 1).bit_length() + 1)
         return cls(domain, sparsity, rows, buckets, 2 * touched / positive("epsilon", epsilon), seed)

@@ -76,9 +76,7 @@ class Hashtogram(InParts, CountedEstimate, PublicSign):
         probability(self, "p", low=Fraction(1, 2))
 
     @classmethod
-    def for_epsilon(
-        cls, epsilon: Number, users: int, domain: int, beta: Number = Fraction(1, 20), seed: int = 0
-    ) -> Self:
+    def for_epsilon(cls, epsilon: Number, users: int, domain: int, beta: Number = Fraction(1, 20), seed: int = 0) -> Self:
         """About sqrt(users) cells and ``8 ln(1/beta)`` groups, an odd number; the most accurate signs, rounded down.
 
         Where each group fails a query with probability 1/4, half of these groups do with probability at most `beta`.
@@ -153,9 +151,7 @@ class Hashtogram(InParts, CountedEstimate, PublicSign):
         self._known(numbered.values)
         return self._told(question, numbered.chunks(_CHUNK), rng)
 
-    def _told(
-        self, first: int, chunks: Iterable[tuple[int, NDArray[Any]]], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def _told(self, first: int, chunks: Iterable[tuple[int, NDArray[Any]]], rng: np.random.Generator) -> NDArray[np.int64]:
         tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
         for before, values in chunks:
             index = (first + before + np.arange(len(values))) % self.users

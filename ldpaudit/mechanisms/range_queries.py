@@ -245,9 +245,7 @@ class CountMinRangeQueries(CountMinBoxes):
 
     @property
     def sketch(self) -> ShuffledCountMin:
-        return ShuffledCountMin(
-            self.users, self.grid.cells, self.rows, self.buckets, self.gamma, self.grid.most_nodes, self.seed
-        )
+        return ShuffledCountMin(self.users, self.grid.cells, self.rows, self.buckets, self.gamma, self.grid.most_nodes, self.seed)
 
     def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated count of every node, shape ``(side**dimensions,)``; collisions only add. Unsupported as `RangeQueries.run`."""

@@ -183,9 +183,7 @@ class Rappor(MemoizedReports, _BloomFilter):
         integer(self, "reports", 1)
 
     @classmethod
-    def for_epsilon(
-        cls, epsilon: Number, bits: int, hashes: int, f: Number = Fraction(1, 2), domain: int = DOMAIN
-    ) -> Self:
+    def for_epsilon(cls, epsilon: Number, bits: int, hashes: int, f: Number = Fraction(1, 2), domain: int = DOMAIN) -> Self:
         """One report is epsilon-LDP; ``p = 1 - q``, and q is the largest, rounded down."""
         kept = PermanentRappor(bits, hashes, exact(f), domain)
         signal = odds(epsilon, scale=Fraction(1, 2 * hashes)) - Fraction(1, 2)
@@ -263,7 +261,4 @@ def _differences(bits: int, hashes: int, values: int) -> dict[Difference, tuple[
     where = np.full((hashes + 1) * (bits + 1) + 1, -1)
     where[codes[::-1]] = np.arange(len(codes))[::-1]  # the first of each comes last, and stays
     pairs = {divmod(c, bits + 1): divmod(int(where[c]), values) for c in np.flatnonzero(where[:-1] >= 0).tolist()}
-    return {
-        (a, b): pair for (a, b), pair in pairs.items()
-        if not any((c, d) != (a, b) and c >= a and d >= b for c, d in pairs)
-    }
+    return {(a, b): pair for (a, b), pair in pairs.items() if not any((c, d) != (a, b) and c >= a and d >= b for c, d in pairs)}

@@ -110,9 +110,7 @@ class SparseStatisticalQueries(HadamardViews):
         weights = np.repeat(numbers, [len(each) for each in sets]).astype(np.float64)
         return np.bincount(held, weights, minlength=self.queries).astype(np.float64)
 
-    def answer(
-        self, queries: Sequence[Collection[int]], data: ArrayLike, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def answer(self, queries: Sequence[Collection[int]], data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Estimated share of the users of whom each query is true, in [0, 1].
 
         ``queries``: for each value of the universe ``range(len(queries))`` the numbers of the queries that are true of it;

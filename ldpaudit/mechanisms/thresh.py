@@ -183,9 +183,7 @@ class Thresh(Evolving):
                 published[epoch] = current
         return Spending(published, users.cast, users.sent)
 
-    def run_on_means(
-        self, means: NDArray[np.float64], shares: Sequence[float], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def run_on_means(self, means: NDArray[np.float64], shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run` of users who draw their bits from the mean of their group, and of the same law, at the cost of a few users.
 
         Probabilities are floats, off by some 1e-12. ``means``, in [0, 1], has shape ``(epochs, groups)``; ``shares`` are the

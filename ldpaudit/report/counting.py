@@ -40,9 +40,7 @@ def frequencies(found: Iterable[Protocol]) -> list[Cells]:
 
 def frequencies_as_data(goal: Goal, users: int, values: int, found: Iterable[Protocol]) -> dict[str, Any]:
     """Protocols for JSON."""
-    rows = [
-        {"plan": str(p.plan), "messages": float(p.messages), "bits a message": p.bits, "error": _error(p.error)} for p in found
-    ]
+    rows = [{"plan": str(p.plan), "messages": float(p.messages), "bits a message": p.bits, "error": _error(p.error)} for p in found]
     return {**_promise(goal), "users": users, "values": values, "protocols": rows}
 
 
@@ -60,9 +58,7 @@ def sums(found: Iterable[Noisy]) -> list[Cells]:
 
 def sums_as_data(goal: Goal, values: int, found: Iterable[Noisy]) -> dict[str, Any]:
     """Ways of adding noise for JSON."""
-    rows = [
-        {"plan": str(way.plan), "users": way.users, "aggregators": way.parties, "error": _error(way.error)} for way in found
-    ]
+    rows = [{"plan": str(way.plan), "users": way.users, "aggregators": way.parties, "error": _error(way.error)} for way in found]
     return {**_promise(goal), "values": values, "ways": rows}
 
 

@@ -47,9 +47,7 @@ _REGISTRY_KNOWS = ("replace-one", "add-remove", "user-level", "group")
 """Relations of neighbours under which the registry's pure and approximate variants are read."""
 
 
-def record(
-    certificate: Certificate, claim: str | None = None, tier: int = 2, edition: Edition = Edition.FIRST
-) -> dict[str, Any]:
+def record(certificate: Certificate, claim: str | None = None, tier: int = 2, edition: Edition = Edition.FIRST) -> dict[str, Any]:
     """The record: what is computed is the certificate's, everything else is typed in the file's table [registry].
 
     ``claim``: the id of the claim that it is about; by default that of the widest unit which has a bound; ``tier``: 2

@@ -148,9 +148,7 @@ def least_users(goal: Goal, error: Fraction, values: int, aggregators: int = 2) 
             found = way(goal, needed, values, aggregators)
             if found.error.high <= error * needed:
                 return found
-        raise ValueError(
-            f"{goal} is out of reach: no number of users was found whose error is {float(error):g} of them"
-        )
+        raise ValueError(f"{goal} is out of reach: no number of users was found whose error is {float(error):g} of them")
 
     return tuple(sorted(_each(with_users), key=lambda each: each.users))
 
@@ -162,9 +160,7 @@ def _require(goal: Goal, users: int, values: int, aggregators: int) -> None:
 
 
 def _each(made: Callable[[WayOfNoise], Noisy]) -> Iterator[Noisy]:
-    makers: list[Callable[..., CountNoise]] = [
-        each.for_privacy for each in (discrete_gaussian, discrete_laplace, skellam)
-    ]
+    makers: list[Callable[..., CountNoise]] = [each.for_privacy for each in (discrete_gaussian, discrete_laplace, skellam)]
     for way in (_flips, *map(_added, makers)):
         try:
             yield made(way)
@@ -182,9 +178,7 @@ def _flips(goal: Goal, users: int, values: int, _: int) -> Noisy:
     q = enough_noise(plan, goal.epsilon, goal.delta, guess, 0.5)
     found = unary_encoding.errors(UnaryEncoding.flips(q, values), users)
     high = max(found.deviation(0).high, found.deviation(users).high)
-    return Noisy(
-        plan(q), 0, users, Enclosure(0.0, high, Rigour.INTERVAL, "a sum of coins, of as many holders as are worst")
-    )
+    return Noisy(plan(q), 0, users, Enclosure(0.0, high, Rigour.INTERVAL, "a sum of coins, of as many holders as are worst"))
 
 
 def _added(made: Callable[..., CountNoise]) -> WayOfNoise:
@@ -194,8 +188,6 @@ def _added(made: Callable[..., CountNoise]) -> WayOfNoise:
         m = made(goal.epsilon, goal.delta, REPLACED)
         variance = m.variance * aggregators
         high = narrow(lambda: ball(variance).sqrt(), "").high
-        return Noisy(
-            Run(m), aggregators, users, Enclosure(0.0, high, Rigour.INTERVAL, "the variance of all aggregators' noise")
-        )
+        return Noisy(Run(m), aggregators, users, Enclosure(0.0, high, Rigour.INTERVAL, "the variance of all aggregators' noise"))
 
     return way

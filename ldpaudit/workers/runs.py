@@ -37,9 +37,7 @@ _KINDS = ("<i8", "<f8")  # arrays that a checkpoint holds
 _Read = TypeVar("_Read")
 
 
-def run(
-    m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE, passes: int | None = None
-) -> Any:
+def run(m: Mechanism, partition: Partition, seed: int | None = None, execution: Execution = HERE, passes: int | None = None) -> Any:
     """The whole system over data in parts: of the law of the mechanism's own `run` on all parts' users, one after the other.
 
     ``m``: a system whose rounds need nothing of a part but what adds up: TrieHH and those of its kind; ``partition``:

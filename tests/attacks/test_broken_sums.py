@@ -128,9 +128,7 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
         pytest.param(large_noise_is_drawn_again, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow),
     ],
 )
-def test_broken_systems_are_refuted_at_the_defaults(
-    system: System, plan: Plan, delta: float, neighbours: Neighbours
-) -> None:
+def test_broken_systems_are_refuted_at_the_defaults(system: System, plan: Plan, delta: float, neighbours: Neighbours) -> None:
     exact = account(plan, neighbours).epsilon(delta)
     data: Any = ROUNDS if isinstance(plan, Repeat) else ABSENT if neighbours == ADD_REMOVE else DATA
     assert ldp.audit(system, inputs=data, epsilon=exact.high, delta=delta).epsilon_lower > exact.high

@@ -64,7 +64,5 @@ def test_code_that_is_written_out_has_the_law_that_its_epsilon_is_computed_from(
 @pytest.mark.parametrize("m", FIRST, ids=name)
 def test_a_mutant_is_refuted_and_its_own_epsilon_is_not(m: Mutant) -> None:
     code, claimed = m.sample or m.runs, m.claimed
-    found = audit(
-        m.declared, epsilon=claimed, delta=m.delta, implementation=code, trials=TRIALS, confidence=0.999, seed=2
-    )
+    found = audit(m.declared, epsilon=claimed, delta=m.delta, implementation=code, trials=TRIALS, confidence=0.999, seed=2)
     assert m.claimed < found.epsilon_lower <= m.truth * (1 + 1e-9)

@@ -35,7 +35,7 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.estimation import Estimates
-from ldpaudit.studies.intervals import _moments, _moments_of, _two_numbers, intervals
+from ldpaudit.studies.intervals import _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
 from tests.zoo import ONE_EACH
 
@@ -173,16 +173,6 @@ def test_simultaneous_intervals_hold_all_counts_in_most_runs() -> None:
         found = Estimates(m, USERS, (*range(8),), m.run_on_counts(counts, rng)).intervals(0.9, simultaneous=True)
         held.append(np.all((found.low <= [*counts.values()]) & ([*counts.values()] <= found.high)))
     assert 0.85 <= np.mean(held) <= 0.96
-
-
-def test_moments_of_listed_laws_are_those_of_what_is_written_down() -> None:
-    m = DBitFlip(3, 2, Fraction(3, 4))
-    adds, chances = contributions(m, 0)
-    written, others = _moments(m)
-    own = _moments_of(adds, chances[None], np.array([[True, False, False]]))
-    other = _moments_of(adds, chances[None], np.array([[False, True, True]]))
-    for a, b in ((written, own), (others, other)):
-        assert (a.variance, a.least, a.third) == pytest.approx((b.variance, b.least, b.third))
 
 
 def test_tails_are_as_far_as_their_bounds_say() -> None:

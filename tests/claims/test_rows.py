@@ -32,9 +32,7 @@ def about(stem: str, where: str, words: str) -> list[Printed]:
 
 
 @pytest.mark.parametrize("lead", [bucket_heavy_hitter.lemma_4_6_lead, bucket_heavy_hitter.theorem_4_8_lead])
-def test_no_data_that_meet_the_condition_have_a_larger_sum_of_squares_than_one_other_value(
-    lead: bucket_heavy_hitter.Lead,
-) -> None:
+def test_no_data_that_meet_the_condition_have_a_larger_sum_of_squares_than_one_other_value(lead: bucket_heavy_hitter.Lead) -> None:
     s = replace(bucket_heavy_hitter.EXAMPLES[1], users=10**7)
     count = bucket_heavy_hitter.least_count(s, lead, bucket_heavy_hitter.one_other)
     assert count is not None

@@ -54,9 +54,7 @@ def test_the_parameters_are_the_printed_ones(n: int, T: int, length: int, L: int
 
 @pytest.mark.parametrize(("n", "T", "length", "L", "m"), SETTINGS)
 @pytest.mark.parametrize("share", [Fraction(99, 100), Fraction(101, 100), Fraction(2)])
-def test_assumption_4_2_says_that_a_is_below_epsilon(
-    n: int, T: int, length: int, L: int, m: int, share: Fraction
-) -> None:
+def test_assumption_4_2_says_that_a_is_below_epsilon(n: int, T: int, length: int, L: int, m: int, share: Fraction) -> None:
     a = Thresh(n, T, length, Fraction(1), Fraction(1, 20), L, m).a
     if a > 0:
         made = Thresh(n, T, length, share * a, Fraction(1, 20), L, m)

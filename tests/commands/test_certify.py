@@ -46,9 +46,7 @@ def test_a_file_that_gave_no_certificate_is_told_first_and_counted(tmp_path: Pat
 def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path) -> None:
     for name, text in (("a", (ROOT / ENPA).read_text()), ("b", (ROOT / ENPA).read_text() + "# another\n")):
         (tmp_path / f"{name}.toml").write_text(text)
-    once, again, other = (
-        within(tmp_path, "certify", f"{name}.toml", *QUICK, "--output", "out").stderr for name in ("a", "a", "b")
-    )
+    once, again, other = (within(tmp_path, "certify", f"{name}.toml", *QUICK, "--output", "out").stderr for name in ("a", "a", "b"))
     assert once == again == ""
     assert "enpa-notification.json: was of another deployment file, or of this one before it was changed, and is replaced" in other
 
@@ -67,10 +65,7 @@ def test_a_title_beyond_the_letters_of_the_locale_is_escaped_and_the_verdict_is_
 
 def test_a_claim_refuted_without_record_or_against_it_ends_with_1(tmp_path: Path) -> None:
     text = (ROOT / "deployments/attribution-navigation.toml").read_text()
-    for name, changed in (
-        ("none", text.replace('expect = "refuted"', "")),
-        ("holds", text.replace('"refuted"', '"holds"')),
-    ):
+    for name, changed in (("none", text.replace('expect = "refuted"', "")), ("holds", text.replace('"refuted"', '"holds"'))):
         (tmp_path / f"{name}.toml").write_text(changed)
         assert run("certify", str(tmp_path / f"{name}.toml"), *QUICK).returncode == 1
 

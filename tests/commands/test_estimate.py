@@ -72,9 +72,7 @@ def test_the_command_knows_every_way_of_post_processing() -> None:
     assert [each.value for each in Post] == [*WAYS]
 
 
-def test_a_few_records_that_are_none_are_left_out_and_more_are_an_error(
-    reports: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_few_records_that_are_none_are_left_out_and_more_are_an_error(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with reports.open("a") as file:
         file.write('{"report": [1, 0, 0, 1], "id": 3}\n[1, 0]\n')
     data = told(capsys, reports, *ORACLE)

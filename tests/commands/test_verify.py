@@ -216,9 +216,7 @@ def test_a_key_of_low_order_is_refused(raw: str, tmp_path: Path) -> None:
         public_key(tmp_path / "k.pem")
 
 
-def test_a_signature_needs_its_options_and_its_extra(
-    written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signature_needs_its_options_and_its_extra(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fails_in_one_line(run("certify", str(written.with_name("d.toml")), "--sign", "k.pem"), "needs --output")
     fails_in_one_line(run("verify", str(written), "--signature", "s.sig"), "needs --key")
     make_keys(written.parent)

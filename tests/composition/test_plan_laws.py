@@ -78,12 +78,8 @@ def rises(fewer: Enclosure, more: Enclosure) -> None:
 
 def plans() -> st.SearchStrategy[Plan]:
     """Plans of every kind."""
-    rounds = st.builds(
-        lambda how, m, e, t: ROUNDS[how](REPORTS[m](e), t), st.sampled_from(sorted(ROUNDS)), reports, locals_, few
-    )
-    crowds = st.builds(
-        lambda how, m, e, n: CROWDS[how](REPORTS[m](e), n), st.sampled_from(sorted(CROWDS)), reports, locals_, many
-    )
+    rounds = st.builds(lambda how, m, e, t: ROUNDS[how](REPORTS[m](e), t), st.sampled_from(sorted(ROUNDS)), reports, locals_, few)
+    crowds = st.builds(lambda how, m, e, n: CROWDS[how](REPORTS[m](e), n), st.sampled_from(sorted(CROWDS)), reports, locals_, many)
     return st.one_of(rounds, crowds)
 
 
@@ -177,18 +173,14 @@ def test_a_crowd_is_never_worse_than_none(how: str, m: str, e: float, users: int
     assert hidden.epsilon(delta).low <= alone.epsilon(delta).high
 
 
-@pytest.mark.parametrize(
-    "m", [KaryRandomizedResponse.for_epsilon(2, 5), Rappor(8, 1, F(1, 2), F(1, 4), F(3, 4), 1, 9)], ids=str
-)
+@pytest.mark.parametrize("m", [KaryRandomizedResponse.for_epsilon(2, 5), Rappor(8, 1, F(1, 2), F(1, 4), F(3, 4), 1, 9)], ids=str)
 @pytest.mark.parametrize(("users", "delta"), [(2, 1e-300), (2, 1e-3), (30, 1e-30), (400, 1e-3)])
 def test_an_epsilon_that_is_only_the_unshuffled_one_says_so(m: Mechanism, users: int, delta: float) -> None:
     for plan in (Shuffle(m, users), Shuffle(Repeat(m, 2), users), Shuffle(Guarantee(F(2)), users)):
         found, alone = account(plan).epsilon(delta), account(plan.plan).epsilon(0)
         assert ("as if it were not shuffled" in found.source) == (found.high >= alone.high)
         there = account(plan).delta(found.high / 2)
-        assert ("as if it were not shuffled" in there.source) == (
-            there.high >= account(plan.plan).delta(found.high / 2).high
-        )
+        assert ("as if it were not shuffled" in there.source) == (there.high >= account(plan.plan).delta(found.high / 2).high)
 
 
 STEP = 2.0**-13  # nats to which losses are rounded

@@ -36,9 +36,7 @@ from ldpaudit.neighbours import ADD_REMOVE
 F = Fraction
 
 
-@pytest.mark.parametrize(
-    ("n", "gamma"), [(10**12, F(1, 2)), (10**12, F(1, 1000)), (10**9, F(1, 100)), (10**15, F(1, 7))]
-)
+@pytest.mark.parametrize(("n", "gamma"), [(10**12, F(1, 2)), (10**12, F(1, 1000)), (10**9, F(1, 100)), (10**15, F(1, 7))])
 def test_masses_of_cells_are_differences_of_tails(n: int, gamma: Fraction) -> None:
     sigma, mean = math.sqrt(n * gamma * (1 - gamma)), n * float(gamma)
     with flint.ctx.workprec(144):
@@ -102,12 +100,8 @@ def test_one_counter_on_the_lattice_encloses_the_exact_shift(n: int, gamma: Frac
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
-@pytest.mark.parametrize(
-    ("n", "counters", "gamma"), [(1000, 4000, F(1, 20)), (5000, 300, F(1, 3)), (10**5, 500, F(9, 10))]
-)
-def test_the_loss_of_all_counters_is_within_eta_of_their_total(
-    n: int, counters: int, gamma: Fraction, exchanged: bool
-) -> None:
+@pytest.mark.parametrize(("n", "counters", "gamma"), [(1000, 4000, F(1, 20)), (5000, 300, F(1, 3)), (10**5, 500, F(9, 10))])
+def test_the_loss_of_all_counters_is_within_eta_of_their_total(n: int, counters: int, gamma: Fraction, exchanged: bool) -> None:
     found = Remainder(n, gamma, counters, exchanged).at(12.0)
     assert found is not None
     eta, rare = float(found[0]), float(found[1])
@@ -115,9 +109,7 @@ def test_the_loss_of_all_counters_is_within_eta_of_their_total(
     y = rng.binomial(n - exchanged, g, (300, counters)).astype(float)
     losses = np.sum(math.log(1 - g) - np.log1p(-y / n), axis=1)
     t, a, b = y.sum(axis=1), n * counters, (n - 1) * counters
-    total = (
-        np.array([math.lgamma(a + 1) - math.lgamma(b + 1)]) - special.gammaln(a - t + 1) + special.gammaln(b - t + 1)
-    )
+    total = (np.array([math.lgamma(a + 1) - math.lgamma(b + 1)]) - special.gammaln(a - t + 1) + special.gammaln(b - t + 1))
     total = total + counters * math.log(1 - g)
     beyond = (total - losses if exchanged else losses - total) - eta
     assert beyond.max() <= 1e-6, "the floats' own error at this many coins"
@@ -144,9 +136,7 @@ def test_totals_and_single_counters_enclose_the_same_number() -> None:
 def test_cells_whose_mass_may_be_0_leave_the_total_a_number(exchanged: bool) -> None:
     """Nine counters of six coins, one coin less for a user who leaves; truth by enumerating ratios of rationals."""
     gamma = F(1, 4)
-    more, fewer = (
-        [math.comb(n, y) * gamma**y * (1 - gamma) ** (n - y) if y <= n else F(0) for y in range(7)] for n in (6, 5)
-    )
+    more, fewer = ([math.comb(n, y) * gamma**y * (1 - gamma) ** (n - y) if y <= n else F(0) for y in range(7)] for n in (6, 5))
     p, q = (fewer, more) if exchanged else (more, fewer)
     ratios: dict[Fraction, Fraction] = {F(1): F(1)}  # Q over P
     for _ in range(9):

@@ -92,9 +92,7 @@ def fails(n: int, error: float, epsilon: float, delta: float, ones: int) -> floa
     for user in range(n):
         law = np.convolve(law, [1 - p, p] if user < ones else [p, 1 - p])
     wrong_one, wrong_zero = n - 2 * ones > error, 2 * ones - n > error
-    return float(
-        sum(w for s, w in enumerate(law) if (2 * s > n and wrong_one) or (2 * s <= n and wrong_zero))
-    )
+    return float(sum(w for s, w in enumerate(law) if (2 * s > n and wrong_one) or (2 * s <= n and wrong_zero)))
 
 
 def test_theorem_3_3_holds_with_alpha_above_the_root_of_n_and_beta_a_tenth() -> None:

@@ -267,9 +267,7 @@ def test_all_shares_together_are_discrete_laplace_noise(
 
 
 @pytest.mark.parametrize("change", [(1,), (5000,), (2, -1)])
-@pytest.mark.parametrize(
-    "noise", [DiscreteLaplace(F(9, 10)), Skellam(F(40)), BinomialNoise(120), DiscreteGaussian(F(6))]
-)
+@pytest.mark.parametrize("noise", [DiscreteLaplace(F(9, 10)), Skellam(F(40)), BinomialNoise(120), DiscreteGaussian(F(6))])
 def test_fewer_honest_shares_cost_more(noise: CountNoise, change: tuple[int, ...]) -> None:
     parts = (noise.of_shares(honest, 60) for honest in (20, 59, 60))
     few, most, all_ = (account(replace(m, change=change)).epsilon(1e-3) for m in parts)  # type: ignore[type-var]
@@ -292,18 +290,13 @@ def shares(variance: mpmath.mpf, h: int, reach: int) -> list[mpmath.mpf]:
     one = [mpmath.exp(-z * z / (2 * variance)) for z in range(-reach, reach + 1)]
 
     def plus(a: list[mpmath.mpf], b: list[mpmath.mpf]) -> list[mpmath.mpf]:
-        return [
-            sum(a[i] * b[k - i] for i in range(max(0, k - len(b) + 1), min(k + 1, len(a))))
-            for k in range(len(a) + len(b) - 1)
-        ]
+        return [sum(a[i] * b[k - i] for i in range(max(0, k - len(b) + 1), min(k + 1, len(a)))) for k in range(len(a) + len(b) - 1)]
 
     return reduce(plus, [one] * h)
 
 
 @pytest.mark.parametrize(("variance", "h"), [(F(1, 5), 3), (F(1), 4), (F(1, 50), 6), (F(7, 4), 2)])
-def test_the_law_of_a_sum_of_shares_is_that_of_its_convolution(
-    variance: Fraction, h: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_law_of_a_sum_of_shares_is_that_of_its_convolution(variance: Fraction, h: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reference A19: eta of 4 shares of variance 1."""
     with mpmath.workdps(60):
         v = mpmath.mpf(variance.numerator) / variance.denominator
@@ -345,9 +338,7 @@ def test_narrow_noise_cannot_be_shared_among_many() -> None:
     shared, alone = account(whole.of_shares(10**5, 10**5)).epsilon(1e-6), account(whole).epsilon(1e-6)
     assert shared.low > 70 > 1 > alone.high
     wide = DiscreteGaussian(F(1000))
-    assert account(wide.of_shares(10**5, 10**5)).epsilon(1e-6).high == pytest.approx(
-        account(wide).epsilon(1e-6).high, rel=1e-7
-    )
+    assert account(wide.of_shares(10**5, 10**5)).epsilon(1e-6).high == pytest.approx(account(wide).epsilon(1e-6).high, rel=1e-7)
 
 
 def test_the_sum_of_all_clients_shares_has_the_law_of_the_whole() -> None:

@@ -24,10 +24,7 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.plan import Repeat
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
-DEPLOYED = [
-    *(Rappor(bits, 2, HALF, p=QUARTER, q=1 - QUARTER) for bits in (8, 32, 128)),
-    Rappor(16, 2, HALF, p=HALF, q=1 - QUARTER),
-]
+DEPLOYED = [*(Rappor(bits, 2, HALF, p=QUARTER, q=1 - QUARTER) for bits in (8, 32, 128)), Rappor(16, 2, HALF, p=HALF, q=1 - QUARTER)]
 
 
 @pytest.mark.parametrize("m", DEPLOYED, ids=str)
@@ -61,9 +58,7 @@ def test_without_permanent_noise_a_lifetime_shows_the_filter() -> None:
     assert audit(m.lifetime(), trials=100_000).epsilon_lower > 9
 
 
-@pytest.mark.parametrize(
-    ("bits", "hashes", "domain"), [(4, 2, 6), (3, 2, 9), (8, 3, 40), (2, 2, 2), (2, 1, 2), (5, 4, 60)]
-)
+@pytest.mark.parametrize(("bits", "hashes", "domain"), [(4, 2, 6), (3, 2, 9), (8, 3, 40), (2, 2, 2), (2, 1, 2), (5, 4, 60)])
 def test_differences_are_those_of_signatures_and_none_is_larger(bits: int, hashes: int, domain: int) -> None:
     m = PermanentRappor(bits, hashes, QUARTER, domain)
     signatures = {x: set(np.flatnonzero(m.signature(x)).tolist()) for x in m.inputs}

@@ -209,13 +209,6 @@ def test_counts_of_cells_are_unbiased_over_seeds(kind: type[Asked]) -> None:
     assert np.all(np.abs(mean - np.concatenate(truth)) < 4.5 * off)
 
 
-def test_some_cells_are_counted_as_all_are() -> None:
-    m, rng = Parted(users=3_000), np.random.default_rng(4)
-    told = m.answers(m.collect(rng.integers(0, 1 << 64, 3_000, dtype=np.uint64), rng))
-    for each in told[:2]:
-        assert np.allclose(each.counts(), each.counts_of(np.arange(1 << each.rank)))
-
-
 def test_values_on_both_sides_of_half_the_domain_keep_their_bits() -> None:
     m = Parted(users=10)
     values = [1, (1 << 63) + 3, (1 << 64) - 1]

@@ -113,9 +113,7 @@ def messages(random: Sequence[Fraction], data: Sequence[Sequence[int]]) -> Outco
     """Law of the multiset of all messages, user by user: of each label its own ones, and random ones by the law of their number."""
     heads = list(product(range(len(random)), repeat=len(data[0])))
     chances = [math.prod((random[h] for h in each), start=Fraction(1)) for each in heads]
-    return summed(
-        {tuple(map(sum, zip(own, each, strict=True))): p for each, p in zip(heads, chances, strict=True)} for own in data
-    )
+    return summed({tuple(map(sum, zip(own, each, strict=True))): p for each, p in zip(heads, chances, strict=True)} for own in data)
 
 
 def coins_and_answers(m: ShuffledSelection, data: tuple[Answers, ...]) -> Outcomes:

@@ -101,9 +101,7 @@ def test_hoeffdings_bound_is_exceeded_no_more_often_than_it_says(domain: int) ->
 @pytest.mark.parametrize("error", [0, Fraction(3, 2), 4])
 def test_the_exact_failure_of_the_warm_up_is_that_of_all_outcomes(error: Fraction) -> None:
     n, p = 9, Fraction(3, 5)
-    truth = sum(
-        math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1) if abs(k - p * n) > (2 * p - 1) * error
-    )
+    truth = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1) if abs(k - p * n) > (2 * p - 1) * error)
     found = sign_oracle.all_ones(p, n, Fraction(error))
     assert found.low <= truth <= found.high
 

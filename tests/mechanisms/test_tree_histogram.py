@@ -183,17 +183,6 @@ def test_a_user_s_cell_is_the_prefix_of_the_level_that_is_public() -> None:
     assert m.cells([value], index).tolist() == [value >> (20 - lengths[g]) for g in groups.tolist()]
 
 
-def test_counts_over_local_hashing_are_unbiased() -> None:
-    data, rng = np.array([5] * 300 + [700] * 100), np.random.default_rng(8)
-    m = HashedTreeHistogram(400, 1000, 4, 4, Fraction(1, 2))
-    found = []
-    for seed in range(200):
-        told = replace(m, seed=seed).answers(replace(m, seed=seed).collect(data, rng))
-        found.append([*told[0].children(np.int64(0), 4)[[0, 10, 3]], *told[-1].counts_of([5, 700, 6])])
-    mean, off = np.mean(found, axis=0), np.std(found, axis=0) / len(found) ** 0.5
-    assert np.all(np.abs(mean - [300, 100, 0, 300, 100, 0]) < 4.5 * off)
-
-
 def test_a_term_of_local_hashing_is_no_larger_than_stated() -> None:
     for g, p in ((2, Fraction(3, 4)), (4, Fraction(1, 2)), (9, Fraction(1, 5))):
         oracle, rho = LocalHashing(g, p, 8), Fraction(1, 6)

@@ -422,9 +422,7 @@ def is_near(found: flint.arb, tolerance: float) -> bool:
     st.integers(3, 20),
     st.sampled_from(TOLERANCES),
 )
-def test_every_sum_is_enclosed_as_closely_as_asked(
-    usual: float, rare: Sequence[tuple[float, F]], n: int, tolerance: float
-) -> None:
+def test_every_sum_is_enclosed_as_closely_as_asked(usual: float, rare: Sequence[tuple[float, F]], n: int, tolerance: float) -> None:
     with flint.ctx.workprec(220):
         atoms = law(usual, *rare)
         exact, found = _enumerated(atoms, n), rarely(atoms, n, tolerance)

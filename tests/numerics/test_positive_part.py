@@ -137,9 +137,7 @@ def test_the_fall_of_a_transform_is_never_overstated_nor_by_much_understated(n: 
             with flint.ctx.workprec(200):
                 off = math.remainder(float(point), period)
                 near = flint.arb(float(point)) - math.copysign(min(width, abs(off)), off)
-                phi = sum(
-                    (float(b) * flint.acb(0, near * float(a)).exp() for a, b in zip(w, p, strict=True)), flint.acb(0)
-                )
+                phi = sum((float(b) * flint.acb(0, near * float(a)).exp() for a, b in zip(w, p, strict=True)), flint.acb(0))
                 exact = -n * (abs(phi) / sum(flint.arb(float(b)) for b in p)).log()
             assert fall <= exact + ROUNDING
             if gap is None and exact < 40:

@@ -170,9 +170,7 @@ def test_two_laplace_coordinates_are_the_histogram_with_two() -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_below(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_known_of_the_pairs_that_occur_bounds_their_composition_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Repeat(rr(3), 2)
     monkeypatch.setattr(composition, "account", lambda *_: OneCoordinate(Fraction(1, 2), "one coordinate"))
     found, truth = composition.profile(plan).delta(0.3), account(LaplaceHistogram(k=3, scale=Fraction(2))).delta(0.3)

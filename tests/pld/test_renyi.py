@@ -98,9 +98,7 @@ class OneCurve(CurveAlone, OnePairProfile):
 
 def listed(laws: Sequence[Law]) -> FiniteProfile:
     """As accountants make it that look at the worst pairs only."""
-    return FiniteProfile(
-        tuple(ExactPLD.of(list(zip(a, b, strict=True))) for a, b in permutations(laws, 2)), "all pairs"
-    )
+    return FiniteProfile(tuple(ExactPLD.of(list(zip(a, b, strict=True))) for a, b in permutations(laws, 2)), "all pairs")
 
 
 @given(laws=small_laws(3, least=0), order=ORDERS)
@@ -305,11 +303,7 @@ def test_mu_of_gaussian_noise_is_the_distance() -> None:
 
 def test_the_least_error_of_a_test_is_that_of_randomized_response() -> None:
     profile = account(KaryRandomizedResponse(2, Fraction(3, 4)))
-    for alpha, error in (
-        (Fraction(1, 8), Fraction(5, 8)),
-        (Fraction(1, 4), Fraction(1, 4)),
-        (Fraction(1, 2), Fraction(1, 6)),
-    ):
+    for alpha, error in ((Fraction(1, 8), Fraction(5, 8)), (Fraction(1, 4), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 6))):
         assert error in profile.tradeoff(alpha)
     assert (profile.tradeoff(0).low, profile.tradeoff(0).high) == (1.0, 1.0)
     assert profile.tradeoff(1).high == 0.0
@@ -319,9 +313,7 @@ def test_the_least_error_of_a_test_is_that_of_randomized_response() -> None:
 
 
 def test_views_that_one_input_never_shows_make_everything_infinite() -> None:
-    profile = profile_of(
-        [[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(0), Fraction(1, 2), Fraction(1, 2)]], "laws"
-    )
+    profile = profile_of([[Fraction(1, 2), Fraction(1, 2), Fraction(0)], [Fraction(0), Fraction(1, 2), Fraction(1, 2)]], "laws")
     for found in (profile.renyi(2), profile.rho(), profile.gdp(), CurveAlone(profile).rho()):
         assert found.high == math.inf
     assert profile.renyi(2).low == profile.rho().low == profile.gdp().low == math.inf

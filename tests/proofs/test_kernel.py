@@ -80,9 +80,7 @@ def test_only_what_is_affine_in_a_share_is_read_off_its_ends() -> None:
         at_most(0, (2 * S - 1) ** 2 - sympy.Rational(1, 2), "true at the ends, false between")
 
 
-@pytest.mark.parametrize(
-    "expression", [1 / Z, Z / Z**2, 1 / (Z * Y), 1 / (Z - Y), 1 / (Y - 1), Y / (Z * Y + Z), 1 / S], ids=str
-)
+@pytest.mark.parametrize("expression", [1 / Z, Z / Z**2, 1 / (Z * Y), 1 / (Z - Y), 1 / (Y - 1), Y / (Z * Y + Z), 1 / S], ids=str)
 def test_a_denominator_that_may_vanish_is_rejected(expression: Any) -> None:
     with pytest.raises(ProofError, match="which may vanish"):
         equal(expression, expression, "division by zero")

@@ -46,9 +46,7 @@ def deployed(true: int = 1, claimed: object = 1, implementation: str = "") -> st
     return FILE.format(true=f'"{p}"', claimed=claimed, implementation=table)
 
 
-def certify(
-    true: int = 1, claimed: object = 1, implementation: str = "", seed: int = 0, trials: int = TRIALS
-) -> Certificate:
+def certify(true: int = 1, claimed: object = 1, implementation: str = "", seed: int = 0, trials: int = TRIALS) -> Certificate:
     return ldp.certify(loads(deployed(true, claimed, implementation)), seed=seed, trials=trials)
 
 

@@ -192,9 +192,7 @@ def summed() -> tuple[Noisy, ...]:
     return least_noise(SUMMED, 400, 3)
 
 
-def test_every_way_keeps_the_goal_with_hardly_any_room_and_the_least_error_comes_first(
-    summed: tuple[Noisy, ...],
-) -> None:
+def test_every_way_keeps_the_goal_with_hardly_any_room_and_the_least_error_comes_first(summed: tuple[Noisy, ...]) -> None:
     assert len(summed) == 4
     for each in summed:
         kept = account(each.plan)

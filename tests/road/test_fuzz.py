@@ -49,9 +49,7 @@ def test_an_answer_is_accepted_and_an_error_in_one_line_is_rejected(guard: Guard
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), KeyboardInterrupt(), TypeError("theirs")])
-def test_an_error_that_the_command_line_does_not_know_is_a_traceback(
-    guard: Guard, tmp_path: Path, error: BaseException
-) -> None:
+def test_an_error_that_the_command_line_does_not_know_is_a_traceback(guard: Guard, tmp_path: Path, error: BaseException) -> None:
     found = seen(guard, tmp_path, raising(error))
     assert (found.verdict, found.what.split(":")[0]) == ("traceback", type(error).__name__)
 

@@ -485,9 +485,7 @@ def test_of_a_function_beside_it(ldp_audit):
 
 
 @pytest.mark.slow
-def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = {
         "ours/__init__.py": "",
         "ours/randomizer.py": "def same(x):\n    return x\n",

@@ -159,9 +159,7 @@ def test_a_derivation_shares_no_code_with_accountants_or_attacks() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
-    )
+    code = ("import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "certify" in done.stdout
     loaded = set(done.stdout.split("\n")[-2].split())
@@ -320,9 +318,7 @@ def test_no_import_of_what_stands_higher_is_overlooked(
         assert found_by(file), line
 
 
-@pytest.mark.parametrize(
-    "file", [f for f in files("attacks") if f not in (ROOT / "attacks/__init__.py", LOOKUP)], ids=module_of
-)
+@pytest.mark.parametrize("file", [f for f in files("attacks") if f not in (ROOT / "attacks/__init__.py", LOOKUP)], ids=module_of)
 def test_a_room_of_the_attacks_sees_lower_rooms_only(file: Path) -> None:
     assert not misplaced(file, ATTACK_ROOMS, ATTACK_STEM, "")
 

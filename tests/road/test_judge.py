@@ -22,9 +22,7 @@ RESPONSE = Run(KaryRandomizedResponse(k=2, p=Fraction(3, 4)))
 CLAIM = Claim("c", RESPONSE, Fraction(1), Fraction(0), REPLACE_ONE)
 
 
-def checked(
-    proved: Fraction, admissions: tuple[str, ...] = (), theorem: str = "a theorem", tight: bool = False
-) -> Derivation:
+def checked(proved: Fraction, admissions: tuple[str, ...] = (), theorem: str = "a theorem", tight: bool = False) -> Derivation:
     """A checked theorem that gives this epsilon."""
     return Derivation(theorem, Enclosure.of(proved, source="the proof"), 1, (), admissions, tight)
 

@@ -26,9 +26,7 @@ STEM = re.compile(r"\| `(accountants|attacks|proofs)/\w+\.py`")
 @pytest.fixture(scope="module")
 def printed() -> list[str]:
     # In a process of its own: what other tests have cached would not run again.
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.theory"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "benchmarks.theory"], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 

@@ -175,9 +175,7 @@ def test_a_line_above_the_limit_is_an_error_and_takes_no_memory(kind: str) -> No
 
 def test_the_answers_to_one_block_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(talk, "TOGETHER", 1 << 20)
-    with refused("to a block of questions"), python(
-        answers("print('\"' + 10_000 * 'a' + '\"', flush=True)")
-    ) as program:
+    with refused("to a block of questions"), python(answers("print('\"' + 10_000 * 'a' + '\"', flush=True)")) as program:
         program(1, 1_000, RNG)
 
 

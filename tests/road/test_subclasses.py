@@ -121,9 +121,7 @@ LIARS: list[Mechanism] = [
 
 @pytest.mark.parametrize("stage", STAGES, ids=["account", "repeat", "shuffle", "derive", "audit"])
 @pytest.mark.parametrize("m", LIARS, ids=lambda m: type(m).__name__)
-def test_a_subclass_inherits_no_accountant_proof_or_attack(
-    m: Mechanism, stage: Callable[[Plan], object]
-) -> None:
+def test_a_subclass_inherits_no_accountant_proof_or_attack(m: Mechanism, stage: Callable[[Plan], object]) -> None:
     if isinstance(m, Stranger) and stage is STAGES[-1]:
         assert ldp.audit(m, trials=1000).epsilon_lower > 1  # its samples are all that is needed
         return

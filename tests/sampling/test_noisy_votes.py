@@ -80,9 +80,7 @@ def largest(m: NoisyTrieHeavyHitter, relation: Neighbours, c: Fraction) -> Fract
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 @pytest.mark.parametrize("c", [Fraction(1), Fraction(5, 4), Fraction(2)])
 @pytest.mark.parametrize(("levels", "share"), [(1, 1 - 1e-7), (2, 0.97), (3, 0.97)])
-def test_all_rounds_show_what_the_law_says_and_hardly_less(
-    levels: int, share: float, c: Fraction, relation: Neighbours
-) -> None:
+def test_all_rounds_show_what_the_law_says_and_hardly_less(levels: int, share: float, c: Fraction, relation: Neighbours) -> None:
     m = replace(NOISY, levels=levels)
     truth = float(largest(m, relation, c))
     found = SharedWord(round_of(m, relation), levels).delta(math.log(c))

@@ -47,9 +47,7 @@ def votes(groups: tuple[int, ...], batch: int) -> dict[tuple[int, ...], Fraction
     """Law of the groups' numbers of sampled users, by counting samples."""
     ways: dict[tuple[int, ...], int] = {(): 1}
     for size in groups:
-        ways = {
-            (*v, j): w * math.comb(size, j) for v, w in ways.items() for j in range(min(size, batch - sum(v)) + 1)
-        }
+        ways = {(*v, j): w * math.comb(size, j) for v, w in ways.items() for j in range(min(size, batch - sum(v)) + 1)}
     total = math.comb(sum(groups), batch)
     return {v: Fraction(w, total) for v, w in ways.items() if sum(v) == batch}
 
@@ -93,17 +91,10 @@ def path(holders: Sequence[int], s: Fraction, t: int) -> list[Fraction]:
 def test_poisson_sampling_holds_over_all_nested_prefixes(n: int, s: Fraction, t: int, levels: int) -> None:
     # Votes are independent, so nobody else's prefix matters.
     profile = ThresholdProfile(PoissonBatch(n, s), t, levels)
-    laws = [
-        (path(ws, s, t), path([w + 1 for w in ws], s, t))
-        for ws in combinations_with_replacement(range(n, -1, -1), levels)
-    ]
+    laws = [(path(ws, s, t), path([w + 1 for w in ws], s, t)) for ws in combinations_with_replacement(range(n, -1, -1), levels)]
     for epsilon in EPSILONS:
         c = Fraction(math.exp(epsilon))
-        truth = max(
-            divergence(dict(enumerate(x)), dict(enumerate(y)), c)
-            for p, q in laws
-            for x, y in ((p, q), (q, p))
-        )
+        truth = max(divergence(dict(enumerate(x)), dict(enumerate(y)), c) for p, q in laws for x, y in ((p, q), (q, p)))
         assert holds(profile, epsilon, truth)
         if levels == 1:
             assert profile.delta(epsilon).rigour is Rigour.EXACT

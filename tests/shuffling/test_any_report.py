@@ -45,9 +45,7 @@ def test_published_closed_forms_are_above_what_is_certified(epsilon0: Fraction, 
                 assert formula(epsilon0, users, epsilon).high >= certified(epsilon)
                 m = KaryRandomizedResponse.for_epsilon(epsilon0, 10)
                 assert formula(epsilon0, users, epsilon, 10).high >= account(Shuffle(m, users)).delta(epsilon).low
-    bennett = formulas.epsilon_of(
-        lambda e: formulas.bbgn19_bennett(epsilon0, users, min(e, float(epsilon0) * 0.99)), 0.9
-    )
+    bennett = formulas.epsilon_of(lambda e: formulas.bbgn19_bennett(epsilon0, users, min(e, float(epsilon0) * 0.99)), 0.9)
     assert bennett.high > 0
 
 

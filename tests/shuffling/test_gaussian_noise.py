@@ -77,9 +77,7 @@ def test_every_data_set_and_the_blanket_reach_delta_where_the_table_has_it(users
     *attained, above = TABLE[users]
     with working_precision(precision(users)):
         for data_set, epsilon in zip((kept, changed, hidden), attained, strict=True):
-            at, before = (
-                data_set.blanket.delta(ball(F(epsilon * by)).exp(), users, 1e-5) for by in (1 + PRINTED, 1 - CUT[users])
-            )
+            at, before = (data_set.blanket.delta(ball(F(epsilon * by)).exp(), users, 1e-5) for by in (1 + PRINTED, 1 - CUT[users]))
             assert at.lower() < 1e-6 < before.lower()
         blanket = CutBlanket(_blanket(F(1), Guide(1.0, users, 1e-6).blanket_cuts(192)), 1 - 2 * below(F(-1, 2)))
         assert 1e-6 < blanket.delta(ball(F(above * (1 - PRINTED))).exp(), users, 1e-4).upper() < 1e-6 * (1 + SHOWN)

@@ -128,9 +128,7 @@ class Grid:
     def row(self, box: Box) -> dict[int, int]:
         """Coefficients of the nodes that add up to a box: products of those of its coordinates' ranges."""
         parts = (row(first + 1, last + 1).items() for first, last in box)
-        return {
-            self.number([i - 1 for i, _ in chosen]): math.prod(sign for _, sign in chosen) for chosen in product(*parts)
-        }
+        return {self.number([i - 1 for i, _ in chosen]): math.prod(sign for _, sign in chosen) for chosen in product(*parts)}
 
     def nodes_of(self, level: Level) -> tuple[slice, ...]:
         """Where the nodes of a level stand in a table of all nodes, one axis for each coordinate."""

@@ -103,9 +103,7 @@ def random_members(number: int, rows: int, bits: int, rng: np.random.Generator) 
     return counts
 
 
-def random_members_with(
-    elements: Integers, numbers: Integers, rows: int, bits: int, rng: np.random.Generator
-) -> Integers:
+def random_members_with(elements: Integers, numbers: Integers, rows: int, bits: int, rng: np.random.Generator) -> Integers:
     """The same for uniform matrices that have a given vector in their kernel: this many for each of the elements.
 
     Such a matrix is a uniform matrix on the quotient by its element.

@@ -110,9 +110,7 @@ def votable_from(m: Evolving, reach: int) -> list[int]:
     return found
 
 
-def voters_after(
-    m: Evolving, first: int, voting: int, left: tuple[int, int], overlap: bool, reach: int
-) -> Iterator[int | None]:
+def voters_after(m: Evolving, first: int, voting: int, left: tuple[int, int], overlap: bool, reach: int) -> Iterator[int | None]:
     """Who votes, by a change of size `reach`, in each epoch after the first update; None where there is nothing but another update.
 
     `left` are the streams' votes; `overlap` where votes come with estimates, so that no epoch is left for baits.
