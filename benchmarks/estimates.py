@@ -7,6 +7,7 @@ The same data, the same epsilon, one run each. In an environment of its own that
     python -m benchmarks.estimates coverage    # the second one, which needs no other package; ten minutes
     python -m benchmarks.estimates coverage Hadamard    # one of its oracles
     python -m benchmarks.estimates hitters     # the table of heavy hitters, a few minutes
+    python -m benchmarks.estimates trees       # the table of ranges, a few minutes, which needs no other package
 """
 
 import sys
@@ -14,6 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,10 +32,12 @@ from ldpaudit.studies.comparison import bits
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import intervals
 from ldpaudit.studies.postprocessing import WAYS
+from ldpaudit.studies.trees import Tree
 
 USERS, K, EPSILONS = 20_000, 256, (1.0, 2.0, 4.0)
 TOP, SETS = 16, 4  # values that heavy-hitter systems look for, and data sets of which their scores are the means
 RUNS = 1_000
+RANGES, TREES = 40, 25
 Floats = NDArray[np.float64]
 Run = Callable[[NDArray[np.int64]], dict[str, Floats]]
 """From users' values to counts, by what was done to them afterwards."""
@@ -225,11 +229,31 @@ def coverage(oracles: Sequence[str]) -> Iterator[str]:
             yield f"| {oracle} | {epsilon:g} | {each.mean():.2%} | {ends} | {together:.1%} | {found.how} |"
 
 
+def trees() -> Iterator[str]:
+    """Ranges of values: by sums of counts, of users who all answer for values, and by trees of prefixes."""
+    rng, data = np.random.default_rng(3), zipf(np.random.default_rng(0))
+    asked = [range(first, last + 1) for first, last in np.sort(rng.integers(0, K, (RANGES, 2))).tolist()]
+    truth = np.array([np.isin(data, each).sum() for each in asked])
+    yield "| epsilon | reports | RMSE of ranges | intervals that hold | half of their width |"
+    yield "|---|---|---|---|---|"
+    for epsilon in EPSILONS[:2]:
+        flat = [ORACLES["local hashing"](epsilon).run(data, rng) for _ in range(TREES)]
+        off = [counts[each.start : each.stop].sum() - held for counts in flat for each, held in zip(asked, truth, strict=True)]
+        yield f"| {epsilon:g} | local hashing of values | {np.sqrt(np.mean(np.square(off))):.0f} | | |"
+        for make, width in product((SignPrefixExtending.for_epsilon, PrefixExtending.for_epsilon), (1, 2, 4)):
+            made = [make(epsilon, USERS, K, top=1, width=width, seed=seed) for seed in range(TREES)]
+            found = [Tree.of(m, m.collect(data, rng)).answers(asked, 0.95) for m in made]
+            off, half = [each - truth for each, _ in found], [(ends.high - ends.low) / 2 for _, ends in found]
+            held = np.mean([(ends.low <= truth) & (truth <= ends.high) for _, ends in found])
+            shown = f"{np.sqrt(np.mean(np.square(off))):.0f} | {held:.1%} | {np.mean(half):.0f}"
+            yield f"| {epsilon:g} | {made[0].title}, {width} bit{'s' * (width > 1)} a level | {shown} |"
+
+
 def _run(m: Mechanism, data: NDArray[np.int64], counts: dict[int, int], rng: np.random.Generator) -> Floats:
     return m.run(data, rng) if isinstance(m, LocalHashing) else m.run_on_counts(counts, rng)
 
 
 if __name__ == "__main__":
-    tables = {"coverage": lambda: coverage(sys.argv[2:] or [*ORACLES]), "hitters": hitters}
+    tables = {"coverage": lambda: coverage(sys.argv[2:] or [*ORACLES]), "hitters": hitters, "trees": trees}
     for line in tables.get(sys.argv[1] if sys.argv[1:] else "", rows)():
         print(line, flush=True)

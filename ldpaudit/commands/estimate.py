@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from ldpaudit.report.printer import TableFormat, csv_of
 if TYPE_CHECKING:
     from ldpaudit.files.reports import Tally
     from ldpaudit.studies.estimation import Estimates
+    from ldpaudit.studies.trees import Tree
     from ldpaudit.workers.experiment import Execution
 
 _LINES = 1 << 10  # estimates that text shows without --top
@@ -34,6 +36,8 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Intervals that hold all counts together, not each by itself.")
     ] = False,
+    ranges: Annotated[str | None, typer.Option(help="Count these ranges of values, 0:9,10:99.", show_default=False)] = None,
+    quantiles: Annotated[str | None, typer.Option(help="Find these quantiles, 0.5,0.9.", show_default=False)] = None,
     top: Annotated[int | None, options.whole_number("Show only this many of the largest estimates.", least=1)] = None,
     values: Annotated[
         Path | None, typer.Option(help="Text file with the values' names, one a line, in their order.", show_default=False)
@@ -62,6 +66,8 @@ def estimate(
     from ldpaudit.errors import LdpauditError, Unsupported
     from ldpaudit.files.reports import Tally
     from ldpaudit.files.whole import write_whole
+    from ldpaudit.studies.estimation import Estimates
+    from ldpaudit.studies.trees import Tree
     from ldpaudit.workers.experiment import Execution
 
     share, level = options.number("--refused", refused), options.number("--confidence", confidence)
@@ -69,31 +75,38 @@ def estimate(
         raise ValueError(f"estimate needs --refused in [0, 1] and --confidence in (0, 1), got {refused} and {confidence}")
     if output is not None and output.suffix not in (".json", ".csv"):
         raise ValueError(f"estimate --output needs a file that ends in .json or .csv, got {output.name!r}")
+    asked: dict[str, range | Fraction] = {**_ranges(ranges), **_shares(quantiles)}
+    if asked and not (post is Post.none and top is None and values is None):
+        raise ValueError("estimate with --ranges or --quantiles needs none of --post, --top and --values")
     tally = Tally()
     try:
         with ExitStack() as stack:
             execution = Execution(options.executor(workers, cluster, stack), checkpoint)
-            found = _estimates(reports, deployment, tally, execution)
+            found = _estimates(reports, deployment, tally, execution, Tree if asked else Estimates)
     finally:
         for line in tally.named:
             note(f"left out: {line}")
     if tally.refused > share * (tally.accepted + tally.refused):
         told = f"{tally.malformed} malformed and {tally.duplicate} duplicate records of {tally.accepted + tally.refused}"
         raise LdpauditError(f"needs at most a share of {refused} of records that are left out (--refused), got {told}")
-    names = _names(values, found)
-    counts = found.processed(post)
-    try:
-        ends, how = (made := found.intervals(float(level), simultaneous)), made.how
-    except Unsupported as error:
-        ends, how = None, error.reason
+    if isinstance(found, Tree):
+        names: list[Any] = [*asked]
+        counts, ends = found.answers([*asked.values()], float(level), simultaneous)
+        how = ends.how
+    else:
+        names, counts, ends = _names(values, found), found.processed(post), None
+        try:
+            how = (ends := found.intervals(float(level), simultaneous)).how
+        except Unsupported as error:
+            how = error.reason
     order = range(len(counts)) if top is None else counts.argsort(kind="stable")[::-1][:top].tolist()
     rows: list[dict[str, Any]] = []
     for i in order:
         between = {} if ends is None else {"low": float(ends.low[i]), "high": float(ends.high[i])}
         rows.append({"value": names[i], "estimate": float(counts[i]), **between})
     left_out = {"malformed": tally.malformed, "duplicates": tally.duplicate, "left_out": tally.named}
-    asked = {"post": post.value, "confidence": float(level), "simultaneous": simultaneous}
-    data = {"mechanism": str(found.mechanism), "users": found.users, **left_out, **asked, "intervals": how, "estimates": rows}
+    way = {"post": post.value, "confidence": float(level), "simultaneous": simultaneous}
+    data = {"mechanism": str(found.mechanism), "users": found.users, **left_out, **way, "intervals": how, "estimates": rows}
     if top is not None and ends is not None and not simultaneous:
         note("the largest are chosen by their estimates: only --simultaneous intervals hold for these as often as they say")
     head = tuple(rows[0]) if rows else ("value", "estimate")
@@ -104,7 +117,28 @@ def estimate(
     say_table(format, head, cells, lambda: data, lambda: _print(data, level=confidence))
 
 
-def _estimates(arguments: list[str], deployment: Path | None, tally: Tally, execution: Execution) -> Estimates:
+def _ranges(text: str | None) -> dict[str, range]:
+    """Ranges of values by what they are called; the last value is in its range."""
+    found: dict[str, range] = {}
+    for each in () if text is None else text.split(","):
+        first, colon, last = each.partition(":")
+        if not (colon and first.strip().isdecimal() and last.strip().isdecimal() and int(first) <= int(last)):
+            raise ValueError(f"estimate --ranges needs first:last, two integers in order, with commas between, got {each!r:.40}")
+        found[each] = range(int(first), int(last) + 1)
+    return found
+
+
+def _shares(text: str | None) -> dict[str, Fraction]:
+    """Shares of the users by what they are called."""
+    found = {} if text is None else {each: options.number("--quantiles", each) for each in text.split(",")}
+    if not all(0 < share < 1 for share in found.values()):
+        raise ValueError(f"estimate --quantiles needs numbers in (0, 1), got {text}")
+    return found
+
+
+def _estimates(
+    arguments: list[str], deployment: Path | None, tally: Tally, execution: Execution, kind: type[Estimates | Tree]
+) -> Estimates | Tree:
     """From all that the arguments name."""
     from ldpaudit.adapters.places import is_here
     from ldpaudit.files.deployment import load
@@ -124,7 +158,7 @@ def _estimates(arguments: list[str], deployment: Path | None, tally: Tally, exec
     numbers = form.numbers if m.summed == "vector" else getattr(m, "cells", len(m.inputs))
     deployed = None if deployment is None else load(deployment)
     sums = released(paths, numbers) if deployed is None else released(paths, numbers, unwrapping(deployed, m))
-    if sums is not None:
+    if sums is not None and kind is Estimates:
         tally.accepted = sums.users
         return Estimates.of_sum(m, sums, () if deployed is None else noise_of(deployed, sums))
     with progress("reading reports", total=len(paths)) as advance:
@@ -135,7 +169,7 @@ def _estimates(arguments: list[str], deployment: Path | None, tally: Tally, exec
             advance(f"{accepted:,} reports", files - read)
             read = files
 
-        return Estimates.of_files(m, paths, tally, replace(execution, progress=told))
+        return kind.of_files(m, paths, tally, replace(execution, progress=told))
 
 
 def _names(file: Path | None, found: Estimates) -> list[Any]:

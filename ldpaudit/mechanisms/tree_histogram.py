@@ -176,10 +176,25 @@ class _Hashed(Counted):
 
     def counts_of(self, cells: ArrayLike) -> NDArray[np.float64]:
         """Unbiased counts of some cells, in time proportional to cells times users."""
-        p, other = float(self.oracle.p), float(self.oracle.other)
         asked = vectors(cells).ravel().tolist()
         support = np.array([np.count_nonzero(self.oracle.supports(self.views, cell)) for cell in asked], dtype=np.float64)
-        return (support - len(self.views) * other) / ((p - other) * float(self.share))
+        return self._unbiased(support, len(self.views))
+
+    def added(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """In time proportional to cells times users."""
+        support = np.zeros(len(self.views))
+        for cell in np.flatnonzero(weights).tolist():
+            support += weights[cell] * self.oracle.supports(self.views, cell)
+        return self._unbiased(support, weights.sum())
+
+    def most(self, weights: NDArray[np.float64]) -> float:
+        """Of answers that name all cells of one sign, and no others."""
+        ends = np.array([np.maximum(weights, 0).sum(), np.minimum(weights, 0).sum()])
+        return float(np.abs(self._unbiased(ends, weights.sum())).max())
+
+    def _unbiased(self, support: NDArray[np.float64], answers: float) -> NDArray[np.float64]:
+        p, other = float(self.oracle.p), float(self.oracle.other)
+        return np.asarray((support - answers * other) / ((p - other) * float(self.share)))
 
 
 class HashedAnswers(Partitioned):

@@ -48,37 +48,8 @@ class Estimates:
 
     @classmethod
     def of_files(cls, m: Mechanism, files: Sequence[Path], tally: Tally, execution: Execution = HERE) -> Self:
-        """From files of reports, whose number and order change nothing but which of two reports with one id is the second.
-
-        ``tally``: counts what is read; ``execution``: who reads a file, where the state is kept, and who is told: how many reports
-        there are so far, and of how many files. Raises ValueError where there are no reports, or the checkpoint is another one;
-        DeploymentError where a file cannot be read.
-        """
-        way = summing(m, ReportForm.of(m))
-        saved = None
-        if execution.checkpoint is not None:
-            work = f"{m!r} {[(str(file), file.stat().st_size) for file in files]} {np.__version__}"
-            saved = Saved(Path(execution.checkpoint), "estimate", SCHEMA, work, LARGEST_FILE)
-        done, total = (None if saved is None else loaded(saved, lambda data: _resumed(data, tally))) or (0, None)
-
-        def told(more: int) -> None:
-            if execution.progress is not None:
-                execution.progress(tally.accepted + more, done)
-
-        # In this process ids that were there before are known at once; where others read, they are compared afterwards.
-        here = execution.executor is None
-        parts = (_Part(m, file, tally.ids if here else set(), told if here else None) for file in files[done:])
-        for file, (added, more) in zip(files[done:], stream(parts, execution.executor), strict=True):
-            if not tally.add(more):
-                added, more = _Part(m, file, tally.ids)()
-                tally.add(more)
-            if added is not None:
-                total = way.add(total, added)
-            done += 1
-            if saved is not None:
-                saved.save({"files": done, "sum": None if total is None else packed(_wide(total)), "tally": tally.state()})
-            told(0)
-        return cls._of_total(way, total, tally.accepted)
+        """From files of reports, as `added_up` reads them. Raises ValueError where there are none."""
+        return cls._of_total(*added_up(m, files, tally, execution), tally.accepted)
 
     @classmethod
     def _of_total(cls, way: Summing, total: NDArray[Any] | None, users: int) -> Self:
@@ -128,6 +99,40 @@ class Estimates:
         """Of estimates of these true counts. Raises Unsupported where it is not known."""
         own, other, added = variances(self.mechanism, self.counts, self.users, self.noise, self.total)
         return np.asarray(counts * own + (self.users - counts) * other + added)
+
+
+def added_up(m: Mechanism, files: Sequence[Path], tally: Tally, execution: Execution = HERE) -> tuple[Summing, NDArray[Any] | None]:
+    """What estimates need of reports in files, whose number and order change nothing but which of two with one id is the second.
+
+    ``tally``: counts what is read; ``execution``: who reads a file, where the state is kept, and who is told: how many reports
+    there are so far, and of how many files. Raises ValueError where the checkpoint is another one; DeploymentError where a file
+    cannot be read.
+    """
+    way = summing(m, ReportForm.of(m))
+    saved = None
+    if execution.checkpoint is not None:
+        work = f"{m!r} {[(str(file), file.stat().st_size) for file in files]} {np.__version__}"
+        saved = Saved(Path(execution.checkpoint), "estimate", SCHEMA, work, LARGEST_FILE)
+    done, total = (None if saved is None else loaded(saved, lambda data: _resumed(data, tally))) or (0, None)
+
+    def told(more: int) -> None:
+        if execution.progress is not None:
+            execution.progress(tally.accepted + more, done)
+
+    # In this process ids that were there before are known at once; where others read, they are compared afterwards.
+    here = execution.executor is None
+    parts = (_Part(m, file, tally.ids if here else set(), told if here else None) for file in files[done:])
+    for file, (added, more) in zip(files[done:], stream(parts, execution.executor), strict=True):
+        if not tally.add(more):
+            added, more = _Part(m, file, tally.ids)()
+            tally.add(more)
+        if added is not None:
+            total = way.add(total, added)
+        done += 1
+        if saved is not None:
+            saved.save({"files": done, "sum": None if total is None else packed(_wide(total)), "tally": tally.state()})
+        told(0)
+    return way, total
 
 
 @dataclass(frozen=True, slots=True)

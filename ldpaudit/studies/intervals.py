@@ -160,24 +160,32 @@ def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise:
 
 def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Intervals:
     own, other = _moments(m)
-    scale = max(own.spread, other.spread) / 3
-    least = users * min(own.least, other.least)
-    error = _BERRY_ESSEEN * users * max(own.third, other.third) / least**1.5 if least > 0 else math.inf
-    nats = math.log(2 / alpha)
-    normal = _quantile(alpha / 2 - error) if error < alpha / 2 else math.inf
+    spread, third, least = max(own.spread, other.spread), max(own.third, other.third), min(own.least, other.least)
 
     def reach(variance: Floats) -> Floats:
-        bernstein = nats * scale + np.sqrt((nats * scale) ** 2 + 2 * nats * variance)
-        return np.minimum(bernstein, normal * np.sqrt(variance))
+        return tail(users * variance, users * least, users * third, spread, alpha)
 
-    half = reach(np.full(estimates.shape, users * max(own.variance, other.variance)))
+    half = reach(np.full(estimates.shape, max(own.variance, other.variance)))
     for _ in range(3 if _counts_users(m) else 0):  # the variance is linear in the count, which the interval holds
-        ends = (np.clip(estimates + sign * half, 0, users) for sign in (-1, 1))
-        half = reach(np.maximum(*(count * own.variance + (users - count) * other.variance for count in ends)))
+        ends = (np.clip((estimates + sign * half) / users, 0, 1) for sign in (-1, 1))
+        half = reach(np.maximum(*(share * own.variance + (1 - share) * other.variance for share in ends)))
     low, high = estimates - half, estimates + half
     if _counts_users(m):
         low, high = np.clip(low, 0, users), np.clip(high, 0, users)
     return Intervals(low, high, "by certified tails")
+
+
+def tail(variance: Floats | float, least: float, third: float, spread: float, alpha: float) -> Floats:
+    """How far a sum of independent numbers is from its mean, except with probability `alpha`.
+
+    ``variance``, ``least``: of the sum, no less than it, and no more; ``third``: sum of the third absolute moments of the numbers
+    around their means; ``spread``: how far any is from its mean.
+    """
+    error = _BERRY_ESSEEN * third / least**1.5 if least > 0 else math.inf
+    normal = _quantile(alpha / 2 - error) if error < alpha / 2 else math.inf
+    nats = math.log(2 / alpha)
+    bernstein = nats * spread / 3 + np.sqrt((nats * spread / 3) ** 2 + 2 * nats * variance)
+    return np.asarray(np.fmin(bernstein, normal * np.sqrt(variance)))
 
 
 @dataclass(frozen=True, slots=True)

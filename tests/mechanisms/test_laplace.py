@@ -20,6 +20,8 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections,
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Repeat
+from ldpaudit.proofs.laplace import prove
+from tests.helpers import proved
 
 DIGITS = 60
 LEVEL = 1e-6

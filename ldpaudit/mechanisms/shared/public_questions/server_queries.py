@@ -43,6 +43,14 @@ class Counted(ABC):
         """Of the cells whose upper bits are the prefix, by the `step` others."""
         return self.counts_of(prefix << step | np.arange(1 << step))
 
+    @abstractmethod
+    def added(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each answer adds to the sum of all cells' counts, so weighted."""
+
+    @abstractmethod
+    def most(self, weights: NDArray[np.float64]) -> float:
+        """The largest size of what any answer may add."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answers(Counted):
@@ -90,6 +98,15 @@ class Answers(Counted):
         signs = np.where(parity(self.columns & (prefix << step)), -self.signs, self.signs)
         lower = self.columns & ((1 << step) - 1)
         return self.unbiased(transform(np.bincount(lower, weights=signs, minlength=1 << step)), len(self.signs))
+
+    def added(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By a transform of the weights."""
+        return self.unbiased(self.signs * transform(weights)[self.columns], weights.sum())
+
+    def most(self, weights: NDArray[np.float64]) -> float:
+        """Of all vectors and signs."""
+        sums = transform(weights)[1:]
+        return float(np.abs(self.unbiased(np.stack([sums, -sums]), weights.sum())).max())
 
     def unbiased(self, sums: NDArray[np.float64], users: float) -> NDArray[np.float64]:
         r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
