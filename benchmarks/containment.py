@@ -73,9 +73,7 @@ def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tup
     return beside
 
 
-def _sharings(
-    sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours
-) -> Iterator[list[tuple[Any, Any]]]:
+def _sharings(sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours) -> Iterator[list[tuple[Any, Any]]]:
     """Both laws of the released prefixes, for every pair of neighbours but for their names."""
     fewer = sampling.users - (relation == REPLACE_ONE)
     for sizes in _partitions(fewer):
@@ -140,9 +138,7 @@ def _many(rng: random.Random, tally: Tally) -> None:
         if rng.random() < 0.5 and epsilon < 40:
             found, least = profile.delta(epsilon), cost(epsilon)
             holds = least * (1 - ROUNDING) <= found.high and found.low >= least * (1 - mpf(10) ** -9) - mpf(10) ** -320
-            tally.add(
-                found, holds, f"{name}: delta({epsilon!r}) is at least {mpmath.nstr(least, 20)}, not in {found!r}"
-            )
+            tally.add(found, holds, f"{name}: delta({epsilon!r}) is at least {mpmath.nstr(least, 20)}, not in {found!r}")
             return
         found = profile.epsilon(delta)
         holds = math.isinf(found.high) or cost(found.high) <= delta

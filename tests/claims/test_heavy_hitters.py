@@ -96,9 +96,7 @@ def test_table_1_is_theorem_1_to_all_printed_digits_and_loose() -> None:
     assert 3 < 0.0014 / exact.high < 8
 
 
-@pytest.mark.parametrize(
-    ("n", "theta", "least"), [(10**4, 10, 2.6), (10**6, 12, 2.8), (10**8, 14, 3.1), (10**10, 16, 3.4)]
-)
+@pytest.mark.parametrize(("n", "theta", "least"), [(10**4, 10, 2.6), (10**6, 12, 2.8), (10**8, 14, 3.1), (10**10, 16, 3.4)])
 def test_the_batch_may_be_larger_at_the_guarantee_of_table_1(n: int, theta: int, least: float) -> None:
     printed_batch, largest = room(TrieHeavyHitter(n, math.isqrt(n), theta, 1), Fraction(1, 300 * n))
     assert least < largest / printed_batch < least + 0.1

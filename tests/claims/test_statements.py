@@ -154,12 +154,7 @@ def test_sums_of_noisy_bits_are_held_against_what_sums_cost(name: str, numbers: 
     assert all(float(row["high"]) < 1.01 * float(row["low"]) for row in rows if float(row["low"]))
 
 
-FEW = {
-    "shuffling-users": (1e3, 1e6),
-    "shuffling-epsilon": (0.5, 5.0),
-    "composition-runs": (1, 30, 1e5),
-    "noise-users": (1e6,),
-}
+FEW = {"shuffling-users": (1e3, 1e6), "shuffling-epsilon": (0.5, 5.0), "composition-runs": (1, 30, 1e5), "noise-users": (1e6,)}
 """Values of x that take little time."""
 NAMES = {picture.name: picture for picture in PICTURES}
 

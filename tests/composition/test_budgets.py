@@ -129,9 +129,7 @@ def test_no_order_converts_a_rho_better(rho: Fraction, epsilon: Fraction) -> Non
         each = [mpmath.exp((a - 1) * (a * r - e)) / (a - 1) * (1 - 1 / a) ** a for a in orders]
         assert found <= max(min(each) * (1 + SHARP), LEAST)
         # The grid's orders are 19 % apart, and an exponent is quadratic next to its least value.
-        assert (
-            mpmath.log(found) >= mpmath.log(min(1, *each)) * (1 + NEAR) - NEAR if found > LEAST else min(each) < LEAST
-        )
+        assert (mpmath.log(found) >= mpmath.log(min(1, *each)) * (1 + NEAR) - NEAR if found > LEAST else min(each) < LEAST)
 
 
 @given(mu=st.fractions(Fraction(1, 10), 3, max_denominator=20), epsilon=st.fractions(0, 10, max_denominator=20))

@@ -308,9 +308,7 @@ def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
     shifts: tuple[tuple[int, int], ...], n: int, gamma: Fraction
 ) -> None:
     counters = [pair(n, gamma, s) for s, times in shifts for _ in range(times)]
-    joint = [
-        (math.prod((p for p, _ in y), start=F(1)), math.prod((q for _, q in y), start=F(1))) for y in product(*counters)
-    ]
+    joint = [(math.prod((p for p, _ in y), start=F(1)), math.prod((q for _, q in y), start=F(1))) for y in product(*counters)]
     profile = vector_of(n, gamma, shifts)
     for epsilon in (0.0, 0.2, 1.0, 4.0):
         c = F(math.exp(epsilon))

@@ -20,8 +20,6 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections,
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.plan import Repeat
-from ldpaudit.proofs.laplace import prove
-from tests.helpers import proved
 
 DIGITS = 60
 LEVEL = 1e-6
@@ -173,12 +171,3 @@ def test_many_runs_are_enclosed_closely() -> None:
     found = account(Repeat(Laplace.for_epsilon(1), 100)).epsilon(1e-6)
     assert found.high <= found.low * (1 + 1e-4)
     assert found.high < 72  # against 100 by basic composition
-
-
-def test_the_proofs_prove_what_the_accountant_finds() -> None:
-    number, replace, add = proved(prove)
-    m, h = Laplace(Fraction(3, 7), Fraction(-2, 9), Fraction(5)), LaplaceHistogram(4, Fraction(11, 3))
-    assert number.at(m) == [(Fraction(1), m.sensitivity / m.scale, True)]
-    assert replace.at(h) == [(Fraction(2), Fraction(3, 11), True)]
-    assert add.at(h) == [(Fraction(1), Fraction(3, 11), True)]
-    assert (replace.relation, add.relation) == ("replace-one", "add-remove")

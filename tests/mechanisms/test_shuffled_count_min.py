@@ -212,12 +212,7 @@ def test_the_score_of_many_coins_is_that_of_few() -> None:
     from ldpaudit.attacks.shared.counters import _long, counter_loss
 
     y = np.arange(40, 160)
-    for first, second in (
-        ((2000, 2), (2000, 0)),
-        ((2000, 1), (1999, 0)),
-        ((2000, 0), (1990, 0)),
-        ((2000, 0), (2000, 3)),
-    ):
+    for first, second in (((2000, 2), (2000, 0)), ((2000, 1), (1999, 0)), ((2000, 0), (1990, 0)), ((2000, 0), (2000, 3))):
         assert np.allclose(counter_loss(first, second, 0.05)(y), _long(y.astype(float), first, second, 0.05), atol=1e-5)
 
 
@@ -297,15 +292,8 @@ def test_the_theorems_are_about_the_code() -> None:
     assert len(statements) == 3
     odds, y, silent = F(3, 7), 4, 9
     n, gamma = y + 2 + silent, 1 / (1 + odds)
-    for shift, ratio in (
-        (1, odds * (y + 2) / (n - y - 1)),
-        (2, odds**2 * (y + 2) * (y + 1) / ((silent + 1) * (silent + 2))),
-    ):
-        assert (
-            NoisyCounter(n, gamma, shift)
-            .ratio(y + 2)
-            .contains(flint.arb(flint.fmpq(ratio.numerator, ratio.denominator)))
-        )
+    for shift, ratio in ((1, odds * (y + 2) / (n - y - 1)), (2, odds**2 * (y + 2) * (y + 1) / ((silent + 1) * (silent + 2)))):
+        assert (NoisyCounter(n, gamma, shift) .ratio(y + 2) .contains(flint.arb(flint.fmpq(ratio.numerator, ratio.denominator))))
 
 
 def test_the_pair_of_sets_is_searched_where_sets_are_few() -> None:

@@ -373,9 +373,7 @@ def test_few_vectors_have_the_joint_law_of_all_in_kernels_that_hold_several(
 ) -> None:
     rng = np.random.default_rng(4)
     given = (np.array(asked), np.array(elements, dtype=np.int64), np.array(numbers, dtype=np.int64), others, 2)
-    few, written, all_listed = (
-        [f(*given, rng) for _ in range(1_000)] for f in (random_members_of_few, made, random_members_among)
-    )
+    few, written, all_listed = ([f(*given, rng) for _ in range(1_000)] for f in (random_members_of_few, made, random_members_among))
     assert same_law(few, written)
     assert same_law(few, all_listed)
     assert not same_law([random_members_of_few(*given[:3], others + 2, 2, rng) for _ in range(1_000)], written)

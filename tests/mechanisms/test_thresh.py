@@ -421,9 +421,7 @@ def test_the_parameters_are_those_of_the_formulas() -> None:
         (replace(LARGER, start=0), 0.815545, Rigour.INTERVAL),
     ],
 )
-def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(
-    m: HeavyThresh, value: float, rigour: Rigour
-) -> None:
+def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(m: HeavyThresh, value: float, rigour: Rigour) -> None:
     found = account(m).epsilon(0)
     assert (round(found.high, 6), found.rigour) == (value, rigour)
     assert found.low == pytest.approx(value if rigour is Rigour.EXACT else 0.779371, abs=1e-6)
@@ -468,9 +466,7 @@ def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Gene
     return published
 
 
-@pytest.mark.parametrize(
-    ("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))]
-)
+@pytest.mark.parametrize(("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))])
 def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
     levels = Levels(F(noise[0]), F(noise[1]), F(1, 20), TENTH)
     m = HeavyToy(20, 4, 3, F(16), HALF, 20, 3, 1, start, rows, 1, levels)

@@ -78,9 +78,7 @@ def votes_too(users: Sequence[Words], batch: int, threshold: int, levels: int) -
 HELD = ("", "a", "b", "aa", "ab")
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "t", "levels"), [(2, 2, 1, 1), (3, 2, 2, 1), (4, 3, 2, 1), (3, 2, 1, 2), (3, 2, 2, 2)]
-)
+@pytest.mark.parametrize(("n", "m", "t", "levels"), [(2, 2, 1, 1), (3, 2, 2, 1), (4, 3, 2, 1), (3, 2, 1, 2), (3, 2, 2, 2)])
 def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(n: int, m: int, t: int, levels: int) -> None:
     # Over all data sets of n words, and one more or two alternatives: the delta is the same at every epsilon.
     words = [w for w in HELD if len(w) <= levels]
@@ -335,9 +333,7 @@ def test_one_round_costs_exactly_what_is_found_over_all_numbers_of_holders(
     assert account(declared).delta(at).high == pytest.approx(delta, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "t", "levels"), [(3, 2, 1, 1), (3, 3, 2, 1), (3, 2, 1, 2), (3, 3, 1, 2), (4, 4, 3, 1)]
-)
+@pytest.mark.parametrize(("n", "m", "t", "levels"), [(3, 2, 1, 1), (3, 3, 2, 1), (3, 2, 1, 2), (3, 3, 1, 2), (4, 4, 3, 1)])
 @pytest.mark.parametrize("c", [Fraction(1), Fraction(5, 4), Fraction(3), Fraction(100)])
 def test_no_data_sets_cost_more_than_the_upper_end_and_some_as_much_as_the_lower(
     n: int, m: int, t: int, levels: int, c: Fraction

@@ -125,10 +125,7 @@ def covers(found: Replacement, rows: Sequence[Row], users: int, e: Fraction) -> 
     """Whether no assignment of inputs to others has a larger mean of terms than the bound allows any."""
     with working_precision(200):
         (most,) = found.means(ball(e))(users, (users,))
-        laws = {
-            (x1, x2): [terms(rows[x1], rows[x2], row, e) for row in rows]
-            for x1, x2 in permutations(range(len(rows)), 2)
-        }
+        laws = {(x1, x2): [terms(rows[x1], rows[x2], row, e) for row in rows] for x1, x2 in permutations(range(len(rows)), 2)}
         return all(
             ball(positive_mean([each[x] for x in others]) / users) <= most
             for each in laws.values()
@@ -162,9 +159,7 @@ def leaves_out(found: Replacement, rows: Sequence[Row], e: Fraction) -> list[tup
 
 
 def binomial_sum(p: float, m: int, q: float, rest: int) -> np.ndarray:
-    counts = [
-        np.array([math.comb(k, j) * r**j * (1 - r) ** (k - j) for j in range(k + 1)]) for r, k in ((p, m), (q, rest))
-    ]
+    counts = [np.array([math.comb(k, j) * r**j * (1 - r) ** (k - j) for j in range(k + 1)]) for r, k in ((p, m), (q, rest))]
     return np.convolve(counts[0], counts[1])
 
 
