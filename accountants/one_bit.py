@@ -141,7 +141,7 @@ def shuffled_histogram(m: DBitFlip | PerturbedDBitFlip, users: int) -> BlanketBo
     The blanket is the least law of all k: that of the drawn bucket whose count tells most against it, or of one that is not drawn.
     """
     k, d = m.k, m.d
-    ones, zeros = (m.bit_law(1), m.bit_law(0)) if isinstance(m, PerturbedDBitFlip) else ((1 - m.p, m.p), (m.p, 1 - m.p))
+    ones, zeros = m.bit_law(1), m.bit_law(0)
     shown = {0: Fraction(1), **dict(enumerate(zeros, 1))}
     ratio = {0: Fraction(1), **{y: p / shown[y] for y, p in enumerate(ones, 1)}}
 

@@ -7,8 +7,8 @@ Of n users c have the law P and the others Q, and R is the noise. On a cycle of 
 
 exactly where T has no more than N values, and else up to the probability that T is farther than N/2 from its mean, at most
 :math:`2 e^{-45}` by Bernstein's inequality. Waves are left out where they are lower than :math:`e^{-45}`: of a law that has masses
-p and q on two neighbouring integers :math:`|\varphi(\theta)|^2 \le 1 - 2 p q (1 - \cos \theta)`. What is left is the rounding of
-phases, some :math:`2^{-53}` of :math:`\sqrt n` turns: 1e-10 for a billion users.
+p and q on two neighbouring integers :math:`|\varphi(\theta)|^2 \le 1 - 2 p q (1 - \cos \theta)`, which tells so of most before they
+are computed. What is left is the rounding of phases, some :math:`2^{-53}` of :math:`\sqrt n` turns: 1e-10 for a billion users.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _LEAST = 1e-16  # squared modulus that stands for 0
 _AT_ONCE = 1 << 20  # waves of sums that are held at a time
 
 Floats = NDArray[np.float64]
+Waves = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class TwoKinds:
     """The sum of `users` independent integers, of those who hold something and of those who do not, plus noise."""
 
     users: int
-    holder: Mapping[int, float]  # integers with their probabilities; both laws have two neighbouring ones
+    holder: Mapping[int, float]  # integers with their probabilities
     other: Mapping[int, float]
     noise: Masses = field(default_factory=lambda: Masses.point(0))
 
@@ -73,14 +74,20 @@ class TwoKinds:
     def at_least(self, holders: ArrayLike, seen: ArrayLike) -> Floats:
         """P[T >= seen] where there are this many holders; the two broadcast."""
         held, summed = np.broadcast_arrays(np.asarray(holders, dtype=np.float64), np.asarray(seen, dtype=np.float64))
-        found, size = np.empty(held.size), max(1, _AT_ONCE // max(1, len(self._waves[1])))
+        cycle, angles, of_holder, of_other, of_noise = self._waves
+        least, most = held.min(initial=self.users), held.max(initial=0)
+        heights = [count * of_holder.real + (self.users - count) * of_other.real for count in (least, most)]
+        high = np.maximum(*heights) > -_NATS
+        waves = angles[high], of_holder[high], of_other[high], of_noise[high]
+        found, size = np.empty(held.size), max(1, _AT_ONCE // max(1, len(waves[0])))
         for start in range(0, held.size, size):
             part = slice(start, start + size)
-            found[part] = self._part(held.ravel()[part, None], summed.ravel()[part, None])
+            found[part] = self._part(held.ravel()[part, None], summed.ravel()[part, None], cycle, *waves)
         return np.clip(found, 0, 1).reshape(held.shape)
 
-    def _part(self, held: Floats, seen: Floats) -> Floats:
-        cycle, angles, of_holder, of_other, of_noise = self._waves
+    def _part(
+        self, held: Floats, seen: Floats, cycle: int, angles: Floats, of_holder: Waves, of_other: Waves, of_noise: Waves
+    ) -> Floats:
         own, other, noise = self.means
         mean = held * own + (self.users - held) * other + noise
         # Around the mean, but within all that the sum may be: a cycle that holds all of that has no wrapping around.

@@ -4,7 +4,8 @@ Ding, Kulkarni, Yekhanin 2017.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
@@ -119,11 +120,10 @@ class OneBitMean(LinearEstimate):
         return np.array([math.fsum(np.asarray(data, dtype=np.float64))])
 
 
-@dataclass(frozen=True, slots=True)
-class DBitFlip(CountedEstimate, BitVector):
-    """Of a one-hot vector's k bits, `d` are drawn without replacement and reported, each truly with probability `p`.
+class DrawnBits(CountedEstimate, BitVector):
+    """Of a one-hot vector's k bits, `d` are drawn without replacement, and `reports` show each of them, with flips.
 
-    A view is a row of `k` numbers: the reported bit, or -1 where none is reported. Which bits were drawn is seen.
+    A view is a row of `k` numbers: how many of the reports show a 1, or -1 where the bucket is not drawn, which is seen.
 
     Parameters
     ----------
@@ -131,6 +131,73 @@ class DBitFlip(CountedEstimate, BitVector):
         Number of buckets, at least 2; inputs are ``range(k)``.
     d : int
         Number of bits that a user reports, from 1 to `k`.
+    """
+
+    d: int
+    reports: int
+
+    @abstractmethod
+    def first(self) -> DBitFlip:
+        """One report."""
+
+    @abstractmethod
+    def bit_law(self, bit: int) -> tuple[Fraction, ...]:
+        """Probability of each count that the reports show of a drawn bit."""
+
+    def law(self, x: int) -> Law:
+        self.require_input(x)
+        drawn, tables = Fraction(1, math.comb(self.k, self.d)), (self.bit_law(0), self.bit_law(1))
+
+        def probability(view: tuple[int, ...]) -> Fraction:
+            return math.prod((tables[bucket == x][y] for bucket, y in enumerate(view) if y >= 0), start=drawn)
+
+        every = Rows((range(-1, self.reports + 1),) * self.k, lambda rows: (rows >= 0).sum(axis=1) == self.d, self._views)
+        return Law(probability, lambda: every, math.comb(self.k, self.d) * (self.reports + 1) ** self.d)
+
+    def _views(self) -> Iterator[tuple[int, ...]]:
+        for buckets in combinations(range(self.k), self.d):
+            for counts in product(range(self.reports + 1), repeat=self.d):
+                shown = dict(zip(buckets, counts, strict=True))
+                yield tuple(shown.get(bucket, -1) for bucket in range(self.k))
+
+    def scores(self, one: Fraction, zero: Fraction) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        """Laws of a sum for a bucket, of a holder and of another user: `one` for each 1 that is shown, and `zero` for each 0."""
+        drawn = Fraction(self.d, self.k)
+        laws: list[dict[Fraction, Fraction]] = []
+        for bit in (1, 0):
+            law = {Fraction(0): 1 - drawn}
+            for ones, likely in enumerate(self.bit_law(bit)):
+                score = one * ones + zero * (self.reports - ones)
+                law[score] = law.get(score, Fraction(0)) + drawn * likely
+            laws.append(law)
+        return laws[0], laws[1]
+
+    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
+        p = self.first().p
+        whole = (2 * p - 1) * Fraction(self.d, self.k) * self.reports
+        return self.scores(p / whole, (p - 1) / whole)
+
+    def tally(self, views: Views) -> NDArray[np.int64]:
+        """How many reports show a 1 for each bucket, and how many users any bit, shape ``(2, k)``."""
+        views = np.asarray(views)
+        return np.stack([np.maximum(views, 0).sum(axis=0, dtype=np.int64), np.count_nonzero(views >= 0, axis=0)])
+
+    def estimate_from_tally(self, tally: NDArray[Any]) -> NDArray[np.float64]:
+        """Unbiased count of each bucket, shape ``(k,)``."""
+        ones, drawn = tally
+        p = self.first().p
+        counts: NDArray[np.float64] = (ones / self.reports - drawn * float(1 - p)) / float(2 * p - 1)
+        return counts * self.k / self.d
+
+
+@dataclass(frozen=True, slots=True)
+class DBitFlip(DrawnBits):
+    """Of a one-hot vector's k bits, `d` are drawn without replacement and reported, each truly with probability `p`.
+
+    A view is a row of `k` numbers: the reported bit, or -1 where none is reported. Which bits were drawn is seen.
+
+    Parameters
+    ----------
     p : Fraction
         Probability of the truth, ``1/2 < p < 1``.
 
@@ -142,6 +209,7 @@ class DBitFlip(CountedEstimate, BitVector):
 
     variant = "dbitflip"
     title = "dBitFlip"
+    reports = 1
 
     k: int
     d: int
@@ -163,36 +231,15 @@ class DBitFlip(CountedEstimate, BitVector):
         views[~uniform_subset(self.k, self.d, size, rng)] = -1
         return views
 
-    def law(self, x: int) -> Law:
-        self.require_input(x)
-        drawn = Fraction(1, math.comb(self.k, self.d))
+    def first(self) -> Self:
+        return self
 
-        def probability(view: tuple[int, ...]) -> Fraction:
-            truths = sum(y == (bucket == x) for bucket, y in enumerate(view) if y >= 0)
-            return drawn * self.p**truths * (1 - self.p) ** (self.d - truths)
-
-        return _drawn_law(self.k, self.d, 1, probability)
-
-    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        drawn = Fraction(self.d, self.k)
-        one, zero = (each / ((2 * self.p - 1) * drawn) for each in (self.p, self.p - 1))
-        holder, other = ({Fraction(0): 1 - drawn, one: drawn * p, zero: drawn * (1 - p)} for p in (self.p, 1 - self.p))
-        return holder, other
-
-    def tally(self, views: Views) -> NDArray[np.int64]:
-        """How many report a 1 for each bucket, and how many any bit, shape ``(2, k)``."""
-        views = np.asarray(views)
-        return np.stack([np.count_nonzero(views == 1, axis=0), np.count_nonzero(views >= 0, axis=0)])
-
-    def estimate_from_tally(self, tally: NDArray[Any]) -> NDArray[np.float64]:
-        """Unbiased count of each bucket, shape ``(k,)``, from how often its bit is 1, and is reported."""
-        ones, drawn = tally
-        counts: NDArray[np.float64] = (ones - drawn * float(1 - self.p)) / float(2 * self.p - 1)
-        return counts * self.k / self.d
+    def bit_law(self, bit: int) -> tuple[Fraction, Fraction]:
+        return (1 - self.p, self.p) if bit else (self.p, 1 - self.p)
 
 
 @dataclass(frozen=True, slots=True)
-class PerturbedDBitFlip(BitVector):
+class PerturbedDBitFlip(DrawnBits):
     """`reports` reports, with fresh flips, of one memoized report of dBitFlip: the output perturbation of its source.
 
     The buckets are drawn and their bits kept once and for all; each report shows each kept bit flipped with probability `gamma`. A
@@ -200,10 +247,6 @@ class PerturbedDBitFlip(BitVector):
 
     Parameters
     ----------
-    k : int
-        Number of buckets, at least 2; inputs are ``range(k)``.
-    d : int
-        Number of bits that a user reports, from 1 to `k`.
     p : Fraction
         Probability of a true kept bit, ``1/2 < p < 1``.
     gamma : Fraction
@@ -239,7 +282,6 @@ class PerturbedDBitFlip(BitVector):
         return cls(k, d, DBitFlip.for_epsilon(epsilon, k, d).p, exact(gamma), reports)
 
     def first(self) -> DBitFlip:
-        """One report."""
         return DBitFlip(self.k, self.d, self.p * (1 - self.gamma) + (1 - self.p) * self.gamma)
 
     def lifetime(self) -> DBitFlip:
@@ -247,7 +289,6 @@ class PerturbedDBitFlip(BitVector):
         return DBitFlip(self.k, self.d, self.p)
 
     def bit_law(self, bit: int) -> tuple[Fraction, ...]:
-        """Probability of each count that the reports show of a drawn bit."""
         kept, flips = self.p if bit else 1 - self.p, binomial_law(self.reports, self.gamma)
         return tuple(kept * zeros + (1 - kept) * ones for zeros, ones in zip(flips[::-1], flips, strict=True))
 
@@ -255,39 +296,3 @@ class PerturbedDBitFlip(BitVector):
         kept = self.lifetime().sample(x, size, rng)
         counts = reported(kept > 0, self.reports, 1 - self.gamma, self.gamma, rng)
         return np.where(kept < 0, -1, counts.astype(np.int64))
-
-    def law(self, x: int) -> Law:
-        self.require_input(x)
-        drawn, tables = Fraction(1, math.comb(self.k, self.d)), (self.bit_law(0), self.bit_law(1))
-
-        def probability(view: tuple[int, ...]) -> Fraction:
-            return math.prod((tables[bucket == x][y] for bucket, y in enumerate(view) if y >= 0), start=drawn)
-
-        return _drawn_law(self.k, self.d, self.reports, probability)
-
-    def added(self) -> tuple[dict[Fraction, Fraction], dict[Fraction, Fraction]]:
-        drawn, chance = Fraction(self.d, self.k), self.first().p
-        holder, other = {Fraction(0): 1 - drawn}, {Fraction(0): 1 - drawn}
-        for law, bit in ((holder, 1), (other, 0)):
-            for ones, likely in enumerate(self.bit_law(bit)):
-                number = (Fraction(ones, self.reports) - 1 + chance) / ((2 * chance - 1) * drawn)
-                law[number] = law.get(number, Fraction(0)) + drawn * likely
-        return holder, other
-
-    def estimate(self, views: Views) -> NDArray[np.float64]:
-        views = np.asarray(views)
-        shown, drawn = np.where(views < 0, 0, views).sum(axis=0) / self.reports, np.count_nonzero(views >= 0, axis=0)
-        return self.first().estimate_from_tally(np.stack([shown, drawn]))
-
-
-def _drawn_law(k: int, d: int, most: int, probability: Callable[[tuple[int, ...]], Fraction]) -> Law:
-    """A law on rows of k numbers from 0 to `most`, but -1 where a bucket is not among the d that are drawn."""
-
-    def views() -> Iterator[tuple[int, ...]]:
-        for buckets in combinations(range(k), d):
-            for counts in product(range(most + 1), repeat=d):
-                shown = dict(zip(buckets, counts, strict=True))
-                yield tuple(shown.get(bucket, -1) for bucket in range(k))
-
-    every = Rows((range(-1, most + 1),) * k, lambda rows: (rows >= 0).sum(axis=1) == d, views)
-    return Law(probability, lambda: every, math.comb(k, d) * (most + 1) ** d)

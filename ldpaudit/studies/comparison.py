@@ -301,16 +301,9 @@ def _found_from(stem: str, m: Any, users: int) -> float:
 
 
 def _scored(
-    m: Mechanism,
-    contender: Contender,
-    contest: Contest,
-    users: int,
-    off: NDArray[np.float64],
-    recall: float,
-    precision: float,
-    missed: int,
-    seconds: float,
-) -> Score:
+    m: Mechanism, contender: Contender, contest: Contest, users: int,
+    off: NDArray[np.float64], recall: float, precision: float, missed: int, seconds: float,
+) -> Score:  # fmt: skip
     error, largest = (math.sqrt(float(np.mean(off**2))), float(off.max())) if len(off) else (math.nan, math.nan)
     cost, held = contender.certified(m, contest, users), math.nan
     with suppress(ImportError):  # where the system does not tell the most that this process has held

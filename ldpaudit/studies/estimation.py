@@ -37,7 +37,7 @@ class Estimates:
     values: tuple[Any, ...]  # what each is an estimate of: an input, or a place in what `estimate` returns
     counts: Floats
     noise: tuple[CountNoise, ...] = ()  # that an aggregator's sum has
-    total: Floats | None = None  # that sum
+    total: NDArray[Any] | None = None  # that sum, or what reports add up to
 
     @classmethod
     def of_reports(cls, m: Mechanism, blocks: Iterable[NDArray[Any]]) -> Self:
@@ -60,7 +60,7 @@ class Estimates:
                 raise Unsupported(way.m, "its reports name no values by themselves: `run` is the whole system")
             pairs = named(total)
             return cls(way.m, users, tuple(pairs), np.array([*pairs.values()], dtype=np.float64))
-        return cls._of(way.m, users, way.estimate(total, users))
+        return replace(cls._of(way.m, users, way.estimate(total, users)), total=total)
 
     @classmethod
     def of_sum(cls, m: Mechanism, released: Released, noise: Sequence[CountNoise] = ()) -> Self:

@@ -5,20 +5,22 @@ those who reported and hold the value, not a share of some population of which t
 
 *Exact*, where a report adds one of two numbers a < b to the estimate of a count: as that is unbiased, a holder's report adds b with
 probability p = (1 - a)/(b - a), any other report with probability q = -a/(b - a), whatever the mechanism is. How many reports add
-b is then a sum of coins of two kinds, whose law is computed. Where the truth is a sum of users' numbers, the sum of coins is more
-concentrated than a binomial number of the same mean (Hoeffding 1956, Theorems 4 and 5). *Exact*, too, where the noise on a number
-has a known law. *Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or
-Bernstein's inequality.
+b is then a sum of coins of two kinds, whose law is computed. So is that of integers of two kinds, where what reports add are
+multiples of one number, and for drawn bits. Where the truth is a sum of users' numbers, the sum of coins is more concentrated than
+a binomial number of the same mean (Hoeffding 1956, Theorems 4 and 5). *Exact*, too, where the noise on a number has a known law.
+*Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or Bernstein's
+inequality.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,7 @@ from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms.one_bit import DrawnBits
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 
 Floats = NDArray[np.float64]
@@ -42,6 +45,8 @@ _PROBED = 1 << 22  # numbers that they may add in all
 _WHOLE = 1e-3  # how far from an integer a sum of ones may be, by rounding
 _LISTED = 1 << 12  # most views of a law whose reports are looked at one by one
 _BERRY_ESSEEN = 0.56
+_MULTIPLES = 1 << 10  # of the least step between what reports add, up to which sums of these are sums of integers
+_HEAVIEST, _STEPS = Fraction(64), 16  # a one's weight beside a zero's, at most, and the number of steps to it, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Intervals:
 
 
 def intervals(
-    m: Mechanism, estimates: Floats, users: int, alpha: float, noise: Sequence[CountNoise] = (), total: Floats | None = None
+    m: Mechanism, estimates: Floats, users: int, alpha: float, noise: Sequence[CountNoise] = (), total: NDArray[Any] | None = None
 ) -> Intervals:
     """An interval around each estimate, each of which misses with a probability of at most `alpha`.
 
@@ -73,11 +78,40 @@ def intervals(
         return _of_coins(*two, users, alpha, added, of_users=_counts_users(m))
     if noise:
         raise Unsupported(m, "no intervals: where noise is added to a sum, the law of its estimates is not known")
+    if _counts_users(m) and (found := _integers(m, estimates, users, total)) is not None:
+        fewest, most = holders(*found, alpha)
+        return Intervals(fewest.astype(np.float64), most.astype(np.float64), "by the exact law of sums of integers")
     return _by_tails(m, estimates, users, alpha)
 
 
+def _integers(m: Mechanism, estimates: Floats, users: int, tally: NDArray[Any] | None) -> tuple[TwoKinds, Floats] | None:
+    """Sums of integers, one of each report, that tell each count, and their law; None where estimates are no sums of any.
+
+    Of drawn bits a one counts as much more than a zero as it is likelier from a holder, to a few parts in a hundred.
+    """
+    laws: tuple[Mapping[Fraction, Fraction], Mapping[Fraction, Fraction]]
+    if isinstance(m, DrawnBits) and tally is not None:
+        odds = min(m.first().p / (1 - m.first().p), _HEAVIEST)
+        odds = odds.limit_denominator(max(1, int(_STEPS / odds)))
+        least, unit, laws = Fraction(0), Fraction(1), m.scores(Fraction(odds.numerator), Fraction(-odds.denominator))
+        seen = odds.numerator * tally[0] - odds.denominator * (m.reports * tally[1] - tally[0])
+    else:
+        try:
+            laws = m.added()
+        except Unsupported:
+            return None
+        numbers = {y for law in laws for y, chance in law.items() if chance}
+        least, common = min(numbers), math.lcm(*(y.denominator for y in numbers))
+        unit = Fraction(math.gcd(*(int((y - least) * common) for y in numbers)), common)
+        seen = (estimates - users * float(least)) / float(unit)
+        if max(numbers) - least > _MULTIPLES * unit or not near_whole(seen).all():
+            return None
+    holder, other = ({int((y - least) / unit): float(chance) for y, chance in law.items() if chance} for law in laws)
+    return TwoKinds(users, holder, other), np.rint(seen)
+
+
 def variances(
-    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise] = (), total: Floats | None = None
+    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise] = (), total: NDArray[Any] | None = None
 ) -> tuple[float, float, float]:
     """What a holder's report, another user's, and the noise of aggregators add to the variance of an estimated count."""
     if isinstance(m, LaplaceHistogram):
@@ -97,7 +131,7 @@ def _counts_users(m: Mechanism) -> bool:
 
 
 def _two_numbers(
-    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: Floats | None
+    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: NDArray[Any] | None
 ) -> tuple[float, float, Floats] | None:
     """P[b | holder], P[b | other], and how many reports add b to each estimate; None where reports add more than two numbers."""
     if (two := two_numbers(m, estimates.size)) is None or not two[0] <= 0 < 1 <= two[1] + 1e-9:

@@ -20,10 +20,11 @@ from ldpaudit.accountants import range_queries, shuffled_heavy_hitters, shuffled
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
+from ldpaudit.certificates.proof import _by_ratio
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid, column, row
+from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
@@ -66,19 +67,6 @@ def test_the_most_nodes_of_columns_rows_and_differences_are_attained(grid: Grid)
     assert max(len(grid.row(box)) for box in boxes_of(grid)) == grid.most_terms
     starting = [box for box in boxes_of(grid) if all(a == 0 for a, _ in box)]
     assert max(len(grid.row(box)) for box in starting) == grid.most_prefix_terms
-
-
-@pytest.mark.parametrize(("side", "most", "total"), [(8, 5, 88), (100, 12, 28306), (256, 15, 230784)])
-def test_all_ranges_have_as_many_nodes_as_the_explicit_matrices_say(side: int, most: int, total: int) -> None:
-    sizes = [len(row(a, b)) for a, b in ranges_of(side)]
-    assert (max(sizes), sum(sizes), Grid(side).most_terms) == (most, total, most)
-
-
-def test_columns_and_rows_at_a_thousand_are_those_of_the_tree() -> None:
-    assert column(321, 1000) == (321, 322, 324, 328, 336, 352, 384, 512)
-    found = row(123, 877)
-    assert sorted(i for i in found if found[i] > 0) == [512, 768, 832, 864, 872, 876, 877]
-    assert sorted(i for i in found if found[i] < 0) == [64, 96, 112, 120, 122]
 
 
 @pytest.mark.parametrize("grid", [Grid(13), Grid(8), Grid(5, 2), Grid(4, 3)], ids=str)
@@ -134,11 +122,7 @@ def test_four_values_of_one_oracle_cost_no_more_than_the_chain_and_what_all_mult
 
 def merged(atoms: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
     """Views of one likelihood ratio, taken together."""
-    found: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
-    for p, q in atoms:
-        before = found.get(p / q if q else None, (F(0), F(0)))
-        found[p / q if q else None] = before[0] + p, before[1] + q
-    return list(found.values())
+    return [(p, q) for _, p, q in _by_ratio((1, p, q) for p, q in atoms)]
 
 
 @pytest.mark.parametrize(
