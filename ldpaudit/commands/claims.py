@@ -218,9 +218,7 @@ def table(
         say_table(format, head, listed, lambda: [dict(zip(head, each, strict=True)) for each in listed], text)
 
 
-def _counting(
-    table: str, parameters: list[str] | None, runs: int, seed: int, plot: Path | None, format: TableFormat
-) -> None:
+def _counting(table: str, parameters: list[str] | None, runs: int, seed: int, plot: Path | None, format: TableFormat) -> None:
     require_drawable(plot)
     from ldpaudit.registry import call
     from ldpaudit.report import counting as report

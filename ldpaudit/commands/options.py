@@ -87,9 +87,7 @@ def real_number(help: str, least: int | None = None) -> Any:
 FormatOption = Annotated[Format, typer.Option("--format", help="How results are printed on standard output.")]
 TableFormatOption = Annotated[TableFormat, typer.Option("--format", help="How the table is printed on standard output.")]
 BibtexOption = Annotated[bool, typer.Option("--bibtex", help="In place of the table: BibTeX entries of the sources that it cites.")]
-NoImportOption = Annotated[
-    bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")
-]
+NoImportOption = Annotated[bool, typer.Option("--no-import", help="Refuse files that name code to run, before anything is run.")]
 DeploymentOption = Annotated[
     Path | None, typer.Option(help="Deployment file, or id of a bundled one, in place of a mechanism.", show_default=False)
 ]

@@ -137,7 +137,7 @@ class DrawnBits(CountedEstimate, BitVector):
     reports: int
 
     @abstractmethod
-    def first(self) -> DBitFlip:
+    def first(self) -> "DBitFlip":
         """One report."""
 
     @abstractmethod

@@ -11,8 +11,6 @@ and cubes that were seen are; how far these may be apart is Bernstein's inequali
 questions, and the vectors or functions by which they answer, are public words, which are taken for independent and uniform ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
