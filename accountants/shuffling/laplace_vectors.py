@@ -56,11 +56,11 @@ Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 """A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
 
 _NONE = flint.arb(0)
-_INTERVALS = 10, 32
+_INTERVALS = 16, 32
 """Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
 the root of s, as what is lost grows with s and falls with their square."""
 _ALONE = 8  # intervals for the blanket of a histogram
-_CELLS, _MOST_CELLS = (16_000, 80_000), 30_000
+_CELLS, _MOST_CELLS = (32_000, 160_000), 60_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
 _LISTED_CELLS = 1000  # kinds of all types up to which their transforms are taken, which three moments only bound
 _DEVIATIONS = 5.0
