@@ -17,15 +17,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.fuzz_mutations import broken, changed
-from benchmarks.random_proofs import second
+from benchmarks.fuzz_mutations import broken, changed, places
+from benchmarks.random_proofs import plan, second
 from ldpaudit.certificates import verify_certificate as checker
 from ldpaudit.certificates.ledger import proved
 from ldpaudit.files.bundled import ids
@@ -167,38 +167,19 @@ def mutants(count: int, rng: Random) -> Counter[str]:
     return found
 
 
-def hostile(rng: Random, depth: int = 3) -> Any:
-    """A plan of any words with any numbers."""
-    usual, size, views = rng.random() < 0.5, rng.choice([1, 2, 5, 40, 200]), rng.choice([1, 2, 5, 300])
-
-    def p() -> str:
-        return rng.choice(("1/2", "3/4", "1/10", "999/1000") if usual else SHARES)
-
-    def n() -> int:
-        return rng.choice((1, 2, 3, 10, 100) if usual else NUMBERS)
-
-    leaves: list[Callable[[], dict[str, Any]]] = [
-        lambda: {"word": "randomized_response", "k": n(), "p": p()},
-        lambda: {"word": "subset_selection", "k": n(), "d": n(), "p": p()},
-        lambda: {"word": "hadamard_response", "columns": rng.choice([4, 64, 1 << 60, n()]), "p": p()},
-        lambda: {"word": "bits", "p": p(), "q": p(), "only_here": rng.choice([0, 1, n()]), "only_there": rng.choice([0, 1, 500])},
-        lambda: {"word": "discrete_laplace", "alpha": p(), "change": n()},
-        lambda: {"word": "laplace", "change": rng.choice([p(), "1000000", "19999", 1])},
-        lambda: {"word": "binomial", "coins": n(), "gamma": p(), "change": n()},
-        lambda: {"word": "discrete_gaussian", "variance": rng.choice([p(), n(), "9"]), "change": n()},
-        lambda: {"word": "channel", "rows": [[f"1/{views}"] * views for _ in range(size)]},
-        lambda: {"word": "channel", "rows": [[f"{rng.randrange(10**9)}/{10**9}" for _ in range(views)] for _ in range(size)]},
-    ]
-    if depth and rng.random() < 0.6:
-        of = hostile(rng, depth - 1)
-        return rng.choice([
-            {"word": "repeat", "of": of, "times": n()},
-            {"word": rng.choice(["shuffle", "sum"]), "of": of, "users": n()},
-            {"word": "sum", "of": of, "users": n(), "discrete_gaussian": [rng.choice([p(), "9", "10000"])] * rng.choice([0, 300])},
-            {"word": "compose", "of": [of] * rng.choice([1, 2, 50, 2000])},
-            {"word": "compose", "of": [of, hostile(rng, depth - 1)]},
-        ])  # fmt: skip
-    return rng.choice(leaves)()
+def hostile(rng: Random) -> dict[str, Any]:
+    """A random plan with other numbers, of which some are extreme, and lists that are long; and a witness of another one."""
+    said, witness = plan(rng, "replace-one")[0], plan(rng, "replace-one")[1]
+    share, most = rng.choice((0.1, 0.5)), rng.choice((1, 1, 40, 2000))
+    for container, key in places({"plan": said, "witness": witness}):
+        value = container[key]
+        if isinstance(value, list) and rng.random() < share:
+            container[key] = value * most
+        elif isinstance(value, int) and rng.random() < share:
+            container[key] = rng.choice(NUMBERS)
+        elif isinstance(value, str) and value[:1].isdigit() and rng.random() < share:
+            container[key] = rng.choice((*SHARES, "1.001", "1000001/1000000", "999", "9"))
+    return {"plan": said, "witness": witness}
 
 
 def file(rng: Random, bundled: list[dict[str, Any]]) -> bytes:
@@ -206,14 +187,10 @@ def file(rng: Random, bundled: list[dict[str, Any]]) -> bytes:
     if rng.random() < 0.3:
         data = json.dumps(changed(rng.choice(bundled), rng)).encode("utf-8", "surrogatepass")
         return broken(data, rng) if rng.random() < 0.2 else data
-    witness = {"digits": rng.choice([12, 30, 400, 401]), "ratio": rng.choice(["1.001", "3", "1000001/1000000", "999", "1/2"]),
-               "step": rng.choice(["1", "1/100", "1/1000000", "0", "1000000"]),
-               "starts": rng.choice([[0], [0, 1], list(range(50)), list(range(3000)), [0, 10**6], [1], [0, 10**9]])}  # fmt: skip
-    record = {"schema": "ldpaudit.proof/1", "plan": hostile(rng), "says": rng.choice(["private", "private", "not private"])}
+    record = {"schema": "ldpaudit.proof/1", **hostile(rng), "says": rng.choice(["private", "private", "not private"])}
     record |= {"relation": rng.choice(["replace-one", "replace-one", "add-remove", "group-of-2", "group-of-1000000"])}
     record |= {"epsilon": rng.choice(["0", "1/10", "1", "20", "700", "20000"]), "delta": rng.choice(["0", "1/1000", TINY, "1/2"])}
-    kept = {key: value for key, value in witness.items() if rng.random() < 0.7} if record["says"] == "private" else {}
-    return json.dumps(record | {"witness": kept}).encode()
+    return json.dumps(record if record["says"] == "private" else record | {"witness": {}}).encode()
 
 
 def files(count: int, rng: Random) -> Counter[str]:

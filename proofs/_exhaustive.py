@@ -6,7 +6,7 @@ P(y) <= r Q(y) for all pairs of rows and all views y: no event's likelihood rati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -53,42 +53,20 @@ class Checked:
         return [(Fraction(1), self.ratio, False)]
 
 
-def check(table: Table, ratio: Fraction, name: str) -> bool:
-    """Check a bound on all pairs of rows; whether it is attained.
-
-    Raises ProofError where a row is no law, or a view has a larger ratio.
-    """
-    for x, row in enumerate(table):
-        if len(row) != len(table[0]) or any(type(p) is not Fraction or p < 0 for p in row) or sum(row) != 1:
-            raise ProofError(f"{name}, row {x}", "a row that is no law")
-    ends = [(max(column), min(column)) for column in zip(*table, strict=True)]
-    for y, (most, least) in enumerate(ends):
-        if most > ratio * least:
-            raise ProofError(f"{name}, column {y}", most - ratio * least)
-    return any(most == ratio * least > 0 for most, least in ends)
-
-
-def largest(tables: Iterable[Table]) -> Fraction | None:
-    """A candidate of the bound: the largest likelihood ratio; None where it is infinite."""
-    found = Fraction(1)
-    for table in tables:
+def prove_tables(sentence: str, tables: Sequence[Table], relation: str, *assumes: str) -> Checked | None:
+    """The least epsilon of these tables; None where none is finite. Raises ProofError where a row is no law."""
+    ratio = Fraction(1)
+    for i, table in enumerate(tables):
+        for x, row in enumerate(table):
+            if len(row) != len(table[0]) or any(type(p) is not Fraction or p < 0 for p in row) or sum(row) != 1:
+                raise ProofError(f"table {i}, row {x}", "a row that is no law")
         for column in zip(*table, strict=True):
             most, least = max(column), min(column)
             if most > 0 == least:
                 return None
-            found = max(found, most / least) if most else found
-    return found
-
-
-def prove_tables(sentence: str, tables: Sequence[Table], relation: str, *assumes: str) -> Checked | None:
-    """The least epsilon of these tables; None where none is finite. Raises ProofError where a row is no law."""
-    if (ratio := largest(tables)) is None or not tables:
-        return None
-    attained = [check(table, ratio, f"table {i}") for i, table in enumerate(tables)]
-    if not any(attained):
-        raise ProofError(sentence, "no view that attains the bound")
+            ratio = max(ratio, most / least) if most else ratio
     rows, columns = sum(map(len, tables)), sum(len(table[0]) for table in tables)
-    return Checked(sentence, ratio, rows, columns, relation, assumes)
+    return Checked(sentence, ratio, rows, columns, relation, assumes) if tables else None
 
 
 @dataclass(frozen=True, slots=True)

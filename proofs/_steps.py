@@ -20,6 +20,7 @@ class Steps:
     sentence: str
     relation: str = "replace-one"
     steps: list[str] = field(default_factory=list)
+    sentences: list[tuple[str, Expr | int, str, Expr | int]] = field(default_factory=list)  # reason, and both sides
     assumes: list[str] = field(default_factory=list)
     admissions: list[str] = field(default_factory=list)
 
@@ -30,10 +31,12 @@ class Steps:
     def equal(self, left: Expr | int, right: Expr | int, why: str) -> None:
         """Check that two rational functions are the same."""
         self.steps.append(_algebra.equal(left, right, why))
+        self.sentences.append((why, left, "=", right))
 
     def at_most(self, left: Expr | int, right: Expr | int, why: str) -> None:
         """Check that the left side never exceeds the right side."""
         self.steps.append(_algebra.at_most(left, right, why))
+        self.sentences.append((why, left, "<=", right))
 
     def assume(self, sentence: str) -> None:
         """What the paper says in words."""

@@ -84,12 +84,13 @@ def _ratios() -> Steps:
     t = Steps("Polya noise: q_k = P[X = k]/P[X = k - 1] is a (k - 1 + r)/(k (1 + a**2) - a (k + 1 - r) q_(k + 1)); a is alpha")
     t.assume("P[X = k] is the coefficient of z**k in f(z) = ((1 - alpha)**2 / ((1 - alpha z) (1 - alpha/z)))**r")
     t.assume("so k (1 + alpha**2) P[k] = alpha (k - 1 + r) P[k - 1] + alpha (k + 1 - r) P[k + 1], from f'/f, all of them above 0")
-    r, k, near, far, excess, odds = t.positive("r", "k", "near", "far", "excess", "odds")  # P[k - 1] and P[k + 1]
-    alpha = 1 / (1 + excess)
+    r, middle, far, excess, odds = t.positive("r", "middle", "far", "excess", "odds")  # P[k] and P[k + 1]
+    (earlier,) = t.nonnegative("earlier")
+    alpha, k = 1 / (1 + excess), 1 + earlier
     z = (alpha + odds / alpha) / (1 + odds)  # any number from alpha to 1/alpha, where f is finite
     slope = r * alpha / (1 - alpha * z) - r * (alpha / z**2) / (1 - alpha / z)  # of log f
     t.equal(z * slope * (1 + alpha**2 - alpha * z - alpha / z), r * alpha * (z - 1 / z), "the equation of f'/f, without fractions")
-    middle = (alpha * (k - 1 + r) * near + alpha * (k + 1 - r) * far) / (k * (1 + alpha**2))
+    near = (k * (1 + alpha**2) * middle - alpha * (k + 1 - r) * far) / (alpha * (k - 1 + r))  # P[k - 1]
     over = k * (1 + alpha**2) - alpha * (k + 1 - r) * far / middle
     t.equal(middle * over, alpha * (k - 1 + r) * near, "the ratio, from the next one")
     return t

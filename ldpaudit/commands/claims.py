@@ -295,6 +295,7 @@ def prove(
     steps: Annotated[bool, typer.Option(help="Print every step.")] = False,
     ledger: Annotated[bool, typer.Option("--ledger", help="What the standalone checker finds valid of deployments.")] = False,
     plan: Annotated[list[str] | None, typer.Option(help="With --ledger, a deployment file or id; by default all bundled.")] = None,
+    smt: Annotated[Path | None, typer.Option(help="A folder, in which SMT-LIB 2 files of all sentences are written.")] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Run the proofs, and print what is checked, assumed and admitted."""
@@ -302,7 +303,7 @@ def prove(
         from ldpaudit.certificates import ledger as proofs
         from ldpaudit.files.bundled import ids
 
-        if stems or steps or format is not Format.text:
+        if stems or steps or smt or format is not Format.text:
             raise ValueError("--ledger takes --plan alone")
         say(proofs.page(plan or ids()).rstrip())
         return
@@ -317,6 +318,12 @@ def prove(
         if stem not in mechanisms.stems() and mechanisms.part_of(stem, "proof") is None:
             raise ValueError(f"prove {one_of(mechanisms.names(), stem, LISTING)}")
         rows += [(stem, proof) for proof in proofs_of(stem)]
+    if smt is not None:
+        from ldpaudit.proofs._smt import scripts
+
+        smt.mkdir(parents=True, exist_ok=True)
+        for name, script in scripts(rows):
+            (smt / f"{name}.smt2").write_text(script, encoding="utf-8")
     if format is Format.json:
         keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
         say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])
