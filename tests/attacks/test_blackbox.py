@@ -1,7 +1,5 @@
 """Functions of which nothing is known: what leaks is found, and what does not is not refuted."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

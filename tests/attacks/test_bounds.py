@@ -1,7 +1,5 @@
 """The engine's bounds: exact on a fixed sample, valid at every stopping time, at every delta; by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -4,8 +4,6 @@ A system is a callable, of which the audit knows nothing but what it returns. Wh
 mistake, and is not refuted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -124,8 +122,8 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
         pytest.param(each_of_two_aggregators_adds_half_the_variance, PLAN, 1e-2, REPLACE_ONE, marks=pytest.mark.slow),
         (a_count_is_published_before_noise_too, PLAN, 1e-2, REPLACE_ONE),
         (the_number_of_empty_reports_is_published, PLAN, 1e-2, ADD_REMOVE),
-        (large_noise_is_cut_off, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE),
-        pytest.param(large_noise_is_drawn_again, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow),
+        *(pytest.param(cut, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow)
+          for cut in (large_noise_is_cut_off, large_noise_is_drawn_again)),
     ],
 )
 def test_broken_systems_are_refuted_at_the_defaults(system: System, plan: Plan, delta: float, neighbours: Neighbours) -> None:
@@ -166,8 +164,8 @@ def is_clamped(data: Data, size: int, rng: np.random.Generator) -> Counts:
     ("system", "plan"),
     [
         (wraps_around_early, PLAN),
-        (counters_are_packed, PLAN),
-        *(pytest.param(system, PLAN, marks=pytest.mark.slow) for system in (as_described, wraps_around, is_clamped)),
+        *(pytest.param(system, PLAN, marks=pytest.mark.slow)
+          for system in (as_described, wraps_around, counters_are_packed, is_clamped)),
         pytest.param(summed, Aggregate(BITS, USERS), marks=pytest.mark.slow),
         pytest.param(each_round_has_its_own_noise, Repeat(PLAN, 2), marks=pytest.mark.slow),
     ],

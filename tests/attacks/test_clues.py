@@ -1,7 +1,5 @@
 """What an audit says of itself: what betrayed the inputs, in the terms of reports, and that it saw nothing where it did."""
 
-from __future__ import annotations
-
 import ast
 import json
 import operator

@@ -1,7 +1,5 @@
 """The engine: it stops when it knows, finds what leaks, and who works changes nothing."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

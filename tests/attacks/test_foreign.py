@@ -1,7 +1,5 @@
 """Code in place of a mechanism: its views are read as they come, or the audit says that the code is not what is declared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import islice

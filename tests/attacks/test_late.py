@@ -1,7 +1,5 @@
 """Code that behaves well at first, and rare leaks: the last views are learned from, and the last look spends on rarer events."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

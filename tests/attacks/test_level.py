@@ -1,7 +1,5 @@
 """What is true is refuted no more often than stated, in every mode and wherever one may stop; few runs, fixed seeds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -104,7 +102,7 @@ SOUND: dict[str, Sound] = {
         for form in Form for users in (1, 2)
     },
 }  # fmt: skip
-FEW_KINDS = ("randomized response", "noise alone", "many noises and a classifier", "canonical reports of 2")
+FEW_KINDS = ("randomized response", "noise alone", "many noises and a classifier", "canonical reports of 1")
 
 
 @pytest.mark.parametrize("kind", [kind if kind in FEW_KINDS else pytest.param(kind, marks=pytest.mark.slow) for kind in SOUND])

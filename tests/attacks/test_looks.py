@@ -1,7 +1,5 @@
 """Raw and canonical reports, two users of one program, a classifier: each finds its planted leak, and refutes nothing true."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The zoo's mutants: what it says of each is so, and the auditor sees it."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

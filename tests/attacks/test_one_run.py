@@ -1,7 +1,5 @@
 """Whole systems in one run: the theorem, its level, and what its audits find."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """A budget of time becomes one of trials, by the pace of the code itself."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a black-box audit sees of a report: every bit of every number, every place of a long one, and lengths of any kind."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

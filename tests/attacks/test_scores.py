@@ -1,7 +1,5 @@
 """Scores of functions of unknown make: what a few views tell of many cells is told, and nothing else is."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Two data sets through a shuffler: the attack, with the accountant's witness and without."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Two data sets through sums, of numbers and with noise too, and through compositions of sums: the attack, its event and power."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -103,19 +101,19 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
     ("plan", "delta", "neighbours", "reached"),
     [
         (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
-        (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8),
+        pytest.param(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8, marks=pytest.mark.slow),
         (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-2, ADD_REMOVE, 0.85),
         (Aggregate(UnaryEncoding(8, F(1, 2), F(1, 150)), 10**3), 1e-2, None, 0.7),
         (Aggregate(UnaryEncoding.flips(F(1, 4), 3), 3), 1e-3, None, 0.95),
         (Aggregate(PermanentRappor(16, 2, F(1, 50)), 10**4), 1e-2, None, 0.85),
-        (Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85),
+        pytest.param(Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85, marks=pytest.mark.slow),
         (Aggregate(KaryRandomizedResponse(4, F(3, 4)), 100), 1e-2, None, 0.8),
         (Aggregate(Rappor(8, 1, F(1, 10), F(1, 100), F(99, 100), 2, domain=8), 100), 1e-2, None, 0.8),
         (Aggregate(Geometric(8, F(9, 10)), 20), 1e-2, None, 0.85),
-        (Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85),
+        pytest.param(Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85, marks=pytest.mark.slow),
         (Aggregate(Laplace(F(2), F(-1), F(1)), 20), 1e-2, None, 0.85),
-        (Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8),
-        (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75),
+        pytest.param(Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8, marks=pytest.mark.slow),
+        pytest.param(Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75, marks=pytest.mark.slow),
         (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.75),
     ],
     ids=str,
@@ -243,7 +241,7 @@ def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
     ("epsilon", "neighbours", "code", "recorded"),
     [
         (F(3, 2), REPLACE_ONE, None, "holds"),
-        (None, REPLACE_ONE, None, "holds"),
+        pytest.param(None, REPLACE_ONE, None, "holds", marks=pytest.mark.slow),
         (F(1, 10), REPLACE_ONE, None, "refuted"),
         (F(3, 2), ADD_REMOVE, None, "holds"),
         (F(13, 10), REPLACE_ONE, half_the_flips, "refuted"),
@@ -405,10 +403,11 @@ def real(scale: float) -> Any:
     return lambda x, size, rng: rng.laplace(x, scale, size)
 
 
-LITTLE: list[tuple[Mechanism, int, Any, Any]] = [
+LITTLE: list[Any] = [
     (Geometric(2, F(4, 5)), 10, Geometric(2, F(4, 5)), Geometric(2, F(3, 5))),
     # whose sums lie beyond all that are declared
-    (TruncatedGeometric(9, F(1, 2)), 2_000, TruncatedGeometric(9, F(1, 2)), TruncatedGeometric(9, F(1, 5))),
+    pytest.param(TruncatedGeometric(9, F(1, 2)), 2_000, TruncatedGeometric(9, F(1, 2)), TruncatedGeometric(9, F(1, 5)),
+                 marks=pytest.mark.slow),
     (Laplace(F(2)), 10, real(2.0), real(1.0)),
     (TruncatedGeometric(4, F(4, 5)), 10, TruncatedGeometric(4, F(4, 5)), lambda x, size, rng: np.full(size, x)),
 ]

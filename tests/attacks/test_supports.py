@@ -1,7 +1,5 @@
 """Reports on public seeds: with the support of a report the auditor sees what anybody can compute of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """What a report holds wherever it stands: tokens, keys, equal entries, sums modulo small numbers, pairs; and less usual types."""
 
-from __future__ import annotations
-
 import array
 import dataclasses
 import datetime

@@ -1,7 +1,5 @@
 """The bound of a sequential audit as it tightened: what was known when, and that all of it holds together."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Estimates from reports: their intervals hold the truth as often as they say, by laws term by term and by simulation."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Every failure says where it begins, where the proof breaks and what holds instead; where it begins is computed again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

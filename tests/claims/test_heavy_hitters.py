@@ -1,7 +1,5 @@
 """Systems that name the values that many hold: what is judged of them, of TrieHH, and of the Laplace noise of the others."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What the papers print: every claim judged, reproducible, and the same on the page; errors, simulated."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

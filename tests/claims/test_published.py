@@ -1,7 +1,5 @@
 """The field's published bounds and bounds of one's own beside the certified value, and the ledger of all of them."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Rows whose numbers can be found in a second way: expectations, costs, groups of users, other data."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What GGKPV prints of shuffled protocols at its own parameters, beside numbers that were found in another way."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pages of the sources: every numbered statement has a row or a reason, tables lose nothing when judged, and pictures have data."""
 
-from __future__ import annotations
-
 import json
 import math
 import pkgutil

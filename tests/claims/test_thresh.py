@@ -1,7 +1,5 @@
 """What the paper claims for THRESH and HEAVYTHRESH: their parameters, Theorems 4.1 to 5.2, votes per change; and the repairs."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

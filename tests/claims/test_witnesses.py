@@ -5,8 +5,6 @@ second. What is checked here shares no code with the accountants: exponentials a
 else exactly. THRESH and the Bucket mechanism are played out from their pseudocode, by no code of the suite.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Cited composition theorems, guarantees by rho and mu, and filters and odometers where what is next was chosen."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Where a group of users is replaced: as many independent runs, beside convolutions in rationals and published values."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

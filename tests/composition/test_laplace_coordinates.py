@@ -1,7 +1,5 @@
 """Many coordinates with Laplace noise: the closed form, the contour integral and a Poisson number, held against each other."""
 
-from __future__ import annotations
-
 import math
 import time
 from fractions import Fraction

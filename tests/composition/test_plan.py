@@ -1,7 +1,5 @@
 """Composition against enumeration in rationals, against mpmath at 60 digits, and against the laws it must obey."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Laws that plans obey: what protects never costs, what tells never protects; and repeated shuffles of counts by convolution."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -152,6 +150,7 @@ def ordered() -> st.SearchStrategy[tuple[Plan, Plan]]:
     )  # fmt: skip
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(ordered(), shares, deltas)
 def test_more_rounds_and_fewer_users_and_reports_that_tell_more_cost_more(
     pair: tuple[Plan, Plan], share: float, delta: float
@@ -280,7 +279,7 @@ def test_what_others_hide_is_a_lower_bound_however_often_it_is_repeated() -> Non
 
 @pytest.mark.parametrize(
     ("m", "times", "at_delta"),
-    [(CountMinRangeQueries(100, 4, 1, 64, Fraction(1, 4)), 2, 5e-2),
+    [(CountMinRangeQueries(40, 4, 1, 16, Fraction(1, 4)), 2, 1e-1),
      pytest.param(CountMinRangeQueries(400, 4, 1, 64, Fraction(1, 4)), 2, 1e-2, marks=pytest.mark.slow),
      pytest.param(CountMinRangeQueries(2000, 4, 3, 64, Fraction(1, 10)), 3, 1e-4, marks=pytest.mark.slow)],
     ids=str,

@@ -1,7 +1,5 @@
 """Exact sums of coins, public hash functions, and profiles of independent parts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Binomial noise, smoothness, and cpSGD's mechanism, against enumeration in rationals and by independent routes."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction

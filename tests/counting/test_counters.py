@@ -1,7 +1,5 @@
 """Noisy counters: masses of cells, laws that dominate or are shown, totals, against independent routes."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Several messages replaced in one shuffle: the bound against samples of the multiset, and a count that tells nearly as much."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A sample of the containment benchmark, and that it would see a wrong number."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

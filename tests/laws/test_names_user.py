@@ -1,7 +1,5 @@
 """Reports that name their users: which do, by what a run really sends, and what a shuffler is worth to them."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

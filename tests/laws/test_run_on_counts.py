@@ -1,7 +1,5 @@
 """What `run_on_counts` promises: the law of `run`, from how many users hold each input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Limits of frequency estimation: the specification's numbers, and each step against enumeration of small cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

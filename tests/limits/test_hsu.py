@@ -1,7 +1,5 @@
 """Lower bounds for one bit: against every transcript of few users, against each other, and at scale."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

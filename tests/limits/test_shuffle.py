@@ -1,7 +1,5 @@
 """What a shuffled guarantee says of the local one, and what selection needs: against enumeration, protocols and known costs."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The Bassily-Smith randomizer: its numbers by enumeration, whole vectors, the public matrix, the oracle."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

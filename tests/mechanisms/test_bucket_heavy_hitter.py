@@ -1,7 +1,5 @@
 """The Bucket mechanism: its accountant against other computations, the system end to end, and what its paper prints."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Channels: the same numbers as the mechanisms whose matrices they are, whatever their size and however they are written."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Noise on counts: what all laws share, and discrete Laplace, binomial and Skellam noise against rational arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

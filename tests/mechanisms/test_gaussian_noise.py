@@ -1,7 +1,5 @@
 """Gaussian noise on counts, rounded and discrete, and sums of shares of noise: against mpmath, rationals and all counts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """GenProt: its law by listing all coins, its cost by listing all public draws, its utility, and what it is built on."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

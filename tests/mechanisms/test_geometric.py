@@ -1,7 +1,5 @@
 """Two-sided geometric noise against its own law, summed over a window wide enough, and against the closed form."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations

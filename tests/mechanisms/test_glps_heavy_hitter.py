@@ -1,7 +1,5 @@
 """GLPS-HH: the matrix by its definition, the cost by all pairs, the recovery by simulation, and what its paper prints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations

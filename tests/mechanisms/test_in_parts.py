@@ -1,7 +1,5 @@
 """Systems over data in parts have the law of their own run on all parts' users, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

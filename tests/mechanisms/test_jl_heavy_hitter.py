@@ -1,7 +1,5 @@
 """JL-HH: its readings against explicit matrices and densities, the system end to end, and what its paper prints."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Laplace noise: the closed forms against integration at 60 digits, and what is and is not an input."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

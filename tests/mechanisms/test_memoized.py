@@ -1,7 +1,5 @@
 """Bits and responses that are kept value by value: against an enumeration of all pairs of streams, and the numbers of peers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

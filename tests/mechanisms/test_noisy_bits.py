@@ -1,7 +1,5 @@
 """RAPPOR, 1BitMean and dBitFlip: published formulas, reports without end, signatures, and bits kept over a lifetime."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Mechanisms of one report each: hashes, subsets, bits and sketches against matrices, small fields and enumeration."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations, product

@@ -1,7 +1,5 @@
 """Public questions that are answered by signs: linear algebra over GF(2), hash functions, codes, names, and all constants."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """Range queries: the nodes against explicit matrices, the costs against all multisets, and the whole system."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable

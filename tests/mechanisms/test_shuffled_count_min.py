@@ -1,7 +1,5 @@
 """Shuffled count-min: its accountant against the pseudocode played out, the system end to end, what its paper prints."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter, defaultdict

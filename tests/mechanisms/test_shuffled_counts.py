@@ -1,7 +1,5 @@
 """Sets, quantiles, questions and labels whose messages are counted after a shuffler: cost whatever the others hold, and error."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Shuffled Hadamard response line by line and against all multisets, and the heavy hitters that are found by its prefixes."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

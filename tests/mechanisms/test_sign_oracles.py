@@ -1,7 +1,5 @@
 """The sign oracle and the hashtogram: what their matrices are, what they estimate, and what the talk prints of them."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from dataclasses import replace

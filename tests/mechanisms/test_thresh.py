@@ -1,7 +1,5 @@
 """THRESH and HEAVYTHRESH: what they do, line by line, and what they cost, against all transcripts, streams and adversaries."""
 
-from __future__ import annotations
-
 import math
 import random
 import time

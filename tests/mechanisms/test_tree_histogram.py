@@ -1,7 +1,5 @@
 """TreeHist: what its server counts, keeps and names, and that its constants are those of Bernstein's inequality."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal, localcontext

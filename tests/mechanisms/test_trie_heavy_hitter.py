@@ -1,7 +1,5 @@
 """TrieHH, with noisy votes and without: what it does, line by line; what it and its votes cost; and what attacks see."""
 
-from __future__ import annotations
-
 import math
 import random
 import time

@@ -1,7 +1,5 @@
 """Certified tails, and how far counts stray, against sums in rationals, against each other, and against mpmath at 60 digits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Expected positive parts of sums: the largest among assignments of laws, by transforms or three moments; and of rare values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Laws of noise, tails of sums of noises, and tails of sums of two kinds of integers with the holders that they do not reject."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

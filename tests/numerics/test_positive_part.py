@@ -1,7 +1,5 @@
 """What the shuffle accountant computes with: the contour, the sum over answers, float estimates and the search that they guide."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

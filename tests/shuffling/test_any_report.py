@@ -1,7 +1,5 @@
 """Any shuffled report: clones, replacement and published theorems; guarantees with a delta; and repeated shuffles."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Shuffled numbers and vectors plus Laplace noise: independent digits, few users and products of laws by integration, data sets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

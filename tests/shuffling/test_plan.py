@@ -1,7 +1,5 @@
 """Shuffling: every bound against enumeration in rationals, and against every other bound."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """The replacement bound is above every data set, and next to the worst one where users are many."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Shuffled k-ary response and shuffled RAPPOR, one message per user: exact privacy, parameters, errors; the worst binary data."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

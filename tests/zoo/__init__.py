@@ -1,7 +1,5 @@
 """Every mechanism in a few sizes, and its realistic mistakes: one file per stem, as everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

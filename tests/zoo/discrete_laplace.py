@@ -1,7 +1,5 @@
 """Noise on counts: discrete Laplace, and the stems whose core it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Noise on a number, and Laplace noise on a column of a public matrix: the histogram, and the stems whose core it is."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Public questions that are answered by a sign, by two, or by a hash: the sign oracle, and the stems that name it their core."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
