@@ -15,6 +15,7 @@ import typer
 
 from benchmarks.literature import page
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
+from ldpaudit.accountants.claims.sign_oracle import all_ones
 from ldpaudit.claim import Hypothesis
 from ldpaudit.commands.claims import accuracy
 from ldpaudit.commands.claims import claims as judged
@@ -24,7 +25,7 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
-from tests.helpers import ROOT, run
+from tests.helpers import ROOT, fails_in_one_line, run
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
 PAGE = (ROOT / "docs" / "literature.md").read_text()
@@ -246,7 +247,6 @@ def test_few_runs_do_not_tell() -> None:
     found = literature.measure(SMALL, at_most(400.0, 0.1), 5, seed=3)
     assert found.holds is None
     again = literature.measure(SMALL, at_most(400.0, 0.1), 5, seed=3)
-    assert (found.median, found.upper) == (again.median, again.upper)
     assert replace(found, claim=again.claim) == again
 
 
@@ -260,8 +260,6 @@ def test_the_measured_failure_probability_covers_the_exact_one() -> None:
 
     claim = Accuracy("STEMMER, warm-up", "all hold 1", alpha, 0.5, lambda _: np.ones(100, dtype=np.int64), error)
     found = literature.measure(m, claim, 400, seed=9, confidence=0.999)
-    from ldpaudit.accountants.claims.sign_oracle import all_ones
-
     truth = all_ones(Fraction(3, 5), 100, Fraction(alpha))
     assert found.low < truth.low < truth.high < found.high
 
@@ -350,7 +348,4 @@ def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    fails_in_one_line(run(*arguments), message)

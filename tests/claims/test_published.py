@@ -15,7 +15,7 @@ from rich.console import Console
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published, published
-from ldpaudit.accountants.claims.sentence import Provenance, Standing
+from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.theorems import subsampled_renyi, triehh_delta, without_replacement
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
@@ -41,6 +41,12 @@ COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.
 @cache
 def beside(plan: Plan, delta: Fraction = DELTA) -> dict[str, Published]:
     return {row.name: row for row in published(plan, delta, account(plan).epsilon(delta))}
+
+
+def claim(plan: Plan, name: str, delta: Fraction = DELTA) -> Printed:
+    found = beside(plan, delta)[name].printed
+    assert found is not None
+    return found
 
 
 def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> None:
@@ -82,8 +88,7 @@ def test_no_proved_bound_is_below_the_certified_lower_end(plan: Plan) -> None:
 
 def test_the_row_of_the_clones_is_what_the_clones_alone_show_and_not_what_replacement_does() -> None:
     plan = Shuffle(Guarantee(Fraction(1)), 1000)
-    row, least = beside(plan)["FMT21 clones, computed"].printed, account(plan).epsilon(DELTA)
-    assert row is not None
+    row, least = claim(plan, "FMT21 clones, computed"), account(plan).epsilon(DELTA)
     assert row.claimed == pytest.approx(0.18241234748, rel=1e-9)
     assert least.high < 0.72 * row.claimed
 
@@ -106,10 +111,7 @@ def test_a_theorem_for_another_relation_or_delta_is_not_applied() -> None:
 
 
 def test_a_corollary_is_applied_at_the_parameters_that_it_names() -> None:
-    rows = beside(Run(TrieHeavyHitter(10**6, 1000, 12, levels=1)))
-    theorem, corollary = rows["TrieHH Theorem 1"].printed, rows["TrieHH Corollary 1"].printed
-    assert theorem is not None
-    assert corollary is not None
+    theorem, corollary = (claim(Run(TrieHeavyHitter(10**6, 1000, 12, 1)), f"TrieHH {each} 1") for each in ("Theorem", "Corollary"))
     assert corollary.claimed == pytest.approx(math.log1p(1 / (1000 / 12 - 1)), rel=1e-12)
     assert corollary.claimed == pytest.approx(theorem.claimed, rel=1e-12)
 
@@ -129,19 +131,14 @@ def test_different_parts_are_no_equal_parts() -> None:
 
 
 def test_the_closed_form_of_a_k_ary_response_is_its_own_inverse() -> None:
-    row = beside(Shuffle(THREE, 10**6))["BBGN19 closed form, 3-ary RR"]
-    assert row.printed is not None
     uniform = Fraction(3, 2) * (1 - THREE.p)
-    epsilon = Fraction(row.printed.claimed)
+    epsilon = Fraction(claim(Shuffle(THREE, 10**6), "BBGN19 closed form, 3-ary RR").claimed)
     needed = [bbgn19_gamma(3, 10**6, e, DELTA).high for e in (epsilon, epsilon * Fraction(999, 1000))]
     assert needed[0] <= uniform < needed[1]
 
 
 def test_amplification_by_subsampling_is_tight_for_one_user_and_its_pure_form_is_looser() -> None:
-    rows = beside(Subsample(THREE, 1000, 1))
-    tight, pure = (rows[f"BBG18 subsampling, at {at}"].printed for at in ("delta/q", "delta = 0"))
-    assert tight is not None
-    assert pure is not None
+    tight, pure = (claim(Subsample(THREE, 1000, 1), f"BBG18 subsampling, at {at}") for at in ("delta/q", "delta = 0"))
     assert tight.claimed == pytest.approx(tight.found.high, rel=1e-12)
     assert pure.claimed == pytest.approx(math.log1p(math.expm1(1) / 1000), rel=1e-9)
     assert pure.claimed > tight.claimed
@@ -183,8 +180,7 @@ def test_of_a_single_local_report_nothing_is_on_record() -> None:
 
 def test_the_optimal_composition_is_the_sum_over_all_sets_of_parts() -> None:
     plan, epsilons = Compose([COIN, THREE, THREE, Guarantee(Fraction(2))]), (math.log(3), 1, 1, 2)
-    row = beside(plan)["MV16 optimal composition"].printed
-    assert row is not None
+    row = claim(plan, "MV16 optimal composition")
     total = sum(epsilons)
     signed = [sum(e * s for e, s in zip(epsilons, signs, strict=True)) for signs in product((1, -1), repeat=4)]
     gained = sum(max(math.exp(loss / 2) - math.exp(float(row.claimed) - loss / 2), 0) for loss in signed)
@@ -193,8 +189,7 @@ def test_the_optimal_composition_is_the_sum_over_all_sets_of_parts() -> None:
 
 def test_the_best_decomposition_is_the_blanket_s_over_all_messages() -> None:
     users, delta, p, lie = 6, Fraction(1, 1000), float(THREE.p), float(1 - THREE.p) / 2
-    row = beside(Shuffle(THREE, users), delta)["SCW25 optimal decomposition"].printed
-    assert row is not None
+    row = claim(Shuffle(THREE, users), "SCW25 optimal decomposition", delta)
     e = math.exp(float(row.claimed))
     kinds = [((p - e * lie) / lie, lie), ((lie - e * p) / lie, lie), (1 - e, lie), (0, 1 - 3 * lie)]
     seen = sum(max(sum(w for w, _ in one), 0) * math.prod(b for _, b in one) for one in product(kinds, repeat=users)) / users
@@ -203,8 +198,7 @@ def test_the_best_decomposition_is_the_blanket_s_over_all_messages() -> None:
 
 def test_clones_are_composed_as_their_pairs_are() -> None:
     users, epsilon0 = 4, math.log(3)
-    row = beside(Repeat(Shuffle(COIN, users), 2), Fraction(1, 100))["KHH23 clones, composed"].printed
-    assert row is not None
+    row = claim(Repeat(Shuffle(COIN, users), 2), "KHH23 clones, composed", Fraction(1, 100))
     pair: defaultdict[tuple[int, int], float] = defaultdict(float)
     for others in product((None, 0, 1), repeat=users - 1):
         weight = math.prod(1 - math.exp(-epsilon0) if x is None else math.exp(-epsilon0) / 2 for x in others)

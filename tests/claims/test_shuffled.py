@@ -1,10 +1,11 @@
 """What GGKPV prints of shuffled protocols at its own parameters, beside numbers that were found in another way."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,18 +41,20 @@ LEVEL = 1e-6
 """Of tests on samples with fixed seeds."""
 
 
-@pytest.mark.parametrize("parameters", [(0, 0.1), (1, 0), (1, 1)])
-def test_the_printed_parameters_need_a_promise(parameters: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="need"):
-        ShuffledHadamard.as_printed(*parameters, users=4, domain=4)
+HADAMARD = {"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}
+CLOSED = (2, Fraction(1, 10), 10**6, 4), (1, Fraction(1, 10), 1, 4), (1, Fraction(1, 10), 10**6, 4, 1)
+REFUSED: list[Callable[[], object]] = [
+    *(partial(ShuffledHadamard.as_printed, *promise, users=4, domain=4) for promise in ((0, 0.1), (1, 0), (1, 1))),
+    *(partial(replace, EXAMPLES[0], **change) for change in HADAMARD),
+    *(partial(module.Setting, *map(Fraction, given[:2]), *given[2:]) for module in (randomized_response, unary_encoding)
+      for given in CLOSED),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "change", [{"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}]
-)
-def test_settings_outside_the_domain_are_refused(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("call", REFUSED)
+def test_settings_outside_the_domain_are_refused(call: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match="need"):
-        replace(EXAMPLES[0], **change)
+        call()
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "k"), [(1.0, 1e-6, 1), (0.25, 1e-12, 1), (0.9, 1e-3, 4)])
@@ -206,10 +209,3 @@ def test_an_error_is_simulated_where_all_users_hold_one_value() -> None:
         found = literature.measure(setting, claim, 60, seed=1)
         assert found.failures <= 3
         assert 1 < found.looseness < 3
-
-
-def test_a_setting_that_the_closed_forms_are_not_about_is_refused() -> None:
-    for module in (randomized_response, unary_encoding):
-        for parameters in ((F(2), F(1, 10), 10**6, 4), (F(1), F(1, 10), 1, 4), (F(1), F(1, 10), 10**6, 4, F(1))):
-            with pytest.raises(ValueError, match="needs"):
-                module.Setting(*parameters)

@@ -86,9 +86,25 @@ def test_a_pure_guarantee_has_at_most_a_quadratic_renyi_divergence(e: Fraction, 
         (lambda: formulas.hkr12(1, Fraction(1, 2), 1 - 1e-9), "ln"),
         (lambda: divergence.renyi_epsilon(1, 1, 0.1), "above 1"),
         (lambda: divergence.concentrated_epsilon(-1, 0.1), "rho >= 0"),
+        (lambda: Filter(Fraction(-1)), "epsilon >= 0"),
+        (lambda: Filter(Fraction(1), Fraction(1)), "delta < 1"),
+        (lambda: Filter(Fraction(1), Fraction(1, 10), reserve=Fraction(1, 5)), "reserve <= delta"),
+        (lambda: Filter(Fraction(1), spent=Spent(Fraction(2), Fraction(2))), "within the budget"),
+        (lambda: Filter(Fraction(1)).spend(-1), "a guarantee needs"),
+        (lambda: Filter(Fraction(1)).spend(math.inf), "a guarantee needs"),
+        (lambda: Filter(Fraction(1)).spend(0, 0.1), "delta <= 0 now"),
+        (lambda: Odometer(Fraction(2)), "slack < 1"),
+        *((lambda kind=kind, draws=draws: UserOdometers.fresh(3, KINDS).epoch({kind: draws}), says) for kind, draws, says in (
+            (2, [True] * 3, "for a kind below 2"), (-1, [True] * 3, "for a kind below 2"), (0, [True] * 2, "of 3 users"),
+            (0, [0.5] * 3, "Booleans or integers"), (0, [0, -1, 0], "from 0 to 2\\*\\*40 draws"),
+        )),
+        (lambda: UserOdometers(tuple(KINDS), np.zeros((2, 1), dtype=np.int64)), "one column for each of 2"),
+        (lambda: UserOdometers(tuple(KINDS), np.zeros((2, 2))), "int64 counts"),
+        (lambda: UserOdometers(tuple(KINDS), np.zeros((0, 2), dtype=np.int64)), "at least one user"),
+        (lambda: UserOdometers(tuple(KINDS), np.full((1, 2), -1)), "counts from 0"),
     ],
-)
-def test_a_failing_hypothesis_is_named(call: Callable[[], object], hypothesis: str) -> None:
+)  # fmt: skip
+def test_a_failing_hypothesis_or_what_is_no_budget_is_named(call: Callable[[], object], hypothesis: str) -> None:
     with pytest.raises(ValueError, match=hypothesis):
         call()
 
@@ -348,24 +364,6 @@ def test_a_reading_is_at_most_the_sum_and_a_bound_for_what_ran(parts: list[tuple
     assert account(Compose([Guarantee(*part) for part in parts])).delta(reading.high).high <= meter.delta
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: Filter(Fraction(-1)), "epsilon >= 0"),
-        (lambda: Filter(Fraction(1), Fraction(1)), "delta < 1"),
-        (lambda: Filter(Fraction(1), Fraction(1, 10), reserve=Fraction(1, 5)), "reserve <= delta"),
-        (lambda: Filter(Fraction(1), spent=Spent(Fraction(2), Fraction(2))), "within the budget"),
-        (lambda: Filter(Fraction(1)).spend(-1), "a guarantee needs"),
-        (lambda: Filter(Fraction(1)).spend(math.inf), "a guarantee needs"),
-        (lambda: Filter(Fraction(1)).spend(0, 0.1), "delta <= 0 now"),
-        (lambda: Odometer(Fraction(2)), "slack < 1"),
-    ],
-)
-def test_what_is_required_is_named(call: Callable[[], object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        call()
-
-
 KINDS = [(Fraction(1, 3), Fraction(0)), (Fraction(1, 50), Fraction(1, 10**9))]
 SLACK = Fraction(1, 10**6)
 
@@ -424,21 +422,3 @@ def test_the_number_of_users_is_read_before_the_counts_are(tmp_path: Path) -> No
     path.write_text(json.dumps({"users": 10**15, "guarantees": [["1", "0"]]}) + "\n")
     with pytest.raises(ValueError, match="needs 8000000000000000 bytes of counts"):
         UserOdometers.load(path)
-
-
-@pytest.mark.parametrize(("kind", "draws", "message"), [
-    (2, [True] * 3, "for a kind below 2"), (-1, [True] * 3, "for a kind below 2"), (0, [True] * 2, "of 3 users"),
-    (0, [0.5] * 3, "Booleans or integers"), (0, [0, -1, 0], "from 0 to 2\\*\\*40 draws"),
-])  # fmt: skip
-def test_an_epoch_that_fits_nobody_is_refused(kind: int, draws: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        UserOdometers.fresh(3, KINDS).epoch({kind: draws})
-
-
-@pytest.mark.parametrize(("counts", "message"), [
-    (np.zeros((2, 1), dtype=np.int64), "one column for each of 2"), (np.zeros((2, 2)), "int64 counts"),
-    (np.zeros((0, 2), dtype=np.int64), "at least one user"), (np.full((1, 2), -1), "counts from 0"),
-])  # fmt: skip
-def test_what_is_no_table_is_refused(counts: np.ndarray, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        UserOdometers(tuple(KINDS), counts)

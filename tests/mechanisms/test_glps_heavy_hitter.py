@@ -20,8 +20,6 @@ from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.proofs.glps_heavy_hitter import prove
-from tests.helpers import proved
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
@@ -302,11 +300,3 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
     for wrong in ({others[0]: 1.0, first: 0.5}, {}, {next(x for x in range(s.domain) if x not in data): 1.0}):
         assert claim.alpha < claim.error(data, wrong) <= data[first]
     assert claim.alpha < s.users / 4
-
-
-def test_the_proofs_bound_both_relations_by_all_measurements_that_a_value_touches() -> None:
-    replaced, present = proved(prove)
-    m = GlpsHeavyHitter(64, 2, 3, 4, F(7, 3))
-    assert replaced.at(m) == [(F(42), F(3, 7), True)]
-    assert present.at(m) == [(F(21), F(3, 7), True)]
-    assert (replaced.relation, present.relation) == ("replace-one", "add-remove")

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
@@ -158,13 +158,6 @@ def test_a_question_is_named_wrongly_as_often_as_two_binomial_laws_say() -> None
     assert selection.failure(m, Fraction(119, 1000)).high == pytest.approx(wrong, abs=0.01)
 
 
-def test_a_run_has_the_law_of_all_messages() -> None:
-    data, rng = ((0,), (0, 1)), np.random.default_rng(5)
-    law = coins_and_answers(SELECT, data)
-    runs = np.rint([SELECT.run(data, rng) for _ in range(10_000)] + np.array(SELECT.noise / 2)).astype(int)
-    assert fits(Counter(map(tuple, runs.tolist())), law)
-
-
 def test_several_selections_cost_what_one_of_all_their_questions_costs() -> None:
     start = time.perf_counter()
     several = account(Repeat(ShuffledSelection(users=8, questions=10, coins=10), 3))
@@ -248,11 +241,15 @@ def test_a_view_of_many_labels_shows_two_and_the_total_of_the_others() -> None:
         assert views.mean(axis=0) == pytest.approx(means, abs=0.2)
 
 
-def test_a_run_has_the_law_of_the_counts_of_all_messages() -> None:
-    data, rng = (0, 0, 2), np.random.default_rng(5)
-    law = labels_and_blankets(SMALL, data)
-    runs = np.array([SMALL.run(data, rng) for _ in range(20_000)]) + float(SMALL.expected_noise)
-    assert fits(Counter(map(tuple, np.rint(runs).astype(int).tolist())), law)
+@pytest.mark.parametrize(
+    ("m", "data", "law_of", "noise"),
+    [(SELECT, ((0,), (0, 1)), coins_and_answers, SELECT.noise / 2), (SMALL, (0, 0, 2), labels_and_blankets, SMALL.expected_noise)],
+    ids=str,
+)
+def test_a_run_has_the_law_of_the_counts_of_all_messages(m: Any, data: Any, law_of: Callable[..., Outcomes], noise: float) -> None:
+    rng = np.random.default_rng(5)
+    runs = np.rint(np.array([m.run(data, rng) for _ in range(10_000)]) + float(noise)).astype(int)
+    assert fits(Counter(map(tuple, runs.tolist())), law_of(m, data))
 
 
 def test_more_coins_than_are_counted_are_refused() -> None:
