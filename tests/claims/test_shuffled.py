@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,12 +43,12 @@ LEVEL = 1e-6
 
 
 HADAMARD = {"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}
-CLOSED = (2, Fraction(1, 10), 10**6, 4), (1, Fraction(1, 10), 1, 4), (1, Fraction(1, 10), 10**6, 4, 1)
+TENTH = Fraction(1, 10)
+CLOSED: list[Any] = [(Fraction(2), TENTH, 10**6, 4), (Fraction(1), TENTH, 1, 4), (Fraction(1), TENTH, 10**6, 4, Fraction(1))]
 REFUSED: list[Callable[[], object]] = [
-    *(partial(ShuffledHadamard.as_printed, *promise, users=4, domain=4) for promise in ((0, 0.1), (1, 0), (1, 1))),
+    *(partial(ShuffledHadamard.as_printed, epsilon, delta, 4, 4) for epsilon, delta in ((0, 0.1), (1, 0), (1, 1))),
     *(partial(replace, EXAMPLES[0], **change) for change in HADAMARD),
-    *(partial(module.Setting, *map(Fraction, given[:2]), *given[2:]) for module in (randomized_response, unary_encoding)
-      for given in CLOSED),
+    *(partial(module.Setting, *given) for module in (randomized_response, unary_encoding) for given in CLOSED),
 ]  # fmt: skip
 
 

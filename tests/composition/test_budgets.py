@@ -73,6 +73,10 @@ def test_a_pure_guarantee_has_at_most_a_quadratic_renyi_divergence(e: Fraction, 
     assert found <= float(e) * (1 + 1e-12)
 
 
+KINDS = [(Fraction(1, 3), Fraction(0)), (Fraction(1, 50), Fraction(1, 10**9))]
+SLACK = Fraction(1, 10**6)
+
+
 @pytest.mark.parametrize(
     ("call", "hypothesis"),
     [
@@ -99,7 +103,7 @@ def test_a_pure_guarantee_has_at_most_a_quadratic_renyi_divergence(e: Fraction, 
             (0, [0.5] * 3, "Booleans or integers"), (0, [0, -1, 0], "from 0 to 2\\*\\*40 draws"),
         )),
         (lambda: UserOdometers(tuple(KINDS), np.zeros((2, 1), dtype=np.int64)), "one column for each of 2"),
-        (lambda: UserOdometers(tuple(KINDS), np.zeros((2, 2))), "int64 counts"),
+        (lambda: UserOdometers(tuple(KINDS), np.zeros((2, 2))), "int64 counts"),  # type: ignore[arg-type]
         (lambda: UserOdometers(tuple(KINDS), np.zeros((0, 2), dtype=np.int64)), "at least one user"),
         (lambda: UserOdometers(tuple(KINDS), np.full((1, 2), -1)), "counts from 0"),
     ],
@@ -362,10 +366,6 @@ def test_a_reading_is_at_most_the_sum_and_a_bound_for_what_ran(parts: list[tuple
     reading = meter.epsilon
     assert reading.high <= float(sum(e for e, _ in parts)) * (1 + 1e-12)
     assert account(Compose([Guarantee(*part) for part in parts])).delta(reading.high).high <= meter.delta
-
-
-KINDS = [(Fraction(1, 3), Fraction(0)), (Fraction(1, 50), Fraction(1, 10**9))]
-SLACK = Fraction(1, 10**6)
 
 
 @given(st.lists(st.tuples(st.lists(st.booleans(), min_size=4, max_size=4), st.lists(st.integers(0, 3), min_size=4, max_size=4)),

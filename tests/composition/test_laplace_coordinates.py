@@ -89,9 +89,7 @@ def test_two_coordinates_cost_no_more_than_one_that_is_shifted_twice_as_far(
 @pytest.mark.parametrize(("count", "step"), [(1, F(3, 2)), (2, F(1, 7)), (30, F(1, 20))])
 def test_coordinates_that_are_all_doubled_are_coordinates_of_twice_the_step(count: int, step: Fraction, delta: float) -> None:
     doubled, plain = LaplaceCoordinates(0, step, "", doubled=count), LaplaceCoordinates(count, 2 * step, "")
-    for ours, theirs in (
-        (doubled.epsilon(delta), plain.epsilon(delta)), (doubled.delta(step), plain.delta(step)),
-    ):  # fmt: skip
+    for ours, theirs in ((doubled.epsilon(delta), plain.epsilon(delta)), (doubled.delta(step), plain.delta(step))):
         assert ours.low <= theirs.high
         assert theirs.low <= ours.high
         assert ours.high <= ours.low * (1 + 1e-9)

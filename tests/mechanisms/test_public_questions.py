@@ -282,10 +282,7 @@ def test_symbols_are_all_bits_of_a_value_once(domain: int) -> None:
 
 def test_two_values_share_a_bucket_no_more_often_than_stated_over_all_matrices() -> None:
     m = Bitstogram(10, 32, 1, 4, 1, Fraction(3, 4))
-    kept = [
-        rows for rows in permutations(range(1, 32), 2)
-        if all(rank((*rows, *symbol)) == 3 for symbol in m.symbols)
-    ]  # fmt: skip
+    kept = [rows for rows in permutations(range(1, 32), 2) if all(rank((*rows, *symbol)) == 3 for symbol in m.symbols)]
     together = [np.mean([int(images(rows, x)) == 0 for rows in kept]) for x in range(1, 32)]
     assert 1 - len(kept) / (31 * 30) <= m.redrawn
     assert max(together) <= m.collision < 1.0

@@ -162,10 +162,7 @@ def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users
 
 @pytest.mark.parametrize(
     ("m", "exact"),
-    [
-        (CountMinRangeQueries(4, 2, 1, 50, F(1, 4)), F(81, 256)),
-        (CountMinRangeQueries(6, 4, 1, 50, F(1, 2)), F(93265, 262144)),
-    ],
+    [(CountMinRangeQueries(4, 2, 1, 50, F(1, 4)), F(81, 256)), (CountMinRangeQueries(6, 4, 1, 50, F(1, 2)), F(93265, 262144))],
     ids=str,
 )
 def test_a_sketch_with_injective_hashes_costs_what_enumeration_says(m: CountMinRangeQueries, exact: Fraction) -> None:

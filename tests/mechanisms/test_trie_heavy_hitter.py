@@ -304,9 +304,7 @@ def deltas_of_all_holders(n: int, m: int, k: int, epsilon0: float, more: bool) -
             np.add.at(found, (rows[:, None], columns[None, :]), chance * np.outer(noise, noise))
         return found
 
-    return lambda c: max(
-        np.maximum(table(n + more, w + 1) - c * table(n, w), 0).sum() for w in range(n + more)
-    )  # fmt: skip
+    return lambda c: max(np.maximum(table(n + more, w + 1) - c * table(n, w), 0).sum() for w in range(n + more))
 
 
 @pytest.mark.parametrize(

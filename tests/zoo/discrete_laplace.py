@@ -136,10 +136,7 @@ rounded_gaussian = Zoo(
 polya_noise = Zoo(
     small=(PolyaNoise(F(1, 2)), PolyaNoise(F(1, 2), F(1, 2), (1, -1)), PolyaNoise(F(3, 4), F(5, 2), (2, -1))),
     at_one=(THREE_QUARTERS,),
-    broken=(
-        *mistakes(THREE_QUARTERS, 8),
-        broken("half of the clients add no share", THREE_QUARTERS, shape=F(3, 8)),
-    ),
+    broken=(*mistakes(THREE_QUARTERS, 8), broken("half of the clients add no share", THREE_QUARTERS, shape=F(3, 8))),
     refused=(
         *refusals("shape > 0 is needed", THREE_QUARTERS, shape=[F(0)]),
         *refusals("needs shape <= 1048576", THREE_QUARTERS, shape=[F(2**20 + 1)]),

@@ -45,9 +45,7 @@ ZOO = Zoo(
         Broken("out of range the input is shown", CLAMPED, out_of_range_the_input_is_shown),
         Broken("the noise is halved to stay in range", CLAMPED, the_noise_is_halved_to_stay_in_range),
     ),
-    refused=(
-        *refusals("needs 1 <= bound <= 9007199254740992, got bound=9007199254740993", EIGHT, bound=[2**53 + 1]),
-    ),
+    refused=(*refusals("needs 1 <= bound <= 9007199254740992, got bound=9007199254740993", EIGHT, bound=[2**53 + 1]),),
     mutants=(
         mutant("the range has one step less", EIGHT, alpha=Geometric.for_epsilon(1, bound=7).alpha),
         mutant("e is taken for 3", Geometric.for_epsilon(1, bound=1), alpha=Fraction(1, 3)),

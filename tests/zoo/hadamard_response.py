@@ -34,9 +34,7 @@ ZOO = Zoo(
         broken("the coin has two bits", LARGE, p=Fraction(3, 4)),
         Broken("rejection keeps too few lies", TEN, rejection_keeps_too_few_lies),
     ),
-    refused=(
-        *refusals("needs", TEN, k=[1, 1 << 62], p=[Fraction(2, 5), 1]),
-    ),
+    refused=(*refusals("needs", TEN, k=[1, 1 << 62], p=[Fraction(2, 5), 1]),),
     mutants=(
         mutant("the lie may be the truth", TEN, p=(1 + TEN.p) / 2),
         two_bits(TEN),

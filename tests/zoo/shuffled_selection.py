@@ -34,8 +34,5 @@ ZOO = Zoo(
         *no_data("ShuffledSelection needs a tuple of questions", TWO, [(2,)]), *no_data("needs at least one user", TWO, []),
         Refusal("epsilon > 0 and delta > 0", lambda: sufficient_coins(1, 0, 4)),
     ),
-    mutants=(
-        mutant("a coin of four is lost", MANY, 0.01, coins=3),
-        mutant("half of the users are gone", MANY, 0.01, users=50),
-    ),
+    mutants=(mutant("a coin of four is lost", MANY, 0.01, coins=3), mutant("half of the users are gone", MANY, 0.01, users=50)),
 )
