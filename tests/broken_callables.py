@@ -1,7 +1,5 @@
 """Callables that a user might hand over by mistake."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

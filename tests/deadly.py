@@ -1,7 +1,5 @@
 """A part of data over which processes die; apart from the tests, so that a process that reads it imports little."""
 
-from __future__ import annotations
-
 import os
 import signal
 from dataclasses import dataclass

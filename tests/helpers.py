@@ -1,8 +1,7 @@
 """What tests of several rooms share."""
 
-from __future__ import annotations
-
 import io
+import os
 import subprocess
 import sys
 import time
@@ -11,18 +10,40 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from ldpaudit import commands
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+
+
+def some(value: T | None) -> T:
+    """A value that has to be there."""
+    assert value is not None
+    return value
+
+
+def raises(error: type[E] | tuple[type[E], ...], says: str | None, ask: Callable[..., object], *given: Any, **named: Any) -> E:
+    """The error that a call raises, and what it says."""
+    with pytest.raises(error, match=says or None) as caught:
+        ask(*given, **named)
+    return caught.value
+
+
+def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python, in a process of its own."""
+    command, around = [sys.executable, *arguments], os.environ | environment
+    return subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False, timeout=300)
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line, run in the checkout by a process of its own."""
-    command = [sys.executable, "-m", "ldpaudit", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    return python("-m", "ldpaudit", *arguments)
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,12 +62,27 @@ def within(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
+def stdout(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
+    """What a command printed that ended with this code."""
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
 def fails_in_one_line(done: subprocess.CompletedProcess[str], says: str) -> None:
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert says in done.stderr
+
+
+COIN = 'kind = "randomized_response"\nk = 2\np = "3/4"'
+"""A mechanism of a deployment file."""
+
+
+def deployment(mechanism: str, claims: str, name: str = "ours", more: str = "", edition: int = 1) -> str:
+    """The text of a deployment file: its mechanism, further tables, and its claims."""
+    return f'schema = "ldpaudit.deployment/{edition}"\nid = "{name}"\n[mechanism]\n{mechanism}\n{more}[[claims]]\n{claims}\n'
 
 
 SOON = 10.0

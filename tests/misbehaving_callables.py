@@ -1,7 +1,5 @@
 """Callables that do what no randomizer should: to the process, to its output, or with what they return."""
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import os
@@ -57,34 +55,8 @@ def interrupts(x: int) -> int:
     raise KeyboardInterrupt
 
 
-def raises_what_is_no_exception(x: int) -> int:
-    raise Private("of a library")
-
-
-def raises_without_words(x: int) -> int:
-    raise Wordless
-
-
-def returns_what_cannot_be_written(x: int) -> Any:
-    return Unwritable()
-
-
 def returns_what_ends_the_program(x: int) -> Any:
     return Ending([1])
-
-
-def returns_itself(x: int) -> Any:
-    report: list[Any] = []
-    report.append(report)
-    return report
-
-
-def returns_50_million_bytes(x: int) -> Any:
-    return bytes(50_000_000)
-
-
-def returns_a_large_integer_in_a_list(x: int) -> Any:
-    return [1 << 10**8]
 
 
 def exits_with_0_in_the_end(x: int) -> int:

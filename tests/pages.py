@@ -7,8 +7,6 @@
 - ```` ```python ```` without a file is a doctest, which pytest runs.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re
@@ -72,13 +70,8 @@ def follow(page: Path, folder: Path) -> None:
             file = folder / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text)
-        elif block.is_run and _can(block):
+        elif block.is_run and ((module := block.option("needs")) is None or find_spec(module) is not None):
             _run(block, after.text if after.language == "text" else None, folder)
-
-
-def _can(block: Block) -> bool:
-    module = block.option("needs")
-    return module is None or find_spec(module) is not None
 
 
 def _run(block: Block, printed: str | None, folder: Path) -> None:

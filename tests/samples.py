@@ -1,7 +1,5 @@
 """Samples against laws, and numbers against enclosures: what tests of many mechanisms ask."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """``ldpaudit vectors`` and ``conform``: who draws anything else, or the same again, is refused."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -15,7 +13,7 @@ import pytest
 from ldpaudit import registry
 from ldpaudit.clients.vectors import chosen, header, vectors
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, run, stdout
 
 CLIENT = (ROOT / "examples" / "clients" / "client.py").read_text()
 RESPONSE = ("randomized_response", "k=4", "epsilon=1")
@@ -40,10 +38,9 @@ def conform(tmp_path: Path) -> Conform:
 
 
 def test_the_reference_client_conforms(conform: Conform) -> None:
-    done = conform({}, *RESPONSE, "--views", "4000")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "conforms\nits reports are those of 400 vectors, on 4 inputs\nno repetition" in done.stdout
-    assert "epsilon = 1 is not refuted by 4,000 of its reports: epsilon >= 0." in done.stdout
+    shown = stdout(conform({}, *RESPONSE, "--views", "4000"))
+    assert "conforms\nits reports are those of 400 vectors, on 4 inputs\nno repetition" in shown
+    assert "epsilon = 1 is not refuted by 4,000 of its reports: epsilon >= 0." in shown
 
 
 BROKEN = {
@@ -93,10 +90,9 @@ REPEATED = {
 def test_a_client_that_repeats_its_randomness_is_refused_with_a_report_that_is_repeated(mistake: str, conform: Conform) -> None:
     own, drawn, says = REPEATED[mistake]
     changes = {"import json\n": f"import json, os, random, time\n{own}\n", "os.urandom(count)": drawn}
-    done = conform(changes, *HASHING)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert f"REFUSED\nit repeats its randomness: {says}" in done.stdout
-    assert "are equal on input 0: report 1 of 1,024 is [" in done.stdout
+    shown = stdout(conform(changes, *HASHING), 1)
+    assert f"REFUSED\nit repeats its randomness: {says}" in shown
+    assert "are equal on input 0: report 1 of 1,024 is [" in shown
 
 
 def test_a_file_of_vectors_names_the_mechanism_and_its_inputs_from_the_first_to_the_last() -> None:
@@ -127,28 +123,24 @@ def test_vectors_follow_the_digits_of_a_probability_and_reject_numbers() -> None
     assert any(v.bytes[1] & 7 > 4 for v in vectors(numbers, 100) if len(v.bytes) > 2)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("vectors", "guarantee", "epsilon=1"), "no report is known"),
-        (("vectors", "geometric", "epsilon=1", "bound=3"), "its clients have no test vectors"),
-        (("vectors", "nothing"), "needs one of those that `ldpaudit mechanisms` lists"),
-        (("conform", "exec:true"), "needs --deployment FILE or a mechanism, got neither"),
-        (("conform", "exec:true", "windows-telemetry", "k=4"), "needs a mechanism for k=4, got the deployment"),
-        (("conform", "client.py", *RESPONSE), "conform needs exec:COMMAND"),
-        (("conform", "exec:true", *RESPONSE), "true ended before it answered"),
-        (("conform", f"exec:{sys.executable} -c 'print(1)'", *RESPONSE), "which answers no question"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "says"), [
+    (("vectors", "guarantee", "epsilon=1"), "no report is known"),
+    (("vectors", "geometric", "epsilon=1", "bound=3"), "its clients have no test vectors"),
+    (("vectors", "nothing"), "needs one of those that `ldpaudit mechanisms` lists"),
+    (("conform", "exec:true"), "needs --deployment FILE or a mechanism, got neither"),
+    (("conform", "exec:true", "windows-telemetry", "k=4"), "needs a mechanism for k=4, got the deployment"),
+    (("conform", "client.py", *RESPONSE), "conform needs exec:COMMAND"),
+    (("conform", "exec:true", *RESPONSE), "true ended before it answered"),
+    (("conform", f"exec:{sys.executable} -c 'print(1)'", *RESPONSE), "which answers no question"),
+])  # fmt: skip
 def test_what_has_no_client_and_what_is_none_is_an_error_of_one_line(arguments: tuple[str, ...], says: str) -> None:
     fails_in_one_line(run(*arguments), says)
 
 
 def test_a_client_whose_own_reports_are_not_of_the_law_is_refuted_though_it_passes_its_vectors(conform: Conform) -> None:
     lazy = {"def coin(self, p):\n": "def coin(self, p):\n        if self.given is None: return int(os.urandom(1)[0] < 240)\n"}
-    done = conform(lazy, *RESPONSE, "--views", "20000", "--format", "json")
-    assert done.returncode == 1, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    shown = stdout(conform(lazy, *RESPONSE, "--views", "20000", "--format", "json"), 1)
+    found: dict[str, Any] = json.loads(shown)
     assert (found["conforms"], found["difference"], found["repetition"]) == (False, None, None)
     assert found["audit"]["epsilon_lower"] > 1
     assert found["audit"]["confidence"] == 1 - 1e-6

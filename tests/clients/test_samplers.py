@@ -1,7 +1,5 @@
 """The law of what a client draws from bytes is the law that is certified, exactly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -24,6 +22,7 @@ from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from tests.helpers import raises
 
 P, Q = Fraction(5, 7), Fraction(2, 9)
 SMALL = (
@@ -98,15 +97,11 @@ def test_a_clients_law_is_exactly_the_certified_one(m: Mechanism) -> None:
         assert law(m, x) == {view: chance for view, chance in m.law(x).items() if chance}
 
 
-def test_every_mechanism_that_has_a_client_is_among_these() -> None:
-    assert {type(m) for m in SMALL} == set(SAMPLERS)
-
-
 def test_a_mechanism_without_a_client_and_what_is_no_input_are_refused() -> None:
+    assert {type(m) for m in SMALL} == set(SAMPLERS)
     with pytest.raises(Unsupported, match="no test vectors; there are such of k-ary randomized response, unary encoding"):
         report(mechanisms.DiscreteLaplace(Fraction(1, 2), (1,)), (0,), Randomness())
-    with pytest.raises(ValueError, match="needs an input among"):
-        report(KaryRandomizedResponse(2, P), 2, Randomness())
+    raises(ValueError, "needs an input among", report, KaryRandomizedResponse(2, P), 2, Randomness())
 
 
 def drawn(number: int, draw: Any) -> list[tuple[Any, int]]:
@@ -130,9 +125,14 @@ def test_numbers_from_all_bytes_are_uniform_and_those_that_are_too_large_are_dra
     assert {taken for _, taken in found} == {int(n > 1)}
 
 
-def test_a_number_above_256_takes_two_bytes_the_high_one_first_and_keeps_the_low_bits() -> None:
+def test_what_is_certain_takes_no_byte_a_large_number_several_and_the_system_s_are_the_default() -> None:
     assert Randomness(BytesIO(b"\xfd\x2b").read).uniform(300) == 0x12B
     assert Randomness(lambda n: b"\xff" * n).uniform(1 << 64) == (1 << 64) - 1
+    none = Randomness(lambda n: b"")
+    assert (none.coin(Fraction(1)), none.coin(Fraction(0)), none.uniform(1)) == (True, False, 0)
+    assert drawn(1, lambda source: source.coin(Fraction(1, 2))) == [(byte < 128, 1) for byte in range(256)]
+    m = KaryRandomizedResponse(1 << 64, Fraction(1, 1 << 64))
+    assert report(m, 0, Randomness()) != report(m, 0, Randomness())
 
 
 @pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 2), Fraction(255, 256), Fraction(1, 65536), Fraction(3, 7)])
@@ -142,14 +142,3 @@ def test_the_coins_of_all_pairs_of_bytes_that_decide_are_as_likely_as_the_probab
     assert heads == int(p * 256**2), "all pairs of bytes below the probability, and no other"
     undecided = 256**2 - len(found)
     assert undecided == (0 if (p * 256**2).denominator == 1 else 1), "the one pair that equals its digits"
-
-
-def test_a_probability_that_is_0_or_1_takes_no_byte_and_the_end_of_an_expansion_takes_none_either() -> None:
-    none = Randomness(lambda n: b"")
-    assert (none.coin(Fraction(1)), none.coin(Fraction(0)), none.uniform(1)) == (True, False, 0)
-    assert drawn(1, lambda source: source.coin(Fraction(1, 2))) == [(byte < 128, 1) for byte in range(256)]
-
-
-def test_the_operating_systems_bytes_are_the_default() -> None:
-    m = KaryRandomizedResponse(1 << 64, Fraction(1, 1 << 64))
-    assert report(m, 0, Randomness()) != report(m, 0, Randomness())

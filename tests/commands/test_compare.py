@@ -1,7 +1,5 @@
 """``ldpaudit compare``: users' values as they are read, numbered and drawn, and how contenders are made and scored."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace
@@ -27,6 +25,7 @@ from ldpaudit.report.comparison import Leaderboard, as_data, write
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import comparison
 from ldpaudit.studies.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
+from tests.helpers import raises
 
 WORDS = ["the"] * 900 + ["of"] * 500 + ["and"] * 300 + ["zygote"] * 200 + ["zygotes"] * 100
 
@@ -42,15 +41,13 @@ def test_every_way_to_write_users_values_is_read_alike(tmp_path: Path) -> None:
         assert held.places.tolist() == [0] * 900 + [1] * 500 + [2] * 300 + [3] * 200 + [4] * 100
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "column", "says"),
-    [("a.csv", "x,y\n1,2\n", "z", "needs a column 'z', got x, y"), ("a.txt", "one\n", "", "two different values, got 1"),
-     ("a.csv", "", "", "needs a column 'of values', got none"), ("a.parquet", "no", "", "Parquet file")],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "text", "column", "says"), [
+    ("a.csv", "x,y\n1,2\n", "z", "needs a column 'z', got x, y"), ("a.txt", "one\n", "", "two different values, got 1"),
+    ("a.csv", "", "", "needs a column 'of values', got none"), ("a.parquet", "no", "", "Parquet file"),
+])  # fmt: skip
 def test_a_file_without_values_is_an_error_of_a_line(tmp_path: Path, name: str, text: str, column: str, says: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(DeploymentError, match=says):
-        read(tmp_path / name, column)
+    raises(DeploymentError, says, read, tmp_path / name, column)
 
 
 @given(st.text("abcz' .", max_size=12), st.text("abcz' .", max_size=12))
@@ -62,12 +59,7 @@ def test_words_with_a_common_beginning_have_numbers_with_common_leading_bits(one
     assert (differ == 0) == (same == 12)
 
 
-def test_the_rest_of_the_dictionary_stands_for_one_value() -> None:
-    held = Held.of(WORDS)
-    assert np.bincount(held.frequent(2)).tolist() == [900, 500, 600]
-
-
-def test_what_the_issue_of_choosing_is_about_contends() -> None:
+def test_all_that_the_issue_of_choosing_is_about_contends_and_shuffled_formulas_as_randomizers() -> None:
     names = {str(each) for each in contenders()}
     assert names >= {
         "randomized_response", "unary_encoding optimized", "local_hashing optimal", "hadamard_response", "subset_selection optimal",
@@ -75,6 +67,8 @@ def test_what_the_issue_of_choosing_is_about_contends() -> None:
         "bucket_heavy_hitter as_printed", "glps_heavy_hitter as_printed", "jl_heavy_hitter for_users",
         "shuffled_hadamard as_printed", "shuffled_count_min as_printed",
     }  # fmt: skip
+    assert {"randomized_response, shuffled", "unary_encoding symmetric, shuffled"} <= names
+    assert not any("shuffled_as_printed" in name or "shuffled_in_closed_form" in name for name in names)
 
 
 def test_an_oracle_s_error_is_that_of_its_law() -> None:
@@ -125,17 +119,13 @@ def test_a_system_that_names_values_is_scored_by_what_it_names() -> None:
 ASKED = Contest(Fraction(2), Fraction(1, 10**6), dictionary=4, top=2)
 
 
-@pytest.mark.parametrize(
-    "contender",
-    [
-        Contender("laplace", "histogram", "as_printed"), Contender("jl_heavy_hitter", "", "for_users"),
-        Contender("randomized_response", "", "for_epsilon"), Contender("randomized_response", "", "for_epsilon", shuffled=True),
-        Contender("shuffled_hadamard", "", "as_printed"), Contender("bucket_heavy_hitter", "", "as_printed"),
-        pytest.param(Contender("unary_encoding", "", "symmetric", shuffled=True), marks=pytest.mark.slow),
-        pytest.param(Contender("shuffled_count_min", "", "as_printed"), marks=pytest.mark.slow),
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("contender", [
+    Contender("laplace", "histogram", "as_printed"), Contender("jl_heavy_hitter", "", "for_users"),
+    Contender("randomized_response", "", "for_epsilon"), Contender("randomized_response", "", "for_epsilon", shuffled=True),
+    Contender("shuffled_hadamard", "", "as_printed"), Contender("bucket_heavy_hitter", "", "as_printed"),
+    pytest.param(Contender("unary_encoding", "", "symmetric", shuffled=True), marks=pytest.mark.slow),
+    pytest.param(Contender("shuffled_count_min", "", "as_printed"), marks=pytest.mark.slow),
+], ids=str)  # fmt: skip
 def test_every_row_is_certified_to_cost_about_what_is_asked_in_its_own_model(contender: Contender) -> None:
     users = 20_000
     m = contender.calibrated(ASKED, users, 8)
@@ -145,9 +135,7 @@ def test_every_row_is_certified_to_cost_about_what_is_asked_in_its_own_model(con
 
 
 @pytest.mark.parametrize(("delta", "cost"), [(1e-7, 2.0), (1e-5, 2.1)])
-def test_a_delta_that_is_certified_at_what_is_asked_is_what_it_costs(
-    monkeypatch: pytest.MonkeyPatch, delta: float, cost: float
-) -> None:
+def test_a_delta_certified_at_what_is_asked_is_what_it_costs(monkeypatch: pytest.MonkeyPatch, delta: float, cost: float) -> None:
     class Rough:
         def epsilon(self, _: Fraction) -> Enclosure:
             return Enclosure(0, 2.1, Rigour.INTERVAL, "")
@@ -160,16 +148,13 @@ def test_a_delta_that_is_certified_at_what_is_asked_is_what_it_costs(
     assert contender.certified(KaryRandomizedResponse.for_epsilon(2, k=5), ASKED, 9) == cost
 
 
-def test_what_a_formula_charges_twice_is_run_with_twice_the_noise() -> None:
+def test_a_formula_that_charges_twice_has_twice_the_noise_and_bits_are_those_of_all_messages() -> None:
     printed, exact = (Contender("laplace", "histogram", name).calibrated(ASKED, 100, 8) for name in ("as_printed", "for_epsilon"))
     assert printed.scale == pytest.approx(float(exact.scale), rel=1e-3)  # type: ignore[attr-defined]
     assert printed.scale >= exact.scale  # type: ignore[attr-defined]
-
-
-def test_a_formula_for_shuffled_users_contends_as_the_shuffled_randomizer() -> None:
-    names = {str(each) for each in contenders()}
-    assert {"randomized_response, shuffled", "unary_encoding symmetric, shuffled"} <= names
-    assert not any("shuffled_as_printed" in name or "shuffled_in_closed_form" in name for name in names)
+    assert bits(UnaryEncoding.optimized(1, k=40)) == 40
+    m = ShuffledHadamard(users=100, domain=8, tau=3, rho=5)
+    assert bits(m) == 6 * 3 * 4
 
 
 def test_what_cannot_be_brought_near_the_asked_epsilon_is_marked_and_has_no_rank() -> None:
@@ -209,16 +194,12 @@ def test_what_no_float_holds_is_refused_in_a_line(tmp_path: Path, capsys: Any, o
     assert says in capsys.readouterr().err
 
 
-def test_bits_are_those_of_the_report_or_of_all_messages() -> None:
-    assert bits(UnaryEncoding.optimized(1, k=40)) == 40
-    m = ShuffledHadamard(users=100, domain=8, tau=3, rho=5)
-    assert bits(m) == 6 * 3 * 4
-
-
-def test_reports_that_cannot_be_drawn_leave_a_contender_out() -> None:
+def test_reports_that_cannot_be_drawn_leave_a_contender_out_and_rare_values_are_one() -> None:
     held = Held(tuple(map(str, range(200))), np.zeros(10**7, dtype=np.int64))
     with pytest.raises(Unsupported, match="64 bits, but at most"):
         score(Contender("laplace", "histogram", "for_epsilon"), Contest(Fraction(1), Fraction(1, 10**6), 200, 1), held)
+    held = Held.of(WORDS)
+    assert np.bincount(held.frequent(2)).tolist() == [900, 500, 600]
 
 
 def compare(tmp_path: Path, capsys: Any, stems: tuple[str, ...], *options: str) -> tuple[str, str]:

@@ -1,7 +1,5 @@
 """How commands end: with 1 only where a claim is refuted; a reader that has gone, or a signal, says nothing of a claim."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -12,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, SOON, number_in, process, wait_until_gone
+from tests.helpers import ROOT, SOON, number_in, process, some, wait_until_gone
 
 COMMANDS = [
     ("--help",),
-    ("mechanisms",),
-    ("mechanisms", "--format", "json"),
-    ("prove", "randomized_response"),
     ("audit", "tests.broken_callables:identity", "--inputs", "0", "1", "--epsilon", "0.1", "--trials", "500"),
-]
-"""By typer, by rich, line by line, at once, and in a process of its own."""
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (
+        ("mechanisms",), ("mechanisms", "--format", "json"), ("prove", "randomized_response"))),
+]  # fmt: skip
+"""By typer, and in a process of its own; by rich, line by line, and at once."""
 
 
 def started(*arguments: str, out: int) -> subprocess.Popen[str]:
@@ -39,28 +36,21 @@ def test_results_that_nobody_reads_end_quietly_as_a_closed_pipe_does(arguments: 
     assert (command.returncode, err) == (128 + signal.SIGPIPE, "")
 
 
-def test_results_that_cannot_be_written_are_no_verdict() -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("needs /dev/full")
-    with full.open("w") as out, started("mechanisms", out=out.fileno()) as command:
-        _, err = command.communicate(timeout=60)
-    assert command.returncode == 2
-    assert "No space left" in err
-
-
-def test_an_error_that_nobody_reads_is_an_error() -> None:
+def test_results_come_out_as_they_did_and_where_they_cannot_are_no_verdict(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out:
+        assert started("mechanisms", out=out.fileno()).communicate()[1] == ""
+    assert (tmp_path / "out").read_text() == process("mechanisms").stdout != ""  # to a file and to a pipe
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "ldpaudit", "account", "randomised", "k=2"]
     assert subprocess.run(command, cwd=ROOT, stdout=writer, stderr=writer, check=False, timeout=60).returncode == 2
     os.close(writer)
-
-
-def test_results_come_out_as_they_did(tmp_path: Path) -> None:
-    with (tmp_path / "out").open("w") as out:
-        assert started("mechanisms", out=out.fileno()).communicate()[1] == ""
-    assert (tmp_path / "out").read_text() == process("mechanisms").stdout != ""  # to a file and to a pipe
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with full.open("w") as out, started("mechanisms", out=out.fileno()) as listing:
+        _, err = listing.communicate(timeout=60)
+    assert (listing.returncode, "No space left" in err) == (2, True)
 
 
 def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
@@ -99,8 +89,7 @@ def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_st
 def test_a_refutation_stands_where_the_code_hears_no_signal() -> None:
     target = "tests.misbehaving_callables:type_shown_to_the_deaf"
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.PIPE) as command:
-        assert command.stdout is not None
-        assert "REFUTED" in command.stdout.readline()
+        assert "REFUTED" in some(command.stdout).readline()
         command.send_signal(signal.SIGTERM)
         command.communicate(timeout=SOON)
     assert command.returncode == 1
@@ -109,8 +98,7 @@ def test_a_refutation_stands_where_the_code_hears_no_signal() -> None:
 def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
     target = "tests.misbehaving_callables:never_comes_back_to_python"
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
-        assert command.stderr is not None
-        assert command.stderr.readline() == "begun\n"
+        assert some(command.stderr).readline() == "begun\n"
         time.sleep(0.2)  # until it sleeps
         command.send_signal(signal.SIGTERM)
         command.communicate(timeout=SOON)

@@ -1,7 +1,5 @@
 """``ldpaudit estimate``: files of reports in, counts with intervals out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 
 from ldpaudit.commands import run
 from ldpaudit.commands.options import Post
-from ldpaudit.mechanism import Mechanism, plain
+from ldpaudit.mechanism import plain
 from ldpaudit.mechanisms.bitstogram import Bitstogram
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.postprocessing import WAYS
@@ -21,17 +19,13 @@ ORACLE = ["unary_encoding", "k=4", "epsilon=2", "constructor=optimized"]
 HELD = [700, 200, 90, 10]
 
 
-def written(m: Mechanism, data: list[int], file: Path) -> Path:
-    rng = np.random.default_rng(2)
-    reports = [plain(np.asarray(m.sample(x, 1, rng))[0]) for x in data]
-    file.write_text("".join(json.dumps({"report": each, "id": i}) + "\n" for i, each in enumerate(reports)))
-    return file
-
-
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
-    data = [x for x, users in enumerate(HELD) for _ in range(users)]
-    return written(UnaryEncoding.optimized(2, 4), data, tmp_path / "a.jsonl")
+    m, rng = UnaryEncoding.optimized(2, 4), np.random.default_rng(2)
+    reports = [plain(np.asarray(m.sample(x, 1, rng))[0]) for x, users in enumerate(HELD) for _ in range(users)]
+    lines = (json.dumps({"report": each, "id": i}) + "\n" for i, each in enumerate(reports))
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    return tmp_path / "a.jsonl"
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
@@ -53,7 +47,7 @@ def test_counts_come_back_with_intervals_in_every_format(reports: Path, capsys: 
     assert capsys.readouterr().out.splitlines()[1] == ",".join(map(str, data["estimates"][0].values()))
 
 
-def test_post_processing_top_names_and_simultaneous_intervals(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_post_processing_top_names_and_simultaneous_intervals(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (names := reports.parent / "names.txt").write_text("tea\ncoffee\nwater\nmilk\n")
     output = reports.parent / "out.csv"
     each = told(capsys, reports, *ORACLE, "--values", names)
@@ -66,9 +60,6 @@ def test_post_processing_top_names_and_simultaneous_intervals(reports: Path, cap
     assert output.read_text().splitlines()[0] == "value,estimate,low,high"
     whole = told(capsys, reports, *ORACLE, "--post", "norm-sub")
     assert sum(row["estimate"] for row in whole["estimates"]) == pytest.approx(1000)
-
-
-def test_the_command_knows_every_way_of_post_processing() -> None:
     assert [each.value for each in Post] == [*WAYS]
 
 
@@ -85,9 +76,7 @@ def test_a_few_records_that_are_none_are_left_out_and_more_are_an_error(reports:
     assert not output.exists()
 
 
-def test_a_deployment_s_sum_is_estimated_with_the_noise_of_all_aggregators(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_deployment_s_sum_is_estimated_with_all_aggregators_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     noisy = '[aggregate]\nusers = 1000\n\n[[noise]]\nkind = "discrete_laplace"\nalpha = "9/10"\nparties = 2\n'
     (tmp_path / "a.json").write_text(json.dumps({"sum": [600, 250, 130, 20], "users": 1000}))
     widths = []
@@ -124,19 +113,16 @@ def test_systems_that_name_values_name_them(tmp_path: Path, capsys: pytest.Captu
     assert data["intervals"].startswith("no intervals: which values are named")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["a.jsonl"], "needs --deployment FILE, or STEM key=value ... behind the files, got neither"),
-        ([*ORACLE], "needs files of reports, found none"),
-        (["a.jsonl", *ORACLE, "--deployment", "apple-emoji"], "needs a mechanism for k=4, got the deployment apple-emoji"),
-        (["a.jsonl", *ORACLE, "--confidence", "1"], "needs --refused in [0, 1] and --confidence in (0, 1)"),
-        (["a.jsonl", *ORACLE, "--output", "a.txt"], "needs a file that ends in .json or .csv"),
-        (["a.jsonl", *ORACLE, "--values", "a.jsonl"], "needs 4 names, one a line, got 1000"),
-        (["a.jsonl", "skellam", "mu=1"], "it has no reports of single users: its model is central"),
-        (["a.jsonl", "randomized_response", "k=4", "p=1/2"], "needs at least one report, got none"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "says"), [
+    (["a.jsonl"], "needs --deployment FILE, or STEM key=value ... behind the files, got neither"),
+    ([*ORACLE], "needs files of reports, found none"),
+    (["a.jsonl", *ORACLE, "--deployment", "apple-emoji"], "needs a mechanism for k=4, got the deployment apple-emoji"),
+    (["a.jsonl", *ORACLE, "--confidence", "1"], "needs --refused in [0, 1] and --confidence in (0, 1)"),
+    (["a.jsonl", *ORACLE, "--output", "a.txt"], "needs a file that ends in .json or .csv"),
+    (["a.jsonl", *ORACLE, "--values", "a.jsonl"], "needs 4 names, one a line, got 1000"),
+    (["a.jsonl", "skellam", "mu=1"], "it has no reports of single users: its model is central"),
+    (["a.jsonl", "randomized_response", "k=4", "p=1/2"], "needs at least one report, got none"),
+])  # fmt: skip
 def test_what_cannot_be_estimated_is_an_error_of_one_line(
     arguments: list[str], says: str, reports: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """The deployment file to begin with: it explains itself, certifies as it stands, and takes no other file's place."""
 
-from __future__ import annotations
-
 import io
 import re
 import tomllib
@@ -24,7 +22,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Run
 from ldpaudit.report.schema import schema
 from ldpaudit.verdict import Outcome
-from tests.helpers import fails_in_one_line, run
+from tests.helpers import fails_in_one_line, run, some, stdout
 
 ALL = [(stem, variant) for stem in mechanisms.stems() for variant in mechanisms.classes(stem)]
 NAMES = [f"{stem}:{variant}" if variant else stem for stem, variant in ALL]
@@ -68,11 +66,10 @@ def test_what_is_commented_out_works_without_its_marks(marked: list[str]) -> Non
 def certified(stem: str, variant: str, trials: int) -> None:
     (claim,) = ldpaudit.certify(loads(starter(stem, variant)), trials=trials).claims
     assert claim.verdict in (Outcome.PROVED, Outcome.BOUNDED)
-    assert claim.enclosure is not None
-    assert 0 < claim.enclosure.high < float("inf")
+    assert 0 < some(claim.enclosure).high < float("inf")
 
 
-@pytest.mark.parametrize("stem", ["randomized_response", "rappor", "laplace", "hashtogram", "bitstogram"])
+@pytest.mark.parametrize("stem", ["randomized_response", "laplace", "bitstogram"])
 def test_it_certifies_as_it_stands(stem: str) -> None:
     certified(stem, "", 1000)
 
@@ -94,12 +91,12 @@ class _Chatty(Mechanism):
     """
 
     @classmethod
-    def named(cls, name: str) -> _Chatty:
+    def named(cls, name: str) -> "_Chatty":
         """What no file can say."""
         raise NotImplementedError
 
     @classmethod
-    def fair(cls, users: int, share: Fraction, loss: Fraction) -> _Chatty:
+    def fair(cls, users: int, share: Fraction, loss: Fraction) -> "_Chatty":
         """What a file can."""
         raise NotImplementedError
 
@@ -120,28 +117,22 @@ def test_it_is_written_to_a_file_once_and_again_only_where_it_is_told(tmp_path: 
     assert file.read_text() == starter("rappor")
 
 
-def test_it_is_printed_where_no_file_is_named() -> None:
+def test_it_is_printed_where_no_file_is_named_and_without_a_stem_it_shows_a_few(tmp_path: Path) -> None:
     done = run("init", "rappor:permanent", "--schema", "../d.json")
     assert done.stdout == starter("rappor", "permanent", "../d.json")
     assert done.stdout.startswith("#:schema ../d.json\n")
-
-
-def test_without_a_stem_it_shows_a_few_and_writes_nothing(tmp_path: Path) -> None:
-    done = run("init")
-    assert done.returncode == 0
-    assert tuple(line.split()[0] for line in done.stdout.splitlines()) == tuple(CHOICE)
+    shown = stdout(run("init"))
+    assert tuple(line.split()[0] for line in shown.splitlines()) == tuple(CHOICE)
     fails_in_one_line(run("init", "--output", str(tmp_path / "x.toml")), "needs a STEM")
     assert not [*tmp_path.iterdir()]
+    fails_in_one_line(run("init", "rapor"), "did you mean 'rappor'?")
 
 
-@pytest.mark.parametrize(
-    ("answers", "again", "plans"),
-    [
-        ("1 2 8 3 2 1e4", 0, ["Shuffle({}, users=10000)", "Shuffle(Repeat({}, 3), users=10000)"]),
-        ("9 1 x 2 8 0 1/2 1 3 1000", 4, ["Aggregate({}, users=1000)"]),
-        ("1 2 8 1 1", 0, ["{}"]),
-    ],
-)
+@pytest.mark.parametrize(("answers", "again", "plans"), [
+    ("1 2 8 3 2 1e4", 0, ["Shuffle({}, users=10000)", "Shuffle(Repeat({}, 3), users=10000)"]),
+    ("9 1 x 2 8 0 1/2 1 3 1000", 4, ["Aggregate({}, users=1000)"]),
+    ("1 2 8 1 1", 0, ["{}"]),
+])  # fmt: skip
 def test_the_file_says_what_was_answered(answers: str, again: int, plans: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(answers.replace(" ", "\n")))
     done = run("init", "--ask")
@@ -152,23 +143,17 @@ def test_the_file_says_what_was_answered(answers: str, again: int, plans: list[s
     assert [str(claim.plan) for claim in found.claims] == [plan.format(mechanism) for plan in plans]
 
 
-def test_a_stem_that_is_mistyped_is_answered_with_the_one_that_was_meant() -> None:
-    fails_in_one_line(run("init", "rapor"), "did you mean 'rappor'?")
-
-
 def test_every_key_of_a_deployment_file_has_a_description() -> None:
     inner = (("mechanism",), ("contribution",), ("shuffle",), ("implementation",), ("claims", 0))
     for path in ((), *inner):
-        table = table_at(DeploymentTable, path)
-        assert table is not None
+        table = some(table_at(DeploymentTable, path))
         assert all(field.description for field in table.model_fields.values()), path
 
 
 def test_a_file_to_begin_with_says_what_kept_answers_and_epochs_are_and_holds_with_their_marks_taken_away() -> None:
     text = starter("randomized_response")
     assert "every report of that value" in " ".join(text.replace("#", "").split())
-    tables = re.search(r"# \[contribution\]\n(.*?)\n# If there is a shuffler", text, re.DOTALL)
-    assert tables is not None
+    tables = some(re.search(r"# \[contribution\]\n(.*?)\n# If there is a shuffler", text, re.DOTALL))
     taken = "\n".join(re.findall(r"^# (\[\w+\]|\w+ = \w+)$", tables[0], re.MULTILINE))
     whole = text.replace(tables[0], f"{taken}\n# If there is a shuffler").replace('unit = "report"', 'unit = "lifetime"')
     (claim,) = loads(whole).claims

@@ -1,7 +1,5 @@
 """``ldpaudit run``: a folder of words in, a trie out, the same from one process, several and a file half done."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -34,8 +32,7 @@ def test_a_folder_of_words_in_a_trie_out(folder: Path, capsys: pytest.CaptureFix
     output = folder.parent / "found.json"
     assert run(["run", *SYSTEM, *where, "--workers", "2", "--format", "json", "--output", str(output)]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert data == json.loads(output.read_text())
-    assert data["found"] == lines
+    assert (data, data["found"]) == (json.loads(output.read_text()), lines)
     assert (data["simulation"], data["seed"]) == (True, 1)
 
 
@@ -48,8 +45,7 @@ def test_a_run_as_it_would_be_deployed_has_secret_coins_and_no_seed(folder: Path
         assert run(["run", *system, "--format", "json", "--output", str(output)]) == 0
         data = json.loads(capsys.readouterr().out)
         assert data == json.loads(output.read_text())
-        assert data.keys() == {"system", "simulation", "found"}
-        assert data["simulation"] is False
+        assert (data.keys(), data["simulation"]) == ({"system", "simulation", "found"}, False)
         found.append(str(data["found"]))
         assert run(["run", *system]) == 0
         first, *lines = capsys.readouterr().out.splitlines()
@@ -58,14 +54,7 @@ def test_a_run_as_it_would_be_deployed_has_secret_coins_and_no_seed(folder: Path
     assert len(set(found)) == len(found)
 
 
-def test_the_help_says_what_a_user_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["run", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    for record in ("a line of a text file", "a row of a CSV file", "a row of a Parquet file"):
-        assert record in text
-
-
-def test_a_system_for_numbers_names_words_by_their_first_bytes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_system_for_numbers_names_words_and_the_help_says_who_a_user_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "c.csv").write_text("w,n\nsunflower,40000\nmoon,30000\nmars,50\n")
     system = ["tree_histogram", "users=70050", "domain=2**56", "width=8", "p=1-1e-9"]
     assert run(["run", *system, "--data", str(folder / "c.csv"), "--counts", "n", "--numbered", "--seed", "0"]) == 0
@@ -73,6 +62,10 @@ def test_a_system_for_numbers_names_words_by_their_first_bytes(folder: Path, cap
     found = {word: float(number) for word, number in (line.rsplit("  ", 1) for line in lines)}
     assert list(found) == ["sunflow", "moon"]
     assert abs(found["moon"] - 30_000) < 3_000
+    assert run(["run", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for record in ("a line of a text file", "a row of a CSV file", "a row of a Parquet file"):
+        assert record in text
 
 
 CODE = """\
@@ -88,7 +81,7 @@ def fails():
 """
 
 
-@pytest.mark.parametrize("who", [["--workers", "2"], ["--cluster", "flipping:threads"]])
+@pytest.mark.parametrize("who", [pytest.param(["--workers", "2"], marks=pytest.mark.slow), ["--cluster", "flipping:threads"]])
 def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
     who: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +90,7 @@ def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
     Path("flipping.py").write_text(CODE)
     for part in range(3):
         Path(f"{part}.csv").write_text("report\n0\n2\n1\n2\n")
-    audit = ["audit", "flipping:flip", "--inputs", "0", "--inputs", "1", "--trials", "20000"]
+    audit = ["audit", "flipping:flip", "--inputs", "0", "--inputs", "1", "--trials", "5000"]
     for arguments in (audit, ["run", *SYSTEM, "--data", "data", "--seed", "1"],
                       ["estimate", "0.csv", "1.csv", "2.csv", "randomized_response", "k=4", "p=3/4"]):  # fmt: skip
         printed = []
@@ -107,11 +100,10 @@ def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
         assert printed[0] == printed[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("flipping:fails", "--cluster flipping:fails: needs an executor of concurrent.futures: no nodes"),
-     ("flipping:dict", "cannot import"), ("builtins:dict", "needs an executor of concurrent.futures, got {}")],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "says"), [
+    ("flipping:fails", "--cluster flipping:fails: needs an executor of concurrent.futures: no nodes"),
+    ("flipping:dict", "cannot import"), ("builtins:dict", "needs an executor of concurrent.futures, got {}"),
+])  # fmt: skip
 def test_a_cluster_that_is_none_is_an_error_of_a_line(
     name: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,11 +126,10 @@ def test_a_dask_cluster_s_address_is_enough(folder: Path, capsys: pytest.Capture
     assert len(set(printed)) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [([], "run needs --data FOLDER or --data FILE"), (["--data", "nowhere"], "nowhere: needs files, or a folder of files"),
-     (["--data", ".", "--dask", "a", "--workers", "2"], "run needs --workers or --dask, got both")],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "says"), [
+    ([], "run needs --data FOLDER or --data FILE"), (["--data", "nowhere"], "nowhere: needs files, or a folder of files"),
+    (["--data", ".", "--dask", "a", "--workers", "2"], "run needs --workers or --dask, got both"),
+])  # fmt: skip
 def test_what_cannot_be_run_is_an_error_of_a_line(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", *SYSTEM, *options]) == 2
     told = capsys.readouterr()

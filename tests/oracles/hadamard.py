@@ -1,7 +1,5 @@
 """Shuffled Hadamard response, line by line: all multisets of messages, for data sets of a few users."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

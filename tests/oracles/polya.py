@@ -1,7 +1,5 @@
 """The difference of two Polya numbers, in rationals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 F = Fraction

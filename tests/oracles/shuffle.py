@@ -1,7 +1,5 @@
 """Shuffled mechanisms by enumeration in rationals: slow, obvious, the oracle."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

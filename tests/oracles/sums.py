@@ -1,7 +1,5 @@
 """Sums of reports by brute force: every data set, every outcome, in rationals."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """TrieHH from its pseudocode, by counting sub-batches: all data sets of a few users, in integers."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """THRESH and HEAVYTHRESH line by line, with thresholds and noise levels that are chosen: slow, and obvious."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -86,7 +84,7 @@ class User(NamedTuple):
     estimates_spent: Fraction = F(0)
 
     @classmethod
-    def fresh(cls, m: Machine) -> User:
+    def fresh(cls, m: Machine) -> "User":
         rows = m.rows if isinstance(m, HeavyThresh) else 1
         return cls((m.start * math.sqrt(rows) if rows > 1 else number(m)(m.start),) * rows)
 

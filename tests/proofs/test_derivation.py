@@ -1,7 +1,5 @@
 """What a plan's proofs imply; and what a proof that concludes nothing does not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -21,6 +19,7 @@ from ldpaudit.proofs._kernel import Law, Noise, Part, Theorem
 from ldpaudit.proofs._parameters import bit
 from ldpaudit.proofs._parameters import response as answers
 from ldpaudit.proofs._steps import Steps
+from tests.helpers import raises
 
 M = KaryRandomizedResponse(4, Fraction(1, 2))
 KNOWN, APART, _, RATIO = answers()
@@ -139,8 +138,7 @@ def test_a_false_proof_states_nothing(name: str, monkeypatch: pytest.MonkeyPatch
         return
     assert not claim.proofs
     assert "theorem" not in claim.reason  # what another program checks is true without it
-    with pytest.raises(Unsupported):
-        derivation.derive(Run(M), "replace-one")
+    raises(Unsupported, "", derivation.derive, Run(M), "replace-one")
 
 
 def test_only_a_theorem_about_the_whole_plan_says_that_no_epsilon_is_smaller() -> None:

@@ -1,7 +1,5 @@
 """Two programs by two hands, from one page, agree on which proofs are valid."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

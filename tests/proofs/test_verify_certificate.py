@@ -1,14 +1,11 @@
 """The program that checks proofs without us: never below the truth, small, alone, and deaf to everything but the format."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
 import math
 import random
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -49,7 +46,9 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page
-from tests.helpers import ROOT
+from tests.helpers import COIN, ROOT, deployment, python, stdout
+from tests.oracles import shuffle as oracle
+from tests.oracles.shuffle import divergence
 from tests.zoo import zoo
 
 FILE = Path(checker.__file__)
@@ -78,20 +77,9 @@ def channel(rows: Rows) -> dict[str, Any]:
     return {"word": "channel", "rows": [[str(p) for p in row] for row in rows]}
 
 
-def hockey_stick(first: dict[Any, Fraction], second: dict[Any, Fraction], e: Fraction) -> Fraction:
-    return sum((max(Fraction(0), p - e * second.get(y, 0)) for y, p in first.items()), Fraction(0))
-
-
 def shuffled(rows: Rows, held: Iterable[int]) -> dict[Any, Fraction]:
     """Law of the multiset of one report from each of these inputs."""
-    law: dict[Any, Fraction] = {(0,) * len(rows[0]): Fraction(1)}
-    for x in held:
-        fresh: dict[Any, Fraction] = defaultdict(Fraction)
-        for counts, mass in law.items():
-            for y, p in enumerate(rows[x]):
-                fresh[(*counts[:y], counts[y] + 1, *counts[y + 1 :])] += mass * p
-        law = fresh
-    return law
+    return oracle.shuffled(dict(enumerate(rows[x])) for x in held)
 
 
 def composed(rows: Rows, inputs: tuple[int, ...]) -> dict[Any, Fraction]:
@@ -105,7 +93,7 @@ def test_a_shuffle_of_few_users_never_costs_more_than_is_computed_whatever_the_o
     inputs, users = rng.randint(2, 3), rng.randint(2, 4)
     rows, e = random_rows(rng, inputs, rng.randint(2, 3)), Fraction(rng.randint(10, 30), 10)
     others = list(combinations_with_replacement(range(inputs), users - 1))
-    truth = max(hockey_stick(shuffled(rows, (x, *held)), shuffled(rows, (y, *held)), e)
+    truth = max(divergence(shuffled(rows, (x, *held)), shuffled(rows, (y, *held)), e)
                 for held in others for x, y in product(range(inputs), repeat=2))  # fmt: skip
     found = delta_of({"word": "shuffle", "of": channel(rows), "users": users}, e, {"digits": 20, "step": "1/64"})
     assert truth <= found
@@ -117,13 +105,13 @@ def test_a_composition_never_costs_more_than_is_computed_and_on_its_own_lattice_
     inputs, times, e = rng.randint(2, 3), rng.randint(2, 3), Fraction(rng.randint(10, 25), 10)
     rows = random_rows(rng, inputs, rng.randint(2, 3), -3 * (seed % 2))  # half of them with views that an input never shows
     ends = list(product(range(inputs), repeat=times))
-    truth = max(hockey_stick(composed(rows, x), composed(rows, y), e) for x in ends for y in ends)
+    truth = max(divergence(composed(rows, x), composed(rows, y), e) for x in ends for y in ends)
     plan = {"word": "repeat", "of": channel(rows), "times": times}
     assert truth <= delta_of(plan, e, {"digits": 30, "ratio": "257/256"})
     k, p = rng.randint(2, 4), Fraction(rng.randint(5, 8), 10)
     r = p * (k - 1) / (1 - p)
     response = [[p if x == y else (1 - p) / (k - 1) for y in range(k)] for x in range(k)]
-    exact = max(hockey_stick(composed(response, (0,) * times), composed(response, (1,) * times), e), Fraction(0))
+    exact = max(divergence(composed(response, (0,) * times), composed(response, (1,) * times), e), Fraction(0))
     of = {"word": "repeat", "of": {"word": "randomized_response", "k": k, "p": str(p)}, "times": times}
     assert exact <= delta_of(of, e, {"digits": 30, "ratio": str(r)}) <= exact + Fraction(1, 10**9)
 
@@ -153,26 +141,26 @@ def test_counts_of_few_users_bits_never_cost_more_than_is_computed_whatever_the_
     fine = coarse | {"starts": list(range(users))}
     one_bit = {"word": "bits", "p": str(p), "q": str(q), "only_here": 1, "only_there": 0}
     single = {"word": "sum", "of": one_bit, "users": users}
-    truth = max(hockey_stick(first, second, e) for first, second in pairs)
+    truth = max(divergence(first, second, e) for first, second in pairs)
     assert truth <= delta_of(single, e, fine) <= truth + Fraction(1, 10**9)
     assert truth <= delta_of(single, e, coarse)
     double = {**single, "of": one_bit | {"only_there": 1}}
-    both = max(hockey_stick(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
+    both = max(divergence(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
     assert both <= delta_of(double, e, fine) <= both * Fraction(3, 2)  # one pair for all of what others hold
     response = {"word": "shuffle", "of": {"word": "randomized_response", "k": 2, "p": str(p)}, "users": users}
     of_two = [heads([x, *(p if i < ones else 1 - p for i in range(users - 1))]) for ones in range(users) for x in (p, 1 - p)]
-    truth = max(hockey_stick(one, two, e) for one, two in [*zip(of_two[::2], of_two[1::2], strict=True),
+    truth = max(divergence(one, two, e) for one, two in [*zip(of_two[::2], of_two[1::2], strict=True),
                                                            *zip(of_two[1::2], of_two[::2], strict=True)])  # fmt: skip
     assert truth <= delta_of(response, e, fine) <= truth + Fraction(1, 10**9)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(7))
 def test_a_composition_of_shuffles_of_few_users_never_costs_more_than_is_computed(seed: int) -> None:
     rng = random.Random(seed)
     users, e, rows = rng.randint(2, 3), Fraction(rng.randint(10, 25), 10), random_rows(rng, 2, rng.randint(2, 3))
     pairs = [(shuffled(rows, (x, *held)), shuffled(rows, (1 - x, *held)))
              for held in combinations_with_replacement(range(2), users - 1) for x in range(2)]  # fmt: skip
-    truth = max(hockey_stick(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
+    truth = max(divergence(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
     plan = {"word": "repeat", "of": {"word": "shuffle", "of": channel(rows), "users": users}, "times": 2}
     assert truth <= delta_of(plan, e, {"digits": 20, "step": "1/64", "ratio": "65/64"})
 
@@ -196,7 +184,7 @@ def test_discrete_gaussian_noise_costs_what_its_law_does_alone_and_on_counts(see
         heights = {z: int(10**60 * mpmath.exp(-z * z / twice)) for z in range(-far, far)}
     law = {z: Fraction(height, sum(heights.values())) for z, height in heights.items()}
     near, moved = Fraction(1, 10**21), {z + change: p for z, p in law.items()}
-    truth, alone = hockey_stick(law, moved, e), {"word": "discrete_gaussian", "variance": str(variance), "change": change}
+    truth, alone = divergence(law, moved, e), {"word": "discrete_gaussian", "variance": str(variance), "change": change}
     assert truth - near <= delta_of(alone, e, {"digits": 30}) <= truth + near
     users, p, q = rng.randint(1, 3), Fraction(rng.randint(5, 9), 10), Fraction(rng.randint(1, 4), 10)
     one_bit = {"word": "bits", "p": str(p), "q": str(q), "only_here": 1, "only_there": 0}
@@ -209,7 +197,7 @@ def test_discrete_gaussian_noise_costs_what_its_law_does_alone_and_on_counts(see
             for (heads_up, mass), (z, height) in product(heads([own, *held]).items(), law.items()):
                 noisy[heads_up + z] += mass * height
             sums.append(noisy)
-        worst = max(worst, hockey_stick(sums[0], sums[1], e), hockey_stick(sums[1], sums[0], e))
+        worst = max(worst, divergence(sums[0], sums[1], e), divergence(sums[1], sums[0], e))
     assert worst - near <= delta_of(plan, e, {"digits": 30, "starts": list(range(users))}) <= worst + near
 
 
@@ -245,18 +233,15 @@ def test_all_that_is_rounded_or_cut_counts_against_the_claim(seed: int) -> None:
     change = rng.randint(1, 3)
     here, there = ({i: exact.get(i, Fraction(0)) * (1 - r) + exact.get(i - change, Fraction(0)) * r for i in range(n + change + 1)}
                    for r in (p, q))  # fmt: skip
-    assert hockey_stick(here, there, c) <= checker.told(p, q, change, hidden, c)
+    assert divergence(here, there, c) <= checker.told(p, q, change, hidden, c)
 
 
-def test_composed_laplace_noise_is_bounded_from_above_and_nearly_exactly() -> None:
+def test_laplace_noise_is_refuted_below_its_delta_and_composed_is_bounded_nearly_exactly() -> None:
     plan = {"word": "repeat", "of": {"word": "laplace", "change": "1/2"}, "times": 20}
     known = account(Repeat(Laplace(Fraction(2)), 20)).epsilon(Fraction(1, 10**6))
     witness = {"digits": 30, "ratio": str(Fraction(129, 128) ** 2)}
     assert is_valid(proof(plan, Fraction(known.high) * Fraction(1001, 1000), "1/1000000", witness=witness))
     assert not is_valid(proof(plan, Fraction(known.low) * Fraction(9999, 10000), "1/1000000", witness=witness))
-
-
-def test_laplace_noise_is_refuted_below_its_delta_and_not_above() -> None:
     plan = {"word": "laplace", "change": "2"}  # at epsilon 1 delta is 1 - exp(-1/2) = .39346934...
     for delta, below in (("0.393469", True), ("0.393470", False)):
         assert is_valid(proof(plan, 1, delta, says="not private")) is below
@@ -304,7 +289,7 @@ def leaves() -> Iterator[tuple[Plan, Neighbours]]:
     yield Aggregate(ONE_OF_FOUR, 20, [DiscreteGaussian(Fraction(2))]), REPLACE_ONE
     yield Aggregate(ONE_OF_FOUR, 1, [DiscreteGaussian(Fraction(2))] * 2), ADD_REMOVE
     yield Aggregate(ONE_OF_FOUR, 200), ADD_REMOVE
-    yield Aggregate(ONE_OF_FOUR, 200), REPLACE_ONE
+    yield Aggregate(ONE_OF_FOUR, 60), REPLACE_ONE
     yield Aggregate(response, users), REPLACE_ONE
     yield Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), users), REPLACE_ONE
 
@@ -359,7 +344,7 @@ def test_a_word_with_one_wrong_cell_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("plan", [
-    Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 400), Run(BinomialNoise(5000)), Run(DiscreteGaussian(Fraction(30), (2,))),
+    Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 200), Run(BinomialNoise(5000)), Run(DiscreteGaussian(Fraction(30), (2,))),
     Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), 100), Aggregate(ONE_OF_FOUR, 1000),
     Aggregate(ONE_OF_FOUR, 100, [DiscreteGaussian(Fraction(3)), DiscreteGaussian(Fraction(2))]),
 ], ids=str)  # fmt: skip
@@ -387,19 +372,16 @@ def test_no_sum_is_counted_bit_by_bit_that_is_another_view_of_the_reports() -> N
         prove(Shuffle(CountMeanSketch(1024, 16, Fraction(3, 4)), 9), REPLACE_ONE, None, Fraction(1, 10**6), known)
 
 
-def test_work_of_before_hinders_no_proof_and_numbers_beyond_the_limits_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_and_numbers_beyond_the_limits_have_no_proof_and_earlier_work_hinders_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"word": "repeat", "of": BITS_OF_MANY, "times": 1}
+    witness = {"digits": 30, "ratio": "129/128", "starts": list(range(0, 1000, 100))}
+    assert is_valid(proof(runs, 1, "1/1000", witness=witness))
+    assert not is_valid(proof(runs, 1, "1/1000", witness=witness, relation="group-of-1"))
     monkeypatch.setattr(checker, "spent", 10**12)
     assert prove(Run(OF_THREE), REPLACE_ONE, None, Fraction(1, 7), account(OF_THREE).epsilon(Fraction(1, 7)))
     far = Repeat(DiscreteLaplace(Fraction(1, 2), (5000,)), 2)
     with pytest.raises(Unsupported, match="takes no such numbers"):
         prove(far, REPLACE_ONE, Fraction(1), Fraction(1, 7), Enclosure(0.1, 0.2, Rigour.INTERVAL, "any"))
-
-
-def test_users_of_a_group_are_seen_in_one_sum_and_have_no_proof_by_counts() -> None:
-    runs = {"word": "repeat", "of": BITS_OF_MANY, "times": 1}
-    witness = {"digits": 30, "ratio": "129/128", "starts": list(range(0, 1000, 100))}
-    assert is_valid(proof(runs, 1, "1/1000", witness=witness))
-    assert not is_valid(proof(runs, 1, "1/1000", witness=witness, relation="group-of-1"))
 
 
 HOSTILE = {
@@ -426,8 +408,7 @@ def test_a_hostile_plan_is_refused_and_does_not_keep_the_program_busy(name: str)
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", "-S", str(FILE), *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return python("-I", "-S", str(FILE), *map(str, arguments), cwd=cwd)
 
 
 def test_the_program_needs_the_standard_library_alone_and_fits_into_450_lines() -> None:
@@ -440,32 +421,41 @@ def test_the_program_needs_the_standard_library_alone_and_fits_into_450_lines() 
     assert len(text.splitlines()) <= 450
 
 
-BITS = """\
-schema = "ldpaudit.deployment/1"
-id = "bits"
-[mechanism]
-kind = "randomized_response"
-k = 2
-rho = "2/(1+exp(8))"
-[contribution]
-reports = 8
-[[claims]]
-id = "one-bit"
-epsilon = 8
-[[claims]]
-id = "bit-vector"
-epsilon = 8
-unit = "user-day"
-"""
+BITS = deployment(
+    COIN.replace('p = "3/4"', 'rho = "2/(1+exp(8))"'),
+    'id = "one-bit"\nepsilon = 8\n[[claims]]\nid = "bit-vector"\nepsilon = 8\nunit = "user-day"',
+    more="[contribution]\nreports = 8\n",
+)
 
 
-def test_a_stranger_checks_a_certificate_with_python_alone(tmp_path: Path) -> None:
+def test_a_stranger_checks_a_certificate_with_python_alone_and_one_without_a_proof_is_neither(tmp_path: Path) -> None:
     made = certify(loads(BITS), trials=1000)
     (tmp_path / "c.json").write_text(made.to_json())
     done = run("c.json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "VALID    c.json: one-bit, PROVED: (8.000000008, 0)-differentially private" in done.stdout
     assert "VALID    c.json: bit-vector, REFUTED: not (8, 0)-differentially private" in done.stdout
+    (tmp_path / "c.json").write_text(certify(load("apple-quicktype"), trials=1000).to_json())
+    done = run("c.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert {line.split("c.json")[0] for line in done.stdout.splitlines()} == {"NO PROOF "}
+
+
+@pytest.mark.parametrize("forgery", ["another claim", "no proof", "another relation", "less delta"])
+def test_a_certificate_whose_proof_is_of_less_than_its_claim_is_invalid(forgery: str, tmp_path: Path) -> None:
+    data = json.loads(certify(load("enpa-vaccine-status"), trials=1000).to_json())
+    claim = data["claims"][0]
+    if forgery == "another claim":
+        claim["epsilon"] = "7"
+    elif forgery == "no proof":
+        del claim["proof"]
+    elif forgery == "another relation":
+        claim["neighbours"] = "add-remove"
+    else:
+        claim["proof"]["delta"] = "1/10"
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    shown = stdout(run("c.json", cwd=tmp_path), 1)
+    assert shown.startswith("INVALID  c.json: ")
 
 
 A_FLOAT = json.dumps(proof(RESPONSE, 2)).replace('"2"', "2.5")
@@ -480,16 +470,13 @@ def test_a_file_that_is_no_proof_is_invalid_in_one_line(content: str, tmp_path: 
     assert not done.stderr
 
 
-def test_no_file_prints_control_characters_to_a_terminal(tmp_path: Path) -> None:
+def test_the_page_names_the_program_and_its_digest_and_no_file_prints_control_characters(tmp_path: Path) -> None:
     data = json.loads(certify(load("enpa-vaccine-status"), trials=1000).to_json())
     data["claims"][0]["id"] = "\x1b[2J\nVALID"
     (tmp_path / "c.json").write_text(json.dumps(data))
     done = run("c.json", cwd=tmp_path)
     assert "\x1b" not in done.stdout
     assert all(line.startswith(("VALID    c.json", "NO PROOF", "         ")) for line in done.stdout.splitlines())
-
-
-def test_the_page_names_the_program_and_its_digest(tmp_path: Path) -> None:
     said = page(certify(load("enpa-vaccine-status"), trials=1000))
     assert hashlib.sha256(FILE.read_bytes()).hexdigest() in said
     assert "python -I -S verify_certificate.py enpa-vaccine-status.json" in said
@@ -519,10 +506,3 @@ def test_the_page_of_proofs_has_a_row_for_each_claim_and_no_more_admissions_than
 @pytest.mark.slow
 def test_the_page_of_proofs_says_what_is_proved_of_the_bundled_deployments() -> None:
     assert (ROOT / "docs/proofs.md").read_text() == ledger.page(ids()), "ldpaudit prove --ledger > docs/proofs.md"
-
-
-def test_a_certificate_without_a_proof_is_not_invalid_and_not_valid(tmp_path: Path) -> None:
-    (tmp_path / "c.json").write_text(certify(load("apple-quicktype"), trials=1000).to_json())
-    done = run("c.json", cwd=tmp_path)
-    assert done.returncode == 1
-    assert {line.split("c.json")[0] for line in done.stdout.splitlines()} == {"NO PROOF "}

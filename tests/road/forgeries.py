@@ -1,7 +1,5 @@
 """Certificates that were forged by somebody who recomputes the digest."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -18,6 +16,7 @@ from ldpaudit.certificates.certificate import Certificate, EvidenceRecord
 from ldpaudit.certificates.certify import claim_seed
 from ldpaudit.files.deployment import loads
 from ldpaudit.verdict import Outcome
+from tests.helpers import COIN, deployment
 
 TRIALS = 2_000
 DEPLOYMENT = """\
@@ -53,19 +52,10 @@ epsilon = "?"
 delta = "1/1000"
 """
 LOCAL, DELTA, FALSE, SHUFFLED = range(4)
-UNSEEDED = """\
-schema = "ldpaudit.deployment/1"
-id = "unseeded"
-[mechanism]
-kind = "randomized_response"
-k = 2
-epsilon = 1
-[implementation]
-callable = "tests.road.forgeries:honest"
-[[claims]]
-id = "local"
-epsilon = 1
-"""
+UNSEEDED = deployment(
+    COIN.replace('p = "3/4"', "epsilon = 1"), 'id = "local"\nepsilon = 1', "unseeded",
+    '[implementation]\ncallable = "tests.road.forgeries:honest"\n',
+)  # fmt: skip
 
 Data = dict[str, Any]
 Forgery = Callable[[Data], object]
@@ -195,19 +185,7 @@ def seed_and_all_that_derive_from_it(data: Data) -> None:
         each["evidence"]["seed"] = claim_seed(1, data["id"], each["id"])
 
 
-def shorter_deployment(data: Data) -> None:
-    data["deployment"] = data["deployment"].replace('"1/10"', "1")
-
-
-def commented_deployment(data: Data) -> None:
-    data["deployment"] += "# approved\n"
-
-
-def another_deployment(data: Data) -> None:
-    """A whole certificate, of a file that claims what it likes."""
-    data.update(genuine(DEPLOYMENT.replace("epsilon = 1\nview", "epsilon = 2\nview"), 0).to_dict())
-
-
+LARGER = DEPLOYMENT.replace("epsilon = 1\nview", "epsilon = 2\nview")
 FIRST_BET_MOVED = [0.99, *(0.1 * ratio for ratio in play.RATIOS)]
 SEEN: dict[str, Forgery] = {
     "the verdict beside the claims": whole(verdict="PROVED"),
@@ -231,7 +209,7 @@ SEEN: dict[str, Forgery] = {
     "a field that is not known": whole(approved=True),
     "a field that is known inside only": whole(schema_="ldpaudit.certificate/9"),
     "a claim's field that is not known": claim(approved=True),
-    "a deployment that claims less": shorter_deployment,
+    "a deployment that claims less": lambda data: data.update(deployment=data["deployment"].replace('"1/10"', "1")),
     "a deployment that is none": whole(deployment="id ="),
     "a claim's verdict": claim(FALSE, verdict="PROVED"),
     "a claim's reason": claim(FALSE, reason="epsilon <= 0.1"),
@@ -329,8 +307,12 @@ UNSEEN: dict[str, tuple[str, Forgery, str]] = {
     "the first bet, with all that follows from it": ("--resample", recomputed(FALSE, tuning=FIRST_BET_MOVED), DEPLOYMENT),
     "evidence of another run, under this run's seed": ("--resample", under_this_seed(pasted(1)), DEPLOYMENT),
     "the seed, here and in all evidence": ("--resample", seed_and_all_that_derive_from_it, DEPLOYMENT),
-    "a comment in the deployment": ("--deployment", commented_deployment, DEPLOYMENT),
-    "a true certificate of another deployment": ("--deployment", another_deployment, DEPLOYMENT),
+    "a comment in the deployment": (
+        "--deployment", lambda data: data.update(deployment=data["deployment"] + "# approved\n"), DEPLOYMENT,
+    ),
+    "a true certificate of another deployment": (  # it claims what it likes
+        "--deployment", lambda data: data.update(genuine(LARGER).to_dict()), DEPLOYMENT,
+    ),
     "the date": ("--key", whole(date="2026-01-31"), DEPLOYMENT),
     "the issuer": ("--key", whole(issuer="The authority"), DEPLOYMENT),
     "the versions": ("--key", lambda data: data["versions"].update(ldpaudit="9.9"), DEPLOYMENT),

@@ -1,7 +1,5 @@
 """The gate as others call it: the action's own steps, the hook, and every command of docs/gate.md, in a scratch repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,14 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ldpaudit.certificates.attestation import PREDICATE
-from tests.helpers import ROOT, lay_out, within
+from tests.helpers import ROOT, lay_out, stdout, within
 from tests.road.test_baseline import CLAIM
 from tests.road.test_gate import CHECK, DEPLOYMENT
 
@@ -87,11 +84,9 @@ class Scratch:
         given = {key: each["default"] for key, each in ACTION["inputs"].items()} | inputs
         values = {f"inputs.{key}": value for key, value in given.items()}
         values |= {"github.event.pull_request.number": "7", "github.token": "secret"}
-        return self.shell(STEPS[name]["run"], **{key: _filled(text, values) for key, text in STEPS[name].get("env", {}).items()})
-
-
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: values[found[1]], text)
+        filled = {key: re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: values[found[1]], text)
+                  for key, text in STEPS[name].get("env", {}).items()}  # fmt: skip
+        return self.shell(STEPS[name]["run"], **filled)
 
 
 @pytest.fixture
@@ -99,12 +94,21 @@ def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path)
 
 
-def test_the_action_installs_its_own_checkout_unless_it_is_told_what(scratch: Scratch) -> None:
+def test_the_action_installs_its_own_checkout_and_says_where_it_may_not_comment_or_has_no_summary(scratch: Scratch) -> None:
     """A name alone may be anybody's."""
     assert scratch.step("Install").returncode == 0
     assert scratch.step("Install", version="./a b.whl").returncode == 0
     assert scratch.called.read_text() == f"-m pip install --quiet {ROOT}\n-m pip install --quiet ./a b.whl\n"
     assert scratch.output.read_text().startswith(f"python={sys.version.split()[0]}\n")
+    (scratch.home / "forbidden").touch()
+    (scratch.home / "ldpaudit.md").write_text("### ldpaudit: passed\n")
+    done = scratch.step("Comment", comment="true")
+    assert (done.returncode, done.stdout[:28]) == (0, "::notice::ldpaudit cannot co")
+    (scratch.home.parent / "bin" / "ldpaudit").write_text('#!/bin/bash\necho "$@" >> "$CALLED"\nexit 2\n')
+    assert scratch.step("Check", folder="nowhere", cache="false").returncode == 2
+    assert "check nowhere --format github" in scratch.called.read_text()
+    assert "--no-cache" in scratch.called.read_text()
+    assert scratch.page.read_text() == "### ldpaudit: nothing was checked\n\nThe build log says why.\n"
 
 
 def test_a_change_that_breaks_a_claim_fails_the_action_and_says_so_in_the_pull_request(scratch: Scratch) -> None:
@@ -132,21 +136,6 @@ def test_a_change_that_breaks_a_claim_fails_the_action_and_says_so_in_the_pull_r
         f"<!-- ldpaudit . --> api --silent --method POST repos/some/where/issues/7/comments {body}",
         f"<!-- ldpaudit . --> api --silent --method PATCH repos/some/where/issues/comments/12 {body}",
     ]
-
-
-def test_who_may_not_comment_is_told_and_the_build_goes_on(scratch: Scratch) -> None:
-    (scratch.home / "forbidden").touch()
-    (scratch.home / "ldpaudit.md").write_text("### ldpaudit: passed\n")
-    done = scratch.step("Comment", comment="true")
-    assert (done.returncode, done.stdout[:28]) == (0, "::notice::ldpaudit cannot co")
-
-
-def test_an_action_whose_check_ends_without_a_summary_says_so(scratch: Scratch) -> None:
-    (scratch.home.parent / "bin" / "ldpaudit").write_text('#!/bin/bash\necho "$@" >> "$CALLED"\nexit 2\n')
-    assert scratch.step("Check", folder="nowhere", cache="false").returncode == 2
-    assert "check nowhere --format github" in scratch.called.read_text()
-    assert "--no-cache" in scratch.called.read_text()
-    assert scratch.page.read_text() == "### ldpaudit: nothing was checked\n\nThe build log says why.\n"
 
 
 def test_only_a_push_to_the_default_branch_saves_a_cache_and_all_restore_the_same_places() -> None:
@@ -219,8 +208,7 @@ def test_the_action_installs_a_checkout_without_asking_for_a_name(scratch: Scrat
     subprocess.run(["git", "clone", "-q", str(ROOT), str(checkout)], check=True)  # a build leaves files where it builds
     (scratch.home.parent / "bin" / "python").write_text(f'#!/bin/bash\nexec {shlex.quote(sys.executable)} "$@"\n')
     offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_TARGET": str(place)}
-    done = scratch.shell(STEPS["Install"]["run"], VERSION="", GITHUB_ACTION_PATH=str(checkout), **offline)
-    assert done.returncode == 0, done.stdout + done.stderr
+    stdout(scratch.shell(STEPS["Install"]["run"], VERSION="", GITHUB_ACTION_PATH=str(checkout), **offline))
     assert (place / "ldpaudit" / "accountants" / "__init__.py").exists()
 
 

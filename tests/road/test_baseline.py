@@ -1,6 +1,4 @@
-"""What a gate's baseline says, and what it fails a build over."""
-
-from __future__ import annotations
+"""What a gate's baseline says, what it fails a build over, and the summary for whoever reviews a change."""
 
 import json
 import shlex
@@ -11,9 +9,10 @@ import pytest
 
 from ldpaudit.errors import DeploymentError
 from ldpaudit.gate import checking
-from ldpaudit.gate.findings import read_baseline
+from ldpaudit.gate.findings import CacheUse, Finding, Gate, read_baseline
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import fails_in_one_line, within
+from ldpaudit.verdict import Outcome
+from tests.helpers import deployment, fails_in_one_line, raises, within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -31,7 +30,7 @@ def safe(x: int) -> int:
     return 0
 
 
-def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
+def test_an_upper_bound_that_rose_or_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
     config = 'baseline = "baseline.json"'
     before = run(project(tmp_path, true=1, claimed=3))
     (tmp_path / "baseline.json").write_text(checking.baseline_of(before))
@@ -42,10 +41,6 @@ def test_an_upper_bound_that_rose_is_a_regression(tmp_path: Path) -> None:
     assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
     assert within(tmp_path, *shlex.split(finding.reproduce)[1:]).returncode == 1
     assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
-
-
-def test_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
-    config = 'baseline = "baseline.json"'
     rows = {"ours/report": {**CLAIM, "high": "5.0"}}
     (tmp_path / "baseline.json").write_text(json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}))
     project(tmp_path, true=2, config=config)
@@ -55,20 +50,14 @@ def test_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
     assert "it was PROVED in the baseline" in finding.message
 
 
-def test_a_baseline_of_something_else_is_an_error(tmp_path: Path) -> None:
+def test_a_baseline_of_something_else_is_an_error_and_a_missing_one_until_it_is_written(tmp_path: Path) -> None:
     project(tmp_path, config='baseline = "ldpaudit.toml"')
-    with pytest.raises(DeploymentError, match="needs a baseline"):
-        run(tmp_path)
-
-
-def test_a_baseline_that_is_named_and_missing_is_an_error_until_it_is_written(tmp_path: Path) -> None:
+    raises(DeploymentError, "needs a baseline", run, tmp_path)
     project(tmp_path, config='baseline = "baseline.json"\n' + target("fair"))
-    with pytest.raises(DeploymentError, match="needs the baseline's file, got none: `ldpaudit check --update-baseline`"):
-        run(tmp_path)
+    raises(DeploymentError, "needs the baseline's file, got none: `ldpaudit check --update-baseline`", run, tmp_path)
     assert within(tmp_path, "check", "--update-baseline").returncode == 0
     rows = json.loads((tmp_path / "baseline.json").read_text())
-    assert rows["claims"] == {"ours/report": CLAIM}
-    assert rows["targets"] == {"code": CODE}
+    assert (rows["claims"], rows["targets"]) == ({"ours/report": CLAIM}, {"code": CODE})
     assert run(tmp_path).exit_code == 0
 
 
@@ -120,39 +109,28 @@ def test_a_claim_or_target_of_the_baseline_that_is_gone_fails_the_build(tmp_path
     assert run(tmp_path).exit_code == 0
 
 
-SHUFFLED = """
-schema = "ldpaudit.deployment/1"
-id = "ours"
-title = "Ours"
-mechanism = {{ kind = "randomized_response", k = 4, epsilon = "{own}" }}
-shuffle = {{ users = 1000 }}
-[[claims]]
-id = "report"
-epsilon = "{claimed}"
-delta = "{delta}"
-unit = "{unit}"
-neighbours = "{neighbours}"
-source = "a test"
-"""
+SHUFFLED = deployment(
+    'kind = "randomized_response"\nk = 4\nepsilon = "{own}"',
+    'id = "report"\nepsilon = "{claimed}"\ndelta = "{delta}"\nunit = "{unit}"\nneighbours = "{neighbours}"\nsource = "a test"',
+    more="[shuffle]\nusers = 1000\n",
+)
 CLAIMED = {"own": "1", "claimed": "1", "delta": "1e-6", "unit": "user-day", "neighbours": "group-of-2"}
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({}, ""),
-        ({"own": "1/2"}, ""),
-        ({"own": "4", "delta": "0.5"}, "it claimed delta = 1e-06 in the baseline, and claims 0.5"),
-        ({"claimed": "9"}, "it claimed epsilon = 1 in the baseline, and claims 9"),
-        ({"claimed": "?"}, "it claimed epsilon = 1 in the baseline, and claims none"),
-        ({"unit": "report"}, "its unit was user-day in the baseline, and is report"),
-        ({"neighbours": "replace-one"}, "its neighbours was group-of-2 in the baseline, and is replace-one"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), [
+    ({}, ""),
+    ({"own": "1/2"}, ""),
+    ({"own": "4", "delta": "0.5"}, "it claimed delta = 1e-06 in the baseline, and claims 0.5"),
+    ({"claimed": "9"}, "it claimed epsilon = 1 in the baseline, and claims 9"),
+    ({"claimed": "?"}, "it claimed epsilon = 1 in the baseline, and claims none"),
+    ({"unit": "report"}, "its unit was user-day in the baseline, and is report"),
+    ({"neighbours": "replace-one"}, "its neighbours was group-of-2 in the baseline, and is replace-one"),
+])  # fmt: skip
 def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path, change: dict[str, str], says: str) -> None:
     project(tmp_path, config='baseline = "baseline.json"')
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED))
-    checked = checking.check(tmp_path, unlike_before(tmp_path), tmp_path / checking.CONFIG)
+    without = checking.find_config(tmp_path)[1].model_copy(update={"baseline": None})
+    checked = checking.check(tmp_path, without, tmp_path / checking.CONFIG)
     (tmp_path / "baseline.json").write_text(checking.baseline_of(checked))
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
     (finding,) = run(tmp_path).findings
@@ -160,30 +138,25 @@ def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path,
     assert says in finding.message
 
 
-def unlike_before(folder: Path) -> checking.Config:
-    return checking.find_config(folder)[1].model_copy(update={"baseline": None})
-
-
-def test_code_that_is_audited_no_longer_is_a_regression(tmp_path: Path) -> None:
+def test_code_that_is_audited_no_longer_is_a_regression_and_views_of_ours_are_not_kept(tmp_path: Path) -> None:
     project(tmp_path, config='baseline = "baseline.json"')
     row = {**CLAIM, "implementation": "ours:client", "trials": 1000, "confidence": 0.99}
     baseline(tmp_path, {"ours/report": row}, {})
     (finding,) = run(tmp_path).findings
     assert finding.problem == "regressed"
     assert "its implementation was ours:client in the baseline, and there is none" in finding.message
+    (row,) = json.loads(checking.baseline_of(run(project(tmp_path))))["claims"].values()
+    assert {"trials", "confidence", "implementation"}.isdisjoint(row)
 
 
-@pytest.mark.parametrize(
-    ("row", "code", "expect", "epsilon", "problem", "says"),
-    [
-        ((False, 2.0), "fair", "", 2, None, ""),
-        ((True, 2.0), "fair", "", 2, None, ""),
-        ((False, 1.0), "fair", "", 2, "regressed", "it claimed epsilon = 1 in the baseline, and claims 2"),
-        ((False, 0.5), "fair", 'expect = "refuted"\n', 0.5, "regressed", "it was not refuted in the baseline"),
-        ((True, 0.5), "fair", 'expect = "refuted"\n', 0.5, None, ""),
-        ((True, 2.0), "fair", 'expect = "refuted"\n', 2, "not as recorded", ""),
-    ],
-)
+@pytest.mark.parametrize(("row", "code", "expect", "epsilon", "problem", "says"), [
+    ((False, 2.0), "fair", "", 2, None, ""),
+    ((True, 2.0), "fair", "", 2, None, ""),
+    ((False, 1.0), "fair", "", 2, "regressed", "it claimed epsilon = 1 in the baseline, and claims 2"),
+    ((False, 0.5), "fair", 'expect = "refuted"\n', 0.5, "regressed", "it was not refuted in the baseline"),
+    ((True, 0.5), "fair", 'expect = "refuted"\n', 0.5, None, ""),
+    ((True, 2.0), "fair", 'expect = "refuted"\n', 2, "not as recorded", ""),
+])  # fmt: skip
 def test_a_target_is_compared_with_the_baseline(
     tmp_path: Path, row: tuple[bool, float], code: str, expect: str, epsilon: float, problem: str | None, says: str
 ) -> None:
@@ -215,20 +188,17 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> str:
     return checking.baseline_of(run(folder))
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({}, ""),
-        ({"trials": 5000, "confidence": 0.999}, ""),
-        ({"confidence": 0.9999}, "confidence = 0.99 in the baseline, and is now at 0.9999, which needs 2 times as many views"),
-        ({"code": "tests.road.test_baseline:safe"}, "its callable was tests.broken_callables:constant in the baseline, and"),
-        ({"inputs": [0, 1]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1"),
-        ({"inputs": [0, 1, "2"]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1, '2'"),
-        ({"form": "canonical"}, "its form was raw in the baseline, and is canonical"),
-        ({"trials": 2999}, "its code was audited with trials = 3000 in the baseline, and is with 2999"),
-        ({"confidence": 0.95}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.95"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), [
+    ({}, ""),
+    ({"trials": 5000, "confidence": 0.999}, ""),
+    ({"confidence": 0.9999}, "confidence = 0.99 in the baseline, and is now at 0.9999, which needs 2 times as many views"),
+    ({"code": "tests.road.test_baseline:safe"}, "its callable was tests.broken_callables:constant in the baseline, and"),
+    ({"inputs": [0, 1]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1"),
+    ({"inputs": [0, 1, "2"]}, "its inputs was 0, 1, 2 in the baseline, and is 0, 1, '2'"),
+    ({"form": "canonical"}, "its form was raw in the baseline, and is canonical"),
+    ({"trials": 2999}, "its code was audited with trials = 3000 in the baseline, and is with 2999"),
+    ({"confidence": 0.95}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.95"),
+])  # fmt: skip
 def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
     tmp_path: Path, audited: str, change: dict[str, object], says: str
 ) -> None:
@@ -239,14 +209,11 @@ def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
     assert says in finding.message
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({}, ""),
-        ({"trials": 500}, "its code was audited with trials = 1000 in the baseline, and is with 500"),
-        ({"confidence": 0.9}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.9"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), [
+    ({}, ""),
+    ({"trials": 500}, "its code was audited with trials = 1000 in the baseline, and is with 500"),
+    ({"confidence": 0.9}, "its code was audited with confidence = 0.99 in the baseline, and is with 0.9"),
+])  # fmt: skip
 def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, change: dict[str, float], says: str) -> None:
     text = DEPLOYMENT.format(true=1, claimed=3).replace("k = 4", "k = 2").replace("(3 +", "(1 +")
     (tmp_path / "ours.toml").write_text(text + '[implementation]\ncallable = "tests.broken_callables:fair"\n')
@@ -260,19 +227,9 @@ def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, chan
     assert says in finding.message
 
 
-def test_views_of_a_mechanism_of_ours_are_not_kept(tmp_path: Path) -> None:
-    (row,) = json.loads(checking.baseline_of(run(project(tmp_path))))["claims"].values()
-    assert {"trials", "confidence", "implementation"}.isdisjoint(row)
-
-
-@pytest.mark.parametrize(
-    ("claims", "targets", "says"),
-    [
-        (None, None, "no baseline"),
-        ({}, {}, "an empty baseline"),
-        ({"ours/report": CLAIM}, {}, ""),
-    ],
-)
+@pytest.mark.parametrize(("claims", "targets", "says"), [
+    (None, None, "no baseline"), ({}, {}, "an empty baseline"), ({"ours/report": CLAIM}, {}, ""),
+])  # fmt: skip
 def test_the_summary_says_what_was_compared_with_nothing(tmp_path: Path, claims: object, targets: object, says: str) -> None:
     project(tmp_path, config='baseline = "baseline.json"\n' if claims is not None else "")
     if claims is not None:
@@ -283,41 +240,94 @@ def test_the_summary_says_what_was_compared_with_nothing(tmp_path: Path, claims:
         assert (f"; {says}" if says else "none failed") in each.write(result), each
 
 
-@pytest.mark.parametrize(
-    ("claims", "says"),
-    [
-        ('{"a/b": {"verdict": "PROVED", "high": "nan"}}', "needs a decimal of 0 or more or 'inf' in quotes, or null, got 'nan'"),
-        ('{"a/b": {"verdict": "PROVED", "high": "-1"}}', "high: needs"),
-        ('{"a/b": {"verdict": "PROVED", "high": -1}}', "high: needs"),
-        ('{"a/b": {"verdict": "PROVED", "high": true}}', "high: needs"),
-        ('{"a/b": {"verdict": "PROVED", "high": NaN}}', "needs numbers, got NaN"),
-        ('{"a/b": {"verdict": "PROVED", "high": Infinity}}', "needs numbers, got Infinity"),
-        ('{"a/b": {"verdict": "PROVED", "high": 1e999}}', "needs numbers below 1.8e308, got 1e999"),
-        ('{"a/b": {"verdict": "proved", "high": null}}', "needs one of REFUTED, UNDECIDED, ASSUMED, BOUNDED, PROVED, got 'proved'"),
-        ('{"a/b": {"verdict": ["PROVED"], "high": null}}', "ASSUMED, BOUNDED, PROVED, got ['PROVED']"),
-        ('{"a/b": {"verdict": "PROVED"}}', "high: needs a baseline that `ldpaudit check --update-baseline` wrote: is required"),
-        (json.dumps({"a/b": {**CLAIM, "low": 0}}), "low: needs a baseline"),
-        (json.dumps({"a/b": {**CLAIM, "unit": None}}), "unit: needs a baseline"),
-        (json.dumps({"a/b": {**CLAIM, "implementation": "a:b"}}), "needs trials and confidence beside an implementation"),
-        ('{"a/b": {"verdict": "PROVED", "high": "1"}, "a/b": {"verdict": "REFUTED", "high": "9"}}', "got 'a/b' twice"),
-        ("[]", "claims: needs"),
-        ("[" * 3000 + "]" * 3000, "at most 32"),
-        ("[" * 100 + "]" * 100, "at most 32"),
-        ("{}, ", "needs a baseline"),
-    ],
-)
+@pytest.mark.parametrize(("claims", "says"), [
+    ('{"a/b": {"verdict": "PROVED", "high": "nan"}}', "needs a decimal of 0 or more or 'inf' in quotes, or null, got 'nan'"),
+    ('{"a/b": {"verdict": "PROVED", "high": "-1"}}', "high: needs"),
+    ('{"a/b": {"verdict": "PROVED", "high": -1}}', "high: needs"),
+    ('{"a/b": {"verdict": "PROVED", "high": true}}', "high: needs"),
+    ('{"a/b": {"verdict": "PROVED", "high": NaN}}', "needs numbers, got NaN"),
+    ('{"a/b": {"verdict": "PROVED", "high": Infinity}}', "needs numbers, got Infinity"),
+    ('{"a/b": {"verdict": "PROVED", "high": 1e999}}', "needs numbers below 1.8e308, got 1e999"),
+    ('{"a/b": {"verdict": "proved", "high": null}}', "needs one of REFUTED, UNDECIDED, ASSUMED, BOUNDED, PROVED, got 'proved'"),
+    ('{"a/b": {"verdict": ["PROVED"], "high": null}}', "ASSUMED, BOUNDED, PROVED, got ['PROVED']"),
+    ('{"a/b": {"verdict": "PROVED"}}', "high: needs a baseline that `ldpaudit check --update-baseline` wrote: is required"),
+    (json.dumps({"a/b": {**CLAIM, "low": 0}}), "low: needs a baseline"),
+    (json.dumps({"a/b": {**CLAIM, "unit": None}}), "unit: needs a baseline"),
+    (json.dumps({"a/b": {**CLAIM, "implementation": "a:b"}}), "needs trials and confidence beside an implementation"),
+    ('{"a/b": {"verdict": "PROVED", "high": "1"}, "a/b": {"verdict": "REFUTED", "high": "9"}}', "got 'a/b' twice"),
+    ("[]", "claims: needs"),
+    ("[" * 3000 + "]" * 3000, "at most 32"),
+    ("[" * 100 + "]" * 100, "at most 32"),
+    ("{}, ", "needs a baseline"),
+])  # fmt: skip
 def test_a_baseline_says_what_a_baseline_may_or_is_refused_in_a_line(tmp_path: Path, claims: str, says: str) -> None:
     file = tmp_path / "baseline.json"
     file.write_text(f'{{"schema": "ldpaudit.baseline/1", "claims": {claims}}}')
-    with pytest.raises(DeploymentError) as caught:
-        read_baseline(file)
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
+    caught = raises(DeploymentError, "", read_baseline, file)
+    assert says in str(caught)
+    assert "\n" not in str(caught)
 
 
 def test_a_baselines_infinite_bound_is_inf_and_its_schema_is_this_one(tmp_path: Path) -> None:
     baseline(tmp_path, {"a/b": {**CLAIM, "high": "inf"}, "c/d": {**CLAIM, "verdict": "UNDECIDED", "high": None}}, {})
     assert [row.high for row in read_baseline(tmp_path / "baseline.json").claims.values()] == [float("inf"), None]
     (tmp_path / "baseline.json").write_text('{"schema": "ldpaudit.baseline/9", "claims": {}}')
-    with pytest.raises(DeploymentError, match="schema: needs a baseline"):
-        read_baseline(tmp_path / "baseline.json")
+    raises(DeploymentError, "schema: needs a baseline", read_baseline, tmp_path / "baseline.json")
+
+
+MOST = 65_536
+"""Characters that a comment on GitHub may have."""
+
+
+def finding(name: str, problem: str | None = None, was: str | None = None, now: str = "", reproduce: str = "run it") -> Finding:
+    outcome = Outcome.REFUTED if problem == "refuted" else Outcome.PROVED
+    return Finding(name, outcome, problem, f"about {name}", "a.toml", 1, reproduce, was=was, now=now)
+
+
+def written(*findings: Finding, baseline: str | None = None, reuse: CacheUse | None = None) -> str:
+    return GateFormat.markdown.write(Gate(findings, baseline, reuse))
+
+
+def test_the_verdict_comes_first_and_is_that_of_the_exit_code() -> None:
+    heads = {"failed": "refuted", "not everything was checked": "error", "a decision is missing": "undecided", "passed": None}
+    for head, problem in heads.items():
+        assert written(finding("a", problem)).startswith(f"### ldpaudit: {head}\n\n1 claims, ")
+
+
+def test_what_changed_says_what_it_was_and_what_it_is() -> None:
+    same, new = finding("same", was="X", now="X"), finding("new", was="", now="Z")
+    page = written(same, finding("worse", was="X", now="Y"), new, baseline="b.json")
+    changed = page.split("Changed against `b.json`:")[1].split("<details>")[0]
+    assert [line for line in changed.splitlines() if line.startswith("|")][2:] == [
+        "| worse | X | **Y** |", "| new | new | **Z** |",
+    ]  # fmt: skip
+    assert "Nothing changed against `b.json`." in written(same, baseline="b.json")
+    assert "hanged" not in written(finding("a", now="X"))
+
+
+def test_what_passes_is_folded_and_a_command_that_shows_several_stands_once() -> None:
+    page = written(finding("good"), finding("bad", "refuted"))
+    shown, folded = page.split("<details><summary>1 passed</summary>\n\n|")
+    assert "| bad | **refuted** |" in shown
+    assert "| good | PROVED |" in folded
+    assert "good" not in shown
+    page = written(finding("a", "gone"), finding("b", "gone"), finding("c", "refuted", reproduce="another"))
+    assert "\n- a, b: `run it`\n- c: `another`\n" in page
+    reuse = CacheUse(("old",), ("fresh",), ("fresh: its entry is cut",))
+    page = written(finding("a"), reuse=reuse)
+    assert page.endswith("1 of 2 from the cache; done anew: fresh.\n\n- fresh: its entry is cut\n")
+    assert "cache" not in written(finding("a"))
+
+
+def test_nobody_is_called_and_a_summary_of_thousands_of_claims_says_what_it_leaves_out() -> None:
+    """A comment is the build's, and an @name in it would reach people in its name."""
+    page = written(finding("@everyone", "refuted", was="@a", now="@b"), baseline="b.json")
+    assert "@<!-- -->everyone" in page
+    assert "@everyone" not in page
+    assert "@a" not in page
+    many = [finding(f"claim {i}", "refuted" if i % 2 else None, "X" * 50, "Y" * 50, f"command {i}") for i in range(3000)]
+    reuse = CacheUse((), tuple(f.id for f in many), tuple(f"{f.id}: {'x' * 100}" for f in many))
+    page = written(*many, baseline="b.json", reuse=reuse)
+    assert len(page) < MOST
+    assert page.count(" more are in the build's log.") == 4
+    assert "3000 claims, 1500 refuted." in page

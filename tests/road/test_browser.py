@@ -1,7 +1,5 @@
 """Certificates and their index in a browser: no rule of axe-core is broken, nothing is scrolled sideways, nothing is fetched."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bundled deployments: found by their ids, with sources, and beside what is computed by hand from published parameters."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction
@@ -16,17 +14,35 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import load
 from ldpaudit.mechanisms.channel import Channel
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run
 
 
-def test_a_bundled_deployment_reads_by_its_id_which_is_its_file_s_name() -> None:
+def test_a_bundled_deployment_reads_by_its_id_and_a_name_that_is_like_one_is_answered_with_it() -> None:
     assert sorted(bundled.ids()) == sorted(file.stem for file in (ROOT / "deployments").glob("*.toml"))
     for each in bundled.ids():
         assert load(each) == load(ROOT / "deployments" / f"{each}.toml")
         assert load(each).id == each
+    raises(DeploymentError, "did you mean 'rappor-client'", load, "rapor-client")
+    raises(DeploymentError, "needs a readable file: No such file", load, "nothing-of-the-kind.toml")
 
 
-def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_names_every_file_with_its_title_and_that_of_one_state_no_others() -> None:
+    rows = json.loads(run("deployments", "--format", "json").stdout)
+    assert [row["id"] for row in rows] == sorted(file.stem for file in (ROOT / "deployments").glob("*.toml"))
+    lines = run("deployments").stdout.splitlines()
+    assert all(line.split(None, 1) == [row["id"], row["title"]] for line, row in zip(lines, rows, strict=True))
+    states = {each: (status.state if (status := load(each).status) else "unknown") for each in bundled.ids()}
+    for state in ("announced-retirement", "retired"):
+        rows = json.loads(run("deployments", "--state", state, "--format", "json").stdout)
+        assert [row["id"] for row in rows] == [each for each, is_ in states.items() if is_ == state]
+    assert run("deployments", "--state", "active").stdout == "", "of none is it known"
+    fails_in_one_line(run("deployments", "--state", "retierd"), "'retired'")
+
+
+def test_an_id_is_taken_from_any_folder_without_a_file_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    by_id = certify("enpa-notification", trials=1000)
+    assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "deployments/windows-telemetry.toml").read_text()
     Path("enpa-notification").write_text(text)
@@ -34,35 +50,6 @@ def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
     asked = ask(Path("enpa-notification"))
     assert isinstance(asked, Asked)
     assert asked.deployment.id == "windows-telemetry"
-
-
-def test_a_name_that_is_like_a_bundled_id_is_answered_with_it() -> None:
-    with pytest.raises(DeploymentError, match="did you mean 'rappor-client'"):
-        load("rapor-client")
-    with pytest.raises(DeploymentError, match="needs a readable file: No such file"):
-        load("nothing-of-the-kind.toml")
-
-
-def test_the_list_names_every_file_with_its_title() -> None:
-    rows = json.loads(run("deployments", "--format", "json").stdout)
-    assert [row["id"] for row in rows] == sorted(file.stem for file in (ROOT / "deployments").glob("*.toml"))
-    lines = run("deployments").stdout.splitlines()
-    assert all(line.split(None, 1) == [row["id"], row["title"]] for line, row in zip(lines, rows, strict=True))
-
-
-def test_the_list_of_one_state_has_its_deployments_and_no_others() -> None:
-    states = {each: (status.state if (status := load(each).status) else "unknown") for each in bundled.ids()}
-    for state in {*states.values(), "active"}:
-        rows = json.loads(run("deployments", "--state", state, "--format", "json").stdout)
-        assert [row["id"] for row in rows] == [each for each, is_ in states.items() if is_ == state]
-    assert run("deployments", "--state", "active").stdout == "", "of none is it known"
-    fails_in_one_line(run("deployments", "--state", "retierd"), "'retired'")
-
-
-def test_certify_takes_a_bundled_id_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    by_id = certify("enpa-notification", trials=1000)
-    assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
 
 
 def test_every_bundled_claim_has_a_source_that_supports_it_and_every_refuted_one_a_quotation() -> None:
@@ -140,7 +127,7 @@ def test_published_parameters_cost_what_their_closed_form_says(name: str, claim:
     assert (answer.low, answer.high) == pytest.approx((epsilon, epsilon), rel=RELATIVE)
 
 
-def test_the_two_users_of_a_topics_file_are_the_worst_two_sets_of_top_topics() -> None:
+def test_the_worst_two_users_of_topics_and_of_vaccine_status_are_those_of_the_files() -> None:
     topics, top, noise = range(7), 2, Fraction(1, 20)
     drawn = noise / len(topics)
     sets = [[drawn + (1 - noise) / top * (y in x) for y in topics] for x in combinations(topics, top)]
@@ -149,9 +136,6 @@ def test_the_two_users_of_a_topics_file_are_the_worst_two_sets_of_top_topics() -
     for delta in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
         found, expected = (account(each).epsilon(delta) for each in (Channel(sets), merged))
         assert (found.low, found.high) == (expected.low, expected.high)
-
-
-def test_no_two_vectors_of_vaccine_status_differ_in_more_bits_than_the_file_has_reports() -> None:
     (whole,) = (each for each in load(ROOT / "deployments/enpa-vaccine-status.toml").claims if each.id == "bit-vector")
     most = max(len(one ^ other) for one, other in combinations(VACCINE_STATUS, 2))
     assert account(whole.plan).epsilon(0).high == pytest.approx(8 * most)

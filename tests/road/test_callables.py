@@ -1,26 +1,27 @@
-"""Callables that misbehave: one line and exit code 2, never a verdict; and what they print is no result."""
-
-from __future__ import annotations
+"""Callables that misbehave: one line and exit code 2, never a verdict; and whose fault an error is."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ldpaudit
 from ldpaudit import audit
 from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, prober, resolve
-from ldpaudit.errors import ImplementationError, Stopped, shown
+from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests import broken_callables
 from tests import misbehaving_callables as broken
-from tests.helpers import fails_in_one_line, process
+from tests.helpers import fails_in_one_line, process, raises
 
 
 def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -28,19 +29,27 @@ def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
     return process("audit", f"tests.misbehaving_callables:{name}", *common, *more)
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("interrupts", "on input 0: the callable raised KeyboardInterrupt"),
-        ("returns_what_ends_the_program", "the audited code raised SystemExit"),
-        ("closes_standard_output", "needs code that leaves standard output open"),
-        ("exits_with_1", "got the process ended with exit code 1 before the verdict"),
-        ("exits_below_python", "got the process ended with exit code 0 before the verdict"),
-        ("crashes", "got the process ended by SIGABRT before the verdict"),
-    ],
-)
+@pytest.mark.parametrize(("name", "says"), [
+    ("returns_what_ends_the_program", "the audited code raised SystemExit"),
+    ("closes_standard_output", "needs code that leaves standard output open"),
+    ("exits_below_python", "got the process ended with exit code 0 before the verdict"),
+    pytest.param("interrupts", "on input 0: the callable raised KeyboardInterrupt", marks=pytest.mark.slow),
+    pytest.param("exits_with_1", "got the process ended with exit code 1 before the verdict", marks=pytest.mark.slow),
+    ("crashes", "got the process ended by SIGABRT before the verdict"),
+])  # fmt: skip
 def test_a_callable_that_ends_the_process_or_spoils_it_ends_the_audit_with_2(name: str, says: str) -> None:
     fails_in_one_line(audited(name), says)
+
+
+ITSELF: list[Any] = []
+ITSELF.append(ITSELF)
+
+
+def raising(error: BaseException) -> Any:
+    def client(x: int) -> int:
+        raise error
+
+    return client
 
 
 KEPT: dict[str, Any] = {
@@ -64,7 +73,7 @@ def test_a_report_that_is_used_again_is_what_it_was_when_it_was_returned(name: s
     assert audit(client, inputs=[0, 1], epsilon=1.0, trials=3000).refutes(1)
 
 
-def test_an_array_that_is_used_again_for_many_reports_is_what_it_was_when_it_was_returned() -> None:
+def test_an_array_that_is_used_again_is_what_it_was_when_it_was_returned_and_one_with_a_mask_is_refused() -> None:
     made = np.zeros(1 << 12, dtype=np.int64)
 
     def clients(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -75,6 +84,8 @@ def test_an_array_that_is_used_again_for_many_reports_is_what_it_was_when_it_was
     own = as_sampler(Reusing(2, Fraction(3, 4)))
     first, second = (own(x, 5, np.random.default_rng(0)) for x in (0, 1))
     assert [first.tolist(), second.tolist()] == [[0] * 5, [1] * 5]
+    with pytest.raises(ImplementationError, match="on input 0: needs arrays without a mask"):
+        audit(lambda x: np.ma.array([1, 2], mask=[x, 1 - x]), inputs=[0, 1], epsilon=1.0, trials=500)
 
 
 class Reusing(KaryRandomizedResponse):
@@ -87,51 +98,28 @@ class Reusing(KaryRandomizedResponse):
         return self.made[:size]
 
 
-def test_a_masked_array_is_refused_for_nobody_looks_at_its_mask() -> None:
-    with pytest.raises(ImplementationError, match="on input 0: needs arrays without a mask"):
-        audit(lambda x: np.ma.array([1, 2], mask=[x, 1 - x]), inputs=[0, 1], epsilon=1.0, trials=500)
-
-
-def test_what_a_callable_does_after_the_verdict_does_not_change_it() -> None:
+def test_what_a_callable_does_after_the_verdict_or_prints_below_python_changes_no_result() -> None:
     done = audited("exits_with_0_in_the_end")
     assert (done.returncode, "REFUTED" in done.stdout) == (1, True), done.stderr
-
-
-def test_what_is_printed_below_python_is_not_among_the_results() -> None:
     done = audited("prints_below_python", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["refuted"] is False
     assert {"of C", "of the system", "of a child"} <= set(done.stderr.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("function", "says"),
-    [
-        (broken.raises_what_is_no_exception, "the callable raised Private: of a library"),
-        (broken.raises_without_words, "the callable raised Wordless"),
-        (broken.returns_what_cannot_be_written, "got Unwritable"),
-        (broken.returns_itself, f"at most {LARGEST} numbers"),
-        (broken.returns_50_million_bytes, f"at most {LARGEST} numbers"),
-        (broken.returns_a_large_integer_in_a_list, f"at most {LARGEST} numbers"),
-    ],
-)
+@pytest.mark.parametrize(("function", "says"), [
+    (raising(broken.Private("of a library")), "the callable raised Private: of a library"),
+    (raising(broken.Wordless()), "the callable raised Wordless"),
+    (lambda x: broken.Unwritable(), "got Unwritable"), (lambda x: ITSELF, f"at most {LARGEST} numbers"),
+    (lambda x: bytes(50_000_000), f"at most {LARGEST} numbers"), (lambda x: [1 << 10**8], f"at most {LARGEST} numbers"),
+])  # fmt: skip
 def test_what_a_callable_raises_or_returns_is_an_error_with_the_input(function: Any, says: str) -> None:
-    with pytest.raises(ImplementationError, match=f"^on input 0: .*{says}"):
-        audit(function, inputs=[0, 1], epsilon=1.0, trials=500)
+    raises(ImplementationError, f"^on input 0: .*{says}", audit, function, inputs=[0, 1], epsilon=1.0, trials=500)
 
 
 @pytest.mark.parametrize("report", [[0.5] * 10**6, "a" * 10**6, 1 << 10**6, {"a": [1] * 10**6}, np.zeros(10**6)], ids=type)
 def test_a_report_that_can_be_compared_is_not_too_large(report: Any) -> None:
     assert np.array_equal(probe(lambda x: report, 0), report)
-
-
-def test_views_that_cannot_be_written_are_an_error_all_the_same() -> None:
-    m = Laplace.for_epsilon(1)
-    with pytest.raises(ImplementationError, match=r"needs views of floats, as the declared law has, got Unwritable"):
-        audit(m, implementation=broken.returns_what_cannot_be_written, trials=500)
-    lengths = iter([1, 2])
-    with pytest.raises(ImplementationError, match="needs reports of one shape, got"):
-        as_sampler(lambda x: [broken.Unwritable()] * next(lengths))(0, 2, np.random.default_rng(0))
 
 
 def test_a_callable_of_three_arguments_is_vectorized() -> None:
@@ -142,13 +130,19 @@ def test_a_callable_of_three_arguments_is_vectorized() -> None:
     assert np.asarray(one(1, 3, np.random.default_rng(0))).tolist() == [2, 2, 2]
 
 
-def test_what_a_callable_must_not_do_is_an_error_with_the_input() -> None:
+def test_what_a_callable_must_not_do_is_an_error_with_the_input_and_with_words() -> None:
     for function, says in ((broken_callables.raises, "disk"), (broken_callables.returns_nothing, "got None")):
-        with pytest.raises(ImplementationError, match=says) as caught:
-            probe(function, 7)
-        assert caught.value.inputs == (7,)
-    with pytest.raises(ImplementationError, match="hangs"):
-        probe(broken_callables.hangs, 7, patience=0.2)
+        caught = raises(ImplementationError, says, probe, function, 7)
+        assert caught.inputs == (7,)
+    raises(ImplementationError, "hangs", probe, broken_callables.hangs, 7, patience=0.2)
+    m = Laplace.for_epsilon(1)
+    with pytest.raises(ImplementationError, match=r"needs views of floats, as the declared law has, got Unwritable"):
+        audit(m, implementation=lambda x: broken.Unwritable(), trials=500)
+    lengths = iter([1, 2])
+    with pytest.raises(ImplementationError, match="needs reports of one shape, got"):
+        as_sampler(lambda x: [broken.Unwritable()] * next(lengths))(0, 2, np.random.default_rng(0))
+    assert str(ImplementationError("needs more", broken.Unwritable())) == "on input a Unwritable: needs more"
+    assert (len(shown(list(range(10**6)), 60)), shown([0, "a", None], 60)) == (60, "[0, 'a', None]")
 
 
 def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
@@ -166,12 +160,6 @@ def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
         asked[1](compiles, 3)
 
 
-def test_an_input_that_cannot_be_written_is_named_by_its_type() -> None:
-    assert str(ImplementationError("needs more", broken.Unwritable())) == "on input a Unwritable: needs more"
-    assert len(shown(list(range(10**6)), 60)) == 60
-    assert shown([0, "a", None], 60) == "[0, 'a', None]"
-
-
 @pytest.mark.parametrize("ask", [call, probe])
 @pytest.mark.parametrize("stop", [Stopped(signal.SIGTERM), KeyboardInterrupt()], ids=["signal", "Ctrl-C"])
 def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop: BaseException) -> None:
@@ -180,38 +168,30 @@ def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background, it is ignored
     try:
-        with pytest.raises(type(stop)):
-            ask(function, 0)
+        raises(type(stop), "", ask, function, 0)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("module_that_raises", "class Private(BaseException): pass\nraise Private('first')\n", "Private: first"),
-        ("script_that_ends", "import sys\nsys.exit(0)\n", "SystemExit"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("module_that_raises", "class Private(BaseException): pass\nraise Private('first')\n", "Private: first"),
+    ("script_that_ends", "import sys\nsys.exit(0)\n", "SystemExit"),
+])  # fmt: skip
 def test_a_module_that_raises_what_is_no_exception_or_ends_cannot_be_imported(
     name: str, text: str, says: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ImplementationError, match=f"cannot import {name}:f: {says}"):
-        resolve(f"{name}:f")
-    with pytest.raises(ImplementationError, match="raised SystemExit: 0"):
-        probe(lambda x: sys.exit(0), 1)
+    raises(ImplementationError, f"cannot import {name}:f: {says}", resolve, f"{name}:f")
+    raises(ImplementationError, "raised SystemExit: 0", probe, lambda x: sys.exit(0), 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("nothing", None), ("nothing:here", None), ("tests.broken_callables:nope", None), ("tests.broken_callables:_RNG", None),
-     ("./ours.py:f", r"an importable module name, got the path './ours.py'")],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "says"), [
+    ("nothing", None), ("nothing:here", None), ("tests.broken_callables:nope", None), ("tests.broken_callables:_RNG", None),
+    ("./ours.py:f", r"an importable module name, got the path './ours.py'"),
+])  # fmt: skip
 def test_a_name_that_is_not_a_callable_is_an_error(name: str, says: str | None) -> None:
-    with pytest.raises(ImplementationError, match=says):
-        resolve(name)
+    raises(ImplementationError, says, resolve, name)
 
 
 def of_a_domain(x: int) -> int:
@@ -228,3 +208,84 @@ def test_an_input_outside_the_domain_of_a_callable_gives_a_hint() -> None:
         audit(of_a_domain, inputs=[0, 3], epsilon=1, trials=500)
     assert "--inputs" in str(error.value)
     assert audit(of_a_domain, inputs=[3, 4], epsilon=1, trials=500).epsilon_lower > 1
+
+
+OURS = """
+def slips(x):
+    return int("none")
+
+def refuses(x):
+    raise ValueError("needs an input of its own")
+"""
+
+
+def ours(name: str) -> Callable[[Any], Any]:
+    """A function that counts as one of ldpaudit's."""
+    module: dict[str, Any] = {"__name__": "ldpaudit.pretended"}
+    exec(compile(OURS, "pretended.py", "exec"), module)
+    return module[name]  # type: ignore[no-any-return]
+
+
+def theirs(x: int) -> int:
+    return ours("slips")(x)  # type: ignore[no-any-return]
+
+
+THEIRS = f"tests/road/test_callables.py:{theirs.__code__.co_firstlineno + 1}"
+
+
+def raised(function: Callable[[Any], Any]) -> Exception:
+    return raises(Exception, r"needs|invalid", call, function, 0)
+
+
+def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_with_their_innermost_line() -> None:
+    error = raised(ours("slips"))
+    assert type(error) is ValueError
+    assert not of_the_user(error)
+    assert fault(error).startswith("internal error of ldpaudit, please report it: ValueError: invalid literal for int()")
+    assert fault(error).endswith("(pretended.py:3)")
+    refused = raises(ValueError, "needs", ours("refuses"), 0)
+    assert of_the_user(refused)
+    error = raised(ours("refuses"))
+    assert isinstance(error, ImplementationError)
+    assert str(error).startswith("on input 0: the callable raised ValueError: needs an input of its own")
+    for function in (theirs, lambda x: theirs(x)):
+        error = raised(function)
+        assert isinstance(error, ImplementationError)
+        assert str(error).endswith(f"invalid literal for int() with base 10: 'none' ({THEIRS})")
+
+
+def test_an_error_of_a_file_names_it_without_a_code() -> None:
+    with pytest.raises(OSError, match="nowhere") as caught:
+        open("nowhere/at/all")  # noqa: PTH123, SIM115
+    assert in_a_line(caught.value) == "nowhere/at/all: No such file or directory"
+
+
+API: Any = ldpaudit  # whose types the arguments below are not
+M = API.mechanisms.KaryRandomizedResponse(k=2, p=0.75)
+
+
+@pytest.mark.parametrize(("ask", "says"), [
+    (lambda: API.mechanisms.KaryRandomisedResponse, "no attribute 'KaryRandomisedResponse'; did you mean 'KaryRandomized"),
+    (lambda: API.account(type(M)), "a plan needs a Mechanism or a Plan, got the class KaryRandomizedResponse without"),
+    (lambda: API.account(M, "add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+    (lambda: API.audit(M, neighbours="add-remove"), "a relation such as Neighbours.named('add-remove'), got 'add-remove'"),
+    (lambda: API.Compose(M), "Compose needs a list of plans, got one: KaryRandomizedResponse(k=2, p=3/4)"),
+    (lambda: API.certify(5), "certify needs a deployment file or the id of a bundled one, got 5"),
+    (lambda: API.certify("enpa-notification", seed="a"), "certify needs integers for seed and trials, got 'a' and"),
+    (lambda: API.certify("enpa-notification", trials=0), "an audit needs trials >= 16, got 0"),
+    (lambda: API.audit(abs, inputs=0, epsilon=1), "an audit needs a list of inputs such as [0, 1], got 0"),
+    (lambda: API.audit(abs, inputs=[0, 1], mode="fast"), "an audit needs mode to be fixed or sequential, got 'fast'"),
+])  # fmt: skip
+def test_what_the_interface_is_not_given_it_names(ask: Callable[[], Any], says: str) -> None:
+    raises((TypeError, ValueError, AttributeError), re.escape(says), ask)
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("id = 1", "needs a certificate in JSON, as `ldpaudit certify --output FOLDER` writes it: "),
+    ("[1, 2]", "needs a certificate in JSON: needs an object with keys, got list"),
+    ("{}", "needs a certificate in JSON: the key 'digest' is missing"),
+    ('{"digest": "", "verdict": "", "schema": "x/2"}', "schema: needs a certificate of schema ldpaudit.certificate/1: needs"),
+    ('{"digest": "", "verdict": "", "schema": "x", "idd": 1}', "idd: needs a certificate of schema ldpaudit.certificate/1: is"),
+])  # fmt: skip
+def test_what_is_no_certificate_is_told_what_one_has(text: str, says: str) -> None:
+    raises(DeploymentError, re.escape(says), ldpaudit.Certificate.from_json, text)

@@ -1,7 +1,5 @@
 """The contract's script names every difference, and makes mutants of one place."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math
@@ -15,7 +13,7 @@ from benchmarks import contract
 from benchmarks.code_mutants import TARGETS, Copy, nearest, sites
 from benchmarks.contract import Wanted, compare, drawn, record
 from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
-from tests.helpers import ROOT
+from tests.helpers import ROOT, raises
 from tests.zoo import STEMS
 
 
@@ -30,58 +28,42 @@ def write(folder: Path, **sections: dict[str, Any]) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        (enclosure(1, 2), enclosure(1, 2), ""),
-        (enclosure(1, 2), enclosure(1.25, 1.5), TIGHTER),
-        (enclosure(1, 2), enclosure(1, math.nextafter(2, 0)), TIGHTER),
-        (enclosure(1, math.inf), enclosure(1, 2, "EXACT"), TIGHTER),
-        (enclosure(1, 2), enclosure(1, math.nextafter(2, 3)), "wider"),
-        (enclosure(1, 2), enclosure(1.5, 2.5), "moved"),
-        (enclosure(1, 2), enclosure(2.5, 3), "CONTRADICTION"),
-        (enclosure(1, 2, "EXACT"), enclosure(0, 0.5, "EXACT"), "CONTRADICTION"),
-        (enclosure(1, 2, "EXACT"), enclosure(1.25, 1.5), "less rigorous"),
-        (enclosure(1, 2), enclosure(1, 2, "EXACT"), "more rigorous"),
-        (enclosure(1, 2), enclosure(1.25, 1.5, "FLOAT"), "less rigorous"),
-        (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5, "FLOAT"), "moved"),
-        (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5), "moved"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "kind"), [
+    (enclosure(1, 2), enclosure(1, 2), ""),
+    (enclosure(1, 2), enclosure(1.25, 1.5), TIGHTER),
+    (enclosure(1, 2), enclosure(1, math.nextafter(2, 0)), TIGHTER),
+    (enclosure(1, math.inf), enclosure(1, 2, "EXACT"), TIGHTER),
+    (enclosure(1, 2), enclosure(1, math.nextafter(2, 3)), "wider"),
+    (enclosure(1, 2), enclosure(1.5, 2.5), "moved"),
+    (enclosure(1, 2), enclosure(2.5, 3), "CONTRADICTION"),
+    (enclosure(1, 2, "EXACT"), enclosure(0, 0.5, "EXACT"), "CONTRADICTION"),
+    (enclosure(1, 2, "EXACT"), enclosure(1.25, 1.5), "less rigorous"),
+    (enclosure(1, 2), enclosure(1, 2, "EXACT"), "more rigorous"),
+    (enclosure(1, 2), enclosure(1.25, 1.5, "FLOAT"), "less rigorous"),
+    (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5, "FLOAT"), "moved"),
+    (enclosure(1, 2, "FLOAT"), enclosure(1.25, 1.5), "moved"),
+])  # fmt: skip
 def test_only_a_certified_enclosure_within_the_earlier_one_is_tighter(before: Any, after: Any, kind: str) -> None:
     assert enclosure_change(before, after) == kind
     assert [each.kind for each in differences(before, after)] == [kind] * bool(kind)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        ("Unsupported: a", "Unsupported: b", "changed"),
-        ("Unsupported: a", enclosure(1, 2), "answered"),
-        (enclosure(1, 2), "Unsupported: a", "refused"),
-        (0, 1, "changed"),
-        (1, 1.0, "changed"),
-        (0, False, "changed"),
-        (None, 1.0, "changed"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "kind"), [
+    ("Unsupported: a", "Unsupported: b", "changed"), ("Unsupported: a", enclosure(1, 2), "answered"),
+    (enclosure(1, 2), "Unsupported: a", "refused"), (0, 1, "changed"), (1, 1.0, "changed"), (0, False, "changed"),
+    (None, 1.0, "changed"),
+])  # fmt: skip
 def test_what_is_no_enclosure_is_named_where_it_differs(before: Any, after: Any, kind: str) -> None:
     item = {"a": {"epsilon(0)": before}}, {"a": {"epsilon(0)": after}}
     assert [(each.place, each.kind) for each in differences(*item)] == [(("a", "epsilon(0)"), kind)]
     assert not list(differences(item[0], item[0]))
 
 
-def test_the_source_of_an_enclosure_is_compared_beside_its_ends() -> None:
+def test_a_difference_is_named_at_its_place_and_moves_no_other() -> None:
     found = list(differences(enclosure(1, 3), enclosure(1, 2) | {"source": "another"}))
     assert [(each.place, each.kind) for each in found] == [((), TIGHTER), (("source",), "changed")]
-
-
-def test_a_line_that_is_new_moves_no_other() -> None:
     found = list(differences({"a": ["one", "two", "three"]}, {"a": ["zero", "one", "two", "four"]}))
     assert found == [Difference(("a", "0"), "new", "nothing", '"zero"'), Difference(("a", "2"), "changed", '"three"', '"four"')]
-
-
-def test_items_that_come_and_go_are_named() -> None:
     assert [(each.place, each.kind) for each in differences({"a": 1}, {"b": 1})] == [(("a",), "gone"), (("b",), "new")]
 
 
@@ -107,8 +89,7 @@ def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pyte
         return number
 
     monkeypatch.setitem(contract.SECTIONS, "names", lambda wanted: ((str(i), partial(item, i)) for i in range(4)))
-    with pytest.raises(KeyboardInterrupt):
-        record(tmp_path, ["names"], Wanted(0, None), most=9)
+    raises(KeyboardInterrupt, "", record, tmp_path, ["names"], Wanted(0, None), most=9)
     record(tmp_path, ["names"], Wanted(0, None), most=1)
     record(tmp_path, ["names"], Wanted(0, None), most=9)
     assert made == [0, 1, -1, 2, 3]
@@ -154,20 +135,16 @@ def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> 
     assert tree.verdict(path, "wrong") == {"status": "killed", "test": "a.py::one", "tests": 2}
     assert tree.verdict(path, "same") == {"status": "survived", "test": None, "tests": 2}
     assert tree.verdict(path, "endless") == {"status": "timeout", "test": "b.py::two", "tests": 2}
-    assert tree.unsound == {"a.py::always"}
-    assert (tmp_path / path).read_text() == "honest"
+    assert (tree.unsound, (tmp_path / path).read_text()) == ({"a.py::always"}, "honest")
 
 
-@pytest.mark.parametrize(
-    ("path", "test"),
-    [
-        ("accountants/sampling/subsample.py", "tests/sampling/test_subsample.py"),
-        ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
-        ("proofs/_kernel.py", "tests/proofs/test_kernel.py"),
-        ("attacks/bounds/e_process.py", "tests/attacks/test_bounds.py"),
-        ("proofs/laplace.py", "tests/mechanisms/test_laplace.py"),
-    ],
-)
+@pytest.mark.parametrize(("path", "test"), [
+    ("accountants/sampling/subsample.py", "tests/sampling/test_subsample.py"),
+    ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
+    ("proofs/_kernel.py", "tests/proofs/test_kernel.py"),
+    ("attacks/bounds/e_process.py", "tests/attacks/test_bounds.py"),
+    ("proofs/laplace.py", "tests/mechanisms/test_laplace.py"),
+])  # fmt: skip
 def test_the_tests_of_a_mutant_are_those_that_are_about_its_file(path: str, test: str) -> None:
     assert any(path.startswith(target.rstrip("*")) for target in TARGETS)
     assert (ROOT / path).exists()

@@ -1,8 +1,8 @@
-"""The inverse questions: certified at the answer, refused next to it; protocols and noise that keep a goal, by their errors."""
-
-from __future__ import annotations
+"""The inverse questions: certified at the answer, refused next to it; protocols, noise and repairs that keep a goal."""
 
 import math
+import re
+import shlex
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -15,8 +15,10 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
+from ldpaudit.certificates.exhibits import Repair, repair
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported
+from ldpaudit.files.deployment import Deployment, load, loads
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -25,6 +27,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design
 from ldpaudit.studies.frequencies import Noisy, any_messages, least_noise, least_users, one_message
+from tests.helpers import ROOT, deployment, raises, run, some, stdout
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
@@ -35,27 +38,24 @@ RUNS, SURE = 2000, 5
 """A standard deviation of this many runs is within 5 of its standard errors but once in a million."""
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "goal", "more", "asked", "best"),
-    [
-        ("guarantee", {}, GOAL, {"users": 1000}, "epsilon", "largest"),
-        ("guarantee", {"epsilon": 1}, GOAL, {}, "users", "smallest"),
-        ("randomized_response", {"k": 3}, GOAL, {"users": 1000}, "epsilon", "largest"),
-        ("randomized_response", {"k": 2}, ONE, {"repeat": 20}, "epsilon", "largest"),
-        ("guarantee", {}, ONE, {"repeat": 5}, "epsilon", "largest"),
-        ("randomized_response", {"k": 3, "epsilon": 1}, GOAL, {}, "users", "smallest"),
-        ("laplace", {"low": 0, "high": 1}, GOAL, {}, "scale", "smallest"),
-        ("laplace:histogram", {"k": 4}, GOAL, {}, "scale", "smallest"),
-        ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
-        ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
-        *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
-                       "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
-        ("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
-        ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
-        ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
-        ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "parameters", "goal", "more", "asked", "best"), [
+    ("guarantee", {}, GOAL, {"users": 1000}, "epsilon", "largest"),
+    ("guarantee", {"epsilon": 1}, GOAL, {}, "users", "smallest"),
+    ("randomized_response", {"k": 3}, GOAL, {"users": 1000}, "epsilon", "largest"),
+    ("randomized_response", {"k": 2}, ONE, {"repeat": 20}, "epsilon", "largest"),
+    ("guarantee", {}, ONE, {"repeat": 5}, "epsilon", "largest"),
+    ("randomized_response", {"k": 3, "epsilon": 1}, GOAL, {}, "users", "smallest"),
+    ("laplace", {"low": 0, "high": 1}, GOAL, {}, "scale", "smallest"),
+    ("laplace:histogram", {"k": 4}, GOAL, {}, "scale", "smallest"),
+    ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
+    ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
+    *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
+                   "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
+    ("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
+    ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
+    ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
+    ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),
+])  # fmt: skip
 def test_an_answer_keeps_the_goal_and_the_next_value_does_not(
     name: str, parameters: dict[str, Any], goal: Goal, more: dict[str, Any], asked: str, best: str
 ) -> None:
@@ -63,8 +63,7 @@ def test_an_answer_keeps_the_goal_and_the_next_value_does_not(
     assert (answer.parameter, answer.best) == (asked, best)
     assert answer.certified.high <= goal.delta
     assert answer.refused is not None
-    assert answer.beyond is not None
-    assert answer.beyond.high > goal.delta
+    assert some(answer.beyond).high > goal.delta
     assert (answer.refused > answer.value) == (best == "largest")
     assert abs(Decimal(answer.refused) - answer.value) <= max(Decimal(1), Decimal(answer.value) / 10**5)
 
@@ -117,38 +116,27 @@ def _pair(goal: Goal) -> tuple[Fraction, Fraction]:
     return goal.epsilon, goal.delta
 
 
-def test_where_no_noise_is_enough_it_says_so() -> None:
-    with pytest.raises(ValueError, match="out of reach"):
-        design("laplace", {"low": 0, "high": 1}, Goal(Fraction(0)))
-    with pytest.raises(ValueError, match="out of reach"):
-        design("binomial_noise", {"n": 10, "k": 1}, ONE)
+def test_where_no_noise_is_enough_it_says_so_and_the_largest_may_be_where_the_mechanism_ends() -> None:
+    raises(ValueError, "out of reach", design, "laplace", {"low": 0, "high": 1}, Goal(Fraction(0)))
+    raises(ValueError, "out of reach", design, "binomial_noise", {"n": 10, "k": 1}, ONE)
     with pytest.raises(ValueError, match="out of reach: at delta = 0"):
         design("randomized_response", {"k": 2, "epsilon": 1}, Goal(Fraction(1, 2)))
-    with pytest.raises(ValueError, match="0 <= delta < 1"):
-        Goal(Fraction(1), Fraction(1))
-
-
-def test_the_largest_parameter_may_be_where_the_mechanism_ends() -> None:
+    raises(ValueError, "0 <= delta < 1", Goal, Fraction(1), Fraction(1))
     answer = design("rappor", {"bits": 8, "hashes": 1, "f": Fraction(1, 2), "domain": 10}, Goal(Fraction(3)))
-    assert answer.refused == answer.value + Decimal("0.00001")
-    assert answer.beyond is None
+    assert (answer.refused, answer.beyond) == (answer.value + Decimal("0.00001"), None)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "more", "says"),
-    [
-        ("randomized_response", {}, {}, "needs all of .*or all but one that is to be found \\(epsilon, batch"),
-        ("randomized_response", {"k": 2, "epsilon": 1}, {"users": 10}, "needs one parameter left out"),
-        ("randomised", {"k": 2}, {}, "needs one of"),
-        ("guarantee", {"k": 2}, {"users": 10}, "needs no parameter but epsilon"),
-        ("binomial_noise", {"n": 2}, {}, r"needs \(n, k\), got \(n\)"),
-        ("laplace", {"low": 0, "high": 1}, {"users": 10}, "needs no --shuffle"),
-        ("unary_encoding", {"k": 3}, {"users": 10}, "needs constructor = one of optimized, symmetric"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "parameters", "more", "says"), [
+    ("randomized_response", {}, {}, "needs all of .*or all but one that is to be found \\(epsilon, batch"),
+    ("randomized_response", {"k": 2, "epsilon": 1}, {"users": 10}, "needs one parameter left out"),
+    ("randomised", {"k": 2}, {}, "needs one of"),
+    ("guarantee", {"k": 2}, {"users": 10}, "needs no parameter but epsilon"),
+    ("binomial_noise", {"n": 2}, {}, r"needs \(n, k\), got \(n\)"),
+    ("laplace", {"low": 0, "high": 1}, {"users": 10}, "needs no --shuffle"),
+    ("unary_encoding", {"k": 3}, {"users": 10}, "needs constructor = one of optimized, symmetric"),
+])  # fmt: skip
 def test_what_leaves_no_single_question_is_refused(name: str, parameters: dict[str, Any], more: dict[str, Any], says: str) -> None:
-    with pytest.raises((ParameterError, ValueError, Unsupported), match=says):
-        design(name, parameters, GOAL, **more)
+    raises((ParameterError, ValueError, Unsupported), says, design, name, parameters, GOAL, **more)
 
 
 def titles(users: int, values: int, goal: Goal = COUNTED) -> list[str]:
@@ -164,27 +152,25 @@ def test_a_vector_of_bits_is_better_from_a_number_of_values_on_that_is_about_the
     assert titles(users, round(1.6 * border))[0] == "unary encoding"
 
 
-def test_every_protocol_keeps_the_goal_and_they_are_ordered_by_their_errors() -> None:
+def test_every_protocol_keeps_the_goal_ordered_by_errors_and_what_no_noise_makes_private_is_left_out() -> None:
     found = any_messages(COUNTED, 10**5, 256)
     assert len(found) == 3
     assert all(account(each.plan).delta(COUNTED.epsilon).high <= COUNTED.delta for each in found)
     assert all(a.error.high <= b.error.high for a, b in pairwise(found))
     assert [each.messages == 1 for each in found] == [isinstance(each.plan, Shuffle) for each in found] == [False, True, True]
     assert {each.bits for each in found} == {8, 256}
-
-
-def test_protocols_that_no_noise_makes_private_are_left_out() -> None:
     found = any_messages(Goal(Fraction(1, 10), Fraction(1, 1000)), 100, 4)
     assert len(found) == 2, "binary sums of a hundred users are never so private"
     assert all(each.messages == 1 for each in found)
 
 
-@pytest.mark.parametrize(
-    ("goal", "users", "values"), [(Goal(Fraction(0), Fraction(1, 10)), 9, 4), (COUNTED, 9, 1), (COUNTED, 0, 4)]
-)
-def test_what_no_protocol_counts_is_refused(goal: Goal, users: int, values: int) -> None:
-    with pytest.raises(ValueError, match="protocols need"):
-        one_message(goal, users, values)
+def test_what_no_protocol_or_sum_answers_is_refused() -> None:
+    tenth = Goal(Fraction(0), Fraction(1, 10))
+    for goal, users, values in ((tenth, 9, 4), (COUNTED, 9, 1), (COUNTED, 0, 4)):
+        raises(ValueError, "protocols need", one_message, goal, users, values)
+    for asked in ((tenth, 9, 4, 2), (Goal(Fraction(1)), 9, 4, 2), (SUMMED, 1, 4, 2), (SUMMED, 9, 1, 2), (SUMMED, 9, 4, 0)):
+        raises(ValueError, "sums need", least_noise, *asked)
+    raises(ValueError, "sums need an error", least_users, SUMMED, Fraction(1), 4)
 
 
 @pytest.fixture(scope="module")
@@ -215,32 +201,82 @@ def test_the_error_is_that_of_estimates_that_are_drawn(summed: tuple[Noisy, ...]
     assert abs(noise / laplace.error.high - 1) < SURE * math.sqrt(5 / (4 * RUNS)), "its kurtosis is 6 at most"
 
 
-def test_one_aggregator_alone_adds_the_root_of_half() -> None:
-    one, two = (least_noise(SUMMED, 400, 3, aggregators) for aggregators in (1, 2))
-    errors = [{str(each.plan): each.error.high for each in ways if each.parties} for ways in (one, two)]
-    assert errors[1] == pytest.approx({plan: math.sqrt(2) * error for plan, error in errors[0].items()})
-
-
-def test_about_the_fewest_users_have_the_error_that_is_asked_for() -> None:
+def test_about_the_fewest_users_have_the_error_and_one_aggregator_adds_the_root_of_half() -> None:
     share = Fraction(1, 20)
     for each in least_users(SUMMED, share, 3):
         assert each.error.high <= share * each.users
         assert each.error.high > share * (each.users - 1) * Fraction(99, 100)
         assert account(each.plan).delta(SUMMED.epsilon).high <= SUMMED.delta
+    one, two = (least_noise(SUMMED, 400, 3, aggregators) for aggregators in (1, 2))
+    errors = [{str(each.plan): each.error.high for each in ways if each.parties} for ways in (one, two)]
+    assert errors[1] == pytest.approx({plan: math.sqrt(2) * error for plan, error in errors[0].items()})
 
 
-@pytest.mark.parametrize(
-    ("goal", "users", "values", "aggregators"),
-    [
-        (Goal(Fraction(0), Fraction(1, 9)), 9, 4, 2),
-        (Goal(Fraction(1)), 9, 4, 2),
-        (SUMMED, 1, 4, 2),
-        (SUMMED, 9, 1, 2),
-        (SUMMED, 9, 4, 0),
-    ],
-)
-def test_what_no_sum_answers_is_refused(goal: Goal, users: int, values: int, aggregators: int) -> None:
-    with pytest.raises(ValueError, match="sums need"):
-        least_noise(goal, users, values, aggregators)
-    with pytest.raises(ValueError, match="sums need an error"):
-        least_users(SUMMED, Fraction(1), 4)
+FILE = deployment("{mechanism}", 'id = "c"\nepsilon = "{epsilon}"\ndelta = "{delta}"\nneighbours = "{neighbours}"')
+TRIE = 'kind = "trie_heavy_hitter"\nusers = 10_000\nthreshold = 10\nlevels = 8\nbatch = 300'
+RESPONSE = 'kind = "randomized_response"\nk = 5\nrho = "2/(1+exp(8))"'
+
+
+def asked(mechanism: str, epsilon: str, delta: str = "0", neighbours: str = "replace-one") -> tuple[Deployment, Repair]:
+    whole = loads(FILE.format(mechanism=mechanism, epsilon=epsilon, delta=delta, neighbours=neighbours))
+    return whole, repair(whole, whole.claims[0])
+
+
+def number(pattern: str, found: Repair) -> Fraction:
+    (value,) = re.findall(pattern, " ".join(found.sentences))
+    return Fraction(value)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("8", "0"), ("8", "1/1000"), ("1/2", "1/3")])
+def test_the_nearest_claims_hold_as_they_are_printed_and_hardly_less_does(epsilon: str, delta: str) -> None:
+    whole, found = asked(RESPONSE, epsilon, delta)
+    profile, claim = account(whole.plan), whole.claims[0]
+    wanted = number(r"delta an epsilon of ([0-9.e-]+)", found)
+    assert profile.epsilon(claim.delta).high <= wanted * (1 + Fraction(1, 10**9))
+    assert profile.epsilon(claim.delta).low > wanted * (1 - Fraction(1, 10**5))
+    allowed = number(r"epsilon a delta of ([0-9.e-]+)", found)
+    assert profile.delta(Fraction(epsilon)).high <= allowed
+    assert profile.delta(Fraction(epsilon)).low > allowed * (1 - Fraction(1, 10**5))
+
+
+def test_where_no_epsilon_holds_it_says_below_which_delta_and_what_holds_above_it() -> None:
+    whole, found = asked(TRIE, "2", neighbours="add-remove")
+    profile = account(whole.plan)
+    below = number(r"below delta = ([0-9.e-]+) no epsilon", found)
+    assert profile.epsilon(below * Fraction(999, 1000)).low == float("inf")
+    above, epsilon = (number(pattern, found) for pattern in (r"at delta = ([0-9.e-]+),", r"epsilon is at most ([0-9.e-]+)"))
+    assert above > below
+    assert profile.epsilon(above).high <= epsilon
+    assert "at this delta" not in " ".join(found.sentences)
+
+
+@pytest.mark.parametrize("name", ["attribution-navigation", "apple-lookup-hints"])
+def test_the_command_of_a_claim_that_fails_finds_what_keeps_it(name: str) -> None:
+    whole = load(ROOT / f"deployments/{name}.toml")
+    (claim,) = (c for c in whole.claims if c.expect in ("refuted", "undecided"))
+    found = repair(whole, claim)
+    verb, *words = shlex.split(found.command)
+    assert verb == "ldpaudit"
+    shown = stdout(run(*words))
+    (value,) = re.findall(r"^epsilon = ([0-9.]+) is the largest found that keeps \(", shown, re.MULTILINE)
+    assert f"epsilon = {value} is the largest" in found.answer
+    assert f"that keeps ({float(claim.epsilon or 0):g}, {float(claim.delta):g})" in shown
+
+
+def test_no_command_is_offered_for_another_relation_than_the_one_it_answers_for() -> None:
+    bits = 'kind = "unary_encoding"\nk = 2\nrho = "1/(1+exp(8))"'
+    one_bit, vector = (asked(bits, "8", neighbours=relation)[1] for relation in ("add-remove", "replace-one"))
+    assert one_bit.command == ""
+    assert vector.command.startswith("ldpaudit design unary_encoding k=2")
+
+
+def test_a_batch_is_found_for_a_trie_that_no_epsilon_keeps_and_nothing_for_what_is_out_of_reach() -> None:
+    _, found = asked(TRIE, "1", neighbours="add-remove")
+    assert found.command == "ldpaudit design trie_heavy_hitter users=10000 threshold=10 levels=8 --epsilon 1"
+    assert found.answer.startswith("batch = ")
+    _, found = asked(RESPONSE, "0")
+    assert found.sentences
+    assert (found.command, found.answer) == ("", "")
+    _, found = asked(RESPONSE, "8")
+    assert found.lines == (*found.sentences, f"{found.answer}: {found.command}")
+    assert Repair(("a",)).lines == ("a",)

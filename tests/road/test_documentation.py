@@ -1,7 +1,5 @@
 """The site: it builds in strict mode, all its pages can be reached, and its code does what the page says."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -21,8 +19,8 @@ from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.plan import Run
-from tests.helpers import ROOT, within
-from tests.pages import Block, blocks, follow
+from tests.helpers import ROOT, raises, within
+from tests.pages import blocks, follow
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -78,40 +76,35 @@ def test_what_a_page_says_is_printed_is_compared_and_how_a_command_ends_too(tmp_
     folder.mkdir()
     for text in ("```sh\necho a\n```\n\n```text\nb\n```\n", "```sh\nexit 3\n```\n", "```sh exits=1\necho a\n```\n"):
         page.write_text(text)
-        with pytest.raises(AssertionError, match="printed"):
-            follow(page, folder)
+        raises(AssertionError, "printed", follow, page, folder)
     page.write_text("```toml a.toml\nx = 1\n```\n\n```sh exits=3\ncat a.toml\nexit 3\n```\n\n```text\nx = ...\n```\n")
     follow(page, folder)
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=name)
-def test_every_block_of_a_guide_is_run_compared_written_or_installs(page: Path) -> None:
-    several = blocks(page)
-    assert page.read_text().count("```") == 2 * len(several)
-    known = (each.file or each.is_run or each.is_doctest or each.language == "text" or each.only_installs for each in several)
-    assert all(known)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_python_on_a_page_is_a_doctest_or_a_file_that_a_command_runs(page: Path) -> None:
-    def is_run(block: Block) -> bool:
-        return block.is_doctest or (page in GUIDES and bool(block.file))
-
-    assert all(is_run(block) for block in blocks(page) if block.language == "python")
-
-
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name)
-def test_every_link_leads_to_a_file(page: Path) -> None:
-    missing = {target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()} - PRINTED
-    assert not missing
+def test_every_link_leads_to_a_file_and_every_block_of_a_guide_is_run_compared_written_or_installs(page: Path) -> None:
+    assert not {target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()} - PRINTED
+    several, is_guide = blocks(page) if page in PAGES else [], page in GUIDES
+    assert all(each.is_doctest or (is_guide and each.file) for each in several if each.language == "python")
+    if is_guide:
+        assert page.read_text().count("```") == 2 * len(several)
+        known = (each.file or each.is_run or each.is_doctest or each.language == "text" or each.only_installs for each in several)
+        assert all(known)
 
 
-def test_every_page_stands_once_in_the_contents() -> None:
+def test_every_page_stands_once_in_the_contents_and_its_languages_and_links_are_the_site_s() -> None:
     index = (DOCS / "index.md").read_text()
     listed = [line for block in re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL) for line in block.splitlines()]
     for page in PAGES:
         where = page.relative_to(DOCS).with_suffix("").as_posix()
         assert where == "index" or sum(fnmatch(where, line) for line in listed) == 1, where
+    lexers = {alias for _, aliases, _, _ in import_module("pygments.lexers").get_all_lexers() for alias in aliases}
+    assert not {block.language for page in PAGES for block in blocks(page)} - lexers
+    assert "`examples/plugin`" in site.relinked(DOCS / "own.md")
+    assert "](CONTRIBUTING.md)" in site.relinked(DOCS / "own.md")
+    assert "](architecture.md)" in site.relinked(ROOT / "CONTRIBUTING.md")
+    assert "](../adapters.md)" in site.relinked(DOCS / "howto" / "programs.md")
+    assert "](commands/calibrate.md)" in site.relinked(DOCS / "glossary.md")
 
 
 @pytest.mark.parametrize(("stem", "variant"), CLASSES)
@@ -138,29 +131,13 @@ def test_the_page_of_a_mechanism_says_what_its_accountant_and_its_claims_say() -
     assert len(rows) == len(set(rows)) == 3
 
 
-def test_the_picture_of_a_mechanism_without_a_finite_epsilon_is_drawn_all_the_same() -> None:
-    drawn = mechanism_pages.points(ldp.account(Channel("9/10, 1/10, 0; 0, 1/10, 9/10")), 5)
-    assert [epsilon for epsilon, _ in drawn] == [0, 2, 4, 6, 8]
-    assert all(found.low <= 9 / 10 <= found.high for _, found in drawn)
-
-
-def test_a_shown_epsilon_is_rounded_up_and_infinity_is_said_in_words() -> None:
+def test_a_shown_epsilon_is_rounded_up_and_an_infinite_one_has_words_and_a_picture() -> None:
     assert mechanism_pages.shown(Enclosure(1.0, 1.00000001, Rigour.EXACT, "")) == "1.00001"
     assert mechanism_pages.shown(Enclosure(1.0, float("inf"), Rigour.EXACT, "")) == "none is certified"
     assert mechanism_pages.shown(Enclosure(float("inf"), float("inf"), Rigour.EXACT, "")) == "none is enough"
-
-
-def test_every_block_is_in_a_language_that_the_site_can_colour() -> None:
-    lexers = {alias for _, aliases, _, _ in import_module("pygments.lexers").get_all_lexers() for alias in aliases}
-    assert not {block.language for page in PAGES for block in blocks(page)} - lexers
-
-
-def test_a_link_that_the_site_has_not_is_a_name_and_others_lead_to_where_the_page_is_put() -> None:
-    assert "`examples/plugin`" in site.relinked(DOCS / "own.md")
-    assert "](CONTRIBUTING.md)" in site.relinked(DOCS / "own.md")
-    assert "](architecture.md)" in site.relinked(ROOT / "CONTRIBUTING.md")
-    assert "](../adapters.md)" in site.relinked(DOCS / "howto" / "programs.md")
-    assert "](commands/calibrate.md)" in site.relinked(DOCS / "glossary.md")
+    drawn = mechanism_pages.points(ldp.account(Channel("9/10, 1/10, 0; 0, 1/10, 9/10")), 5)
+    assert [epsilon for epsilon, _ in drawn] == [0, 2, 4, 6, 8]
+    assert all(found.low <= 9 / 10 <= found.high for _, found in drawn)
 
 
 def small(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,5 +181,4 @@ def test_the_whole_site_builds_in_strict_mode(tmp_path: Path) -> None:
 @built
 @pytest.mark.slow
 def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(subprocess.CalledProcessError):
-        small(tmp_path, "[Nowhere](nowhere.md)", monkeypatch)
+    raises(subprocess.CalledProcessError, "", small, tmp_path, "[Nowhere](nowhere.md)", monkeypatch)

@@ -1,7 +1,5 @@
 """The one exit to floats is always outward."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up, show_down, show_up
 from ldpaudit.errors import Contradiction
+from tests.helpers import raises
 
 EXPONENTS = st.integers(-1200, 1100)
 MANTISSAS = st.integers(-(2**200), 2**200)
@@ -55,30 +54,22 @@ def test_a_float_is_itself(x: float) -> None:
         assert round_down(Fraction(x)) == x == round_up(Fraction(x))
 
 
-@pytest.mark.parametrize("exponent", [10**12, 10**6, 1025])
-def test_beyond_the_largest_float_lies_infinity(exponent: int) -> None:
+@pytest.mark.parametrize(("exponent", "low", "high"), [
+    *((exponent, LARGEST, math.inf) for exponent in (10**12, 10**6, 1025)),
+    *((exponent, 0.0, 5e-324) for exponent in (-(10**12), -(10**6), -1080)),
+])  # fmt: skip
+def test_beyond_the_largest_float_lies_infinity_and_below_the_smallest_zero(exponent: int, low: float, high: float) -> None:
     ball = flint.arb(2) ** exponent
-    assert (round_down(ball), round_up(ball)) == (LARGEST, math.inf)
-    assert (round_down(-ball), round_up(-ball)) == (-math.inf, -LARGEST)
+    assert (round_down(ball), round_up(ball)) == (low, high)
+    assert (round_down(-ball), round_up(-ball)) == (-high, -low)
 
 
-@pytest.mark.parametrize("exponent", [-(10**12), -(10**6), -1080])
-def test_below_the_smallest_float_lies_zero(exponent: int) -> None:
-    ball = flint.arb(2) ** exponent
-    assert (round_down(ball), round_up(ball)) == (0.0, 5e-324)
-    assert (round_down(-ball), round_up(-ball)) == (-5e-324, 0.0)
-
-
-def test_what_is_not_a_number_may_be_anything() -> None:
+def test_what_is_not_a_number_may_be_anything_and_ends_must_be_in_order() -> None:
     nan = flint.arb("nan")
     assert (round_down(nan), round_up(nan)) == (-math.inf, math.inf)
     assert round_up(flint.arb("inf")) == math.inf
-
-
-def test_ends_must_be_in_order() -> None:
     for low, high in ((1.0, 0.0), (math.nan, 1.0)):
-        with pytest.raises(ValueError, match="low <= high"):
-            Enclosure(low, high, Rigour.EXACT, "nothing")
+        raises(ValueError, "low <= high", Enclosure, low, high, Rigour.EXACT, "nothing")
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 12))
@@ -86,25 +77,13 @@ def test_printed_bounds_are_rounded_outward(x: float, digits: int) -> None:
     assert Fraction(show_down(x, digits)) <= Fraction(x) <= Fraction(show_up(x, digits))
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "width"), [(1.0, 2.0, 1.0), (2.0, 2.5, 0.25), (0.0, 1.0, math.inf), (-1.0, 1.0, math.inf), (0.0, 0.0, 0.0)]
-)
-def test_a_relative_width_is_how_much_larger_the_upper_end_is_and_infinite_where_the_lower_is_not_above_0(
-    low: float, high: float, width: float
-) -> None:
-    assert Enclosure(low, high, Rigour.EXACT, "").relative_width == width
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "cut"),
-    [(-2.0, -1.0, (0.0, 0.0)), (2.0, 3.0, (1.0, 1.0)), (-1.0, 2.0, (0.0, 1.0)), (0.25, 0.5, (0.25, 0.5)), (-1.0, 0.5, (0.0, 0.5)),
-     (0.5, 2.0, (0.5, 1.0))],
-)  # fmt: skip
-def test_a_clamped_enclosure_lies_within_the_range_and_contains_what_of_it_did(
-    low: float, high: float, cut: tuple[float, float]
-) -> None:
-    found = Enclosure(low, high, Rigour.INTERVAL, "why").clamp(0.0, 1.0)
-    assert (found.low, found.high, found.rigour, found.source) == (*cut, Rigour.INTERVAL, "why")
+def test_a_relative_width_is_how_much_larger_the_upper_end_is_and_a_clamped_enclosure_is_within_its_range() -> None:
+    for low, high, width in ((1.0, 2.0, 1.0), (2.0, 2.5, 0.25), (0.0, 1.0, math.inf), (-1.0, 1.0, math.inf), (0.0, 0.0, 0.0)):
+        assert Enclosure(low, high, Rigour.EXACT, "").relative_width == width
+    for low, high, cut in ((-2.0, -1.0, (0.0, 0.0)), (2.0, 3.0, (1.0, 1.0)), (-1.0, 2.0, (0.0, 1.0)), (0.25, 0.5, (0.25, 0.5)),
+                           (-1.0, 0.5, (0.0, 0.5)), (0.5, 2.0, (0.5, 1.0))):  # fmt: skip
+        found = Enclosure(low, high, Rigour.INTERVAL, "why").clamp(0.0, 1.0)
+        assert (found.low, found.high, found.rigour, found.source) == (*cut, Rigour.INTERVAL, "why")
 
 
 def test_ends_of_two_computations_that_contradict_each_other_are_an_internal_error_and_no_number() -> None:
@@ -113,5 +92,4 @@ def test_ends_of_two_computations_that_contradict_each_other_are_an_internal_err
     assert Enclosure.met(math.inf, math.inf, Rigour.EXACT, "both").low == math.inf
     assert Enclosure.met(3.0, 2.0, Rigour.FLOAT, "floats").low == 2.0
     for low, high in ((2.0001, 2.0), (math.inf, 2.0), (1e-9, 0.0)):
-        with pytest.raises(Contradiction, match=r"internal error.*both"):
-            Enclosure.met(low, high, Rigour.INTERVAL, "both")
+        raises(Contradiction, r"internal error.*both", Enclosure.met, low, high, Rigour.INTERVAL, "both")

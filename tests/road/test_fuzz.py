@@ -1,7 +1,5 @@
 """The fuzz sees what it looks for."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -43,32 +41,24 @@ def raising(error: BaseException) -> Callable[[], None]:
     return function
 
 
-def test_an_answer_is_accepted_and_an_error_in_one_line_is_rejected(guard: Guard, tmp_path: Path) -> None:
+def test_an_answer_is_accepted_an_error_in_one_line_rejected_and_others_are_findings(guard: Guard, tmp_path: Path) -> None:
     assert seen(guard, tmp_path, lambda: parse("1/2")).verdict == "accepted"
     assert seen(guard, tmp_path, lambda: parse("one")).verdict == "rejected"
-
-
-@pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), KeyboardInterrupt(), TypeError("theirs")])
-def test_an_error_that_the_command_line_does_not_know_is_a_traceback(guard: Guard, tmp_path: Path, error: BaseException) -> None:
-    found = seen(guard, tmp_path, raising(error))
-    assert (found.verdict, found.what.split(":")[0]) == ("traceback", type(error).__name__)
-
-
-def test_a_finding_says_where_the_library_raised(guard: Guard, tmp_path: Path) -> None:
     assert seen(guard, tmp_path, lambda: round_up("x")).where == "ldpaudit/enclosure.py:_directed"  # type: ignore[arg-type]
-
-
-def test_memory_that_is_not_there_is_said(guard: Guard, tmp_path: Path) -> None:
     assert seen(guard, tmp_path, raising(MemoryError())).verdict == "memory"
 
 
-@pytest.mark.parametrize("text", ["", "\n", "first\nsecond\n"])
-def test_an_error_of_no_line_or_of_several_is_odd(guard: Guard, tmp_path: Path, text: str) -> None:
-    def function() -> None:
-        sys.stderr.write(text)
-        raise LdpauditError(text.strip())
+def test_an_error_that_the_command_line_does_not_know_is_a_traceback_or_odd(guard: Guard, tmp_path: Path) -> None:
+    for error in (KeyError("x"), RecursionError("deep"), KeyboardInterrupt(), TypeError("theirs")):
+        found = seen(guard, tmp_path, raising(error))
+        assert (found.verdict, found.what.split(":")[0]) == ("traceback", type(error).__name__)
+    for text in ("", "\n", "first\nsecond\n"):
 
-    assert seen(guard, tmp_path, function).verdict == "odd"
+        def function(text: str = text) -> None:
+            sys.stderr.write(text)
+            raise LdpauditError(text.strip())
+
+        assert seen(guard, tmp_path, function).verdict == "odd"
 
 
 def test_a_file_outside_the_output_folder_is_refused_and_a_finding(guard: Guard, tmp_path: Path) -> None:
@@ -99,20 +89,17 @@ def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.M
     assert found == [(0, "accepted"), (1, "slow"), (2, "accepted"), (3, "traceback"), (4, "accepted")]
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("expression", b"exp(1)"),
-        pytest.param("deployment", fuzz_kinds.DEPLOYMENT, marks=pytest.mark.slow),
-        ("gate", fuzz_kinds.GATE),
-        ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
-        ("program", fuzz_kinds.ANSWERS),
-        ("certificate", None),
-        ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n"),
-        ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n\n"),
-        *((("data"), fuzz_files.users(f"{reader}.csv")) for reader in fuzz_files.READERS),
-    ],
-)
+@pytest.mark.parametrize(("name", "data"), [
+    ("expression", b"exp(1)"),
+    pytest.param("deployment", fuzz_kinds.DEPLOYMENT, marks=pytest.mark.slow),
+    ("gate", fuzz_kinds.GATE),
+    ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
+    ("program", fuzz_kinds.ANSWERS),
+    ("certificate", None),
+    ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n"),
+    ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n\n"),
+    *((("data"), fuzz_files.users(f"{reader}.csv")) for reader in fuzz_files.READERS),
+])  # fmt: skip
 def test_what_is_changed_was_valid_before(guard: Guard, tmp_path: Path, name: str, data: bytes | None) -> None:
     data = json.dumps(fuzz_kinds.written()).encode() if data is None else data
     assert outcome(KINDS[name], data, tmp_path, guard) == Outcome("accepted")
@@ -153,14 +140,11 @@ def test_the_same_number_makes_the_same_input_and_another_another(name: str) -> 
     assert len(set(inputs)) > 4
 
 
-def test_a_changed_tree_is_another_and_leaves_the_first_as_it_was() -> None:
+def test_a_changed_tree_is_another_and_toml_is_read_back() -> None:
     tree = {"a": [1, 2, {"b": "text"}], "c": 0.5}
     changes = [repr(changed(tree, Random(seed))) for seed in range(100)]
     assert tree == {"a": [1, 2, {"b": "text"}], "c": 0.5}
     assert sum(change != repr(tree) for change in changes) > 90
-
-
-def test_toml_is_read_back_as_it_was_written() -> None:
     import tomllib
 
     tree = {"a b": [1, -2.5, True, {"c": 'x"\n'}], "d": {"e": {}}}

@@ -1,7 +1,5 @@
 """The gate of a build."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess
@@ -16,29 +14,12 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.gate import checking
 from ldpaudit.gate.cache import Cache
 from ldpaudit.report.gate import GateFormat
-from tests.helpers import ROOT, lay_out, wait_until_gone, within
+from tests import helpers
+from tests.helpers import ROOT, deployment, lay_out, raises, some, stdout, wait_until_gone, within
 
-DEPLOYMENT = """\
-schema = "ldpaudit.deployment/1"
-id = "ours"
-[mechanism]
-kind = "randomized_response"
-k = 4
-p = "exp({true})/(3 + exp({true}))"
-[[claims]]
-id = "report"
-epsilon = {claimed}
-"""
-UNDECIDED = """\
-schema = "ldpaudit.deployment/1"
-id = "ours"
-[mechanism]
-kind = "guarantee"
-epsilon = 1
-[[claims]]
-id = "report"
-epsilon = 0.5
-"""
+RESPONSE = 'kind = "randomized_response"\nk = 4\np = "exp({true})/(3 + exp({true}))"'
+DEPLOYMENT = deployment(RESPONSE, 'id = "report"\nepsilon = {claimed}')
+UNDECIDED = deployment('kind = "guarantee"\nepsilon = 1', 'id = "report"\nepsilon = 0.5')
 
 
 def project(folder: Path, true: float = 1, claimed: float = 1, config: str = "") -> Path:
@@ -52,13 +33,9 @@ def run(folder: Path) -> checking.Gate:
     return checking.check(folder, config, path)
 
 
-def test_a_claim_that_holds_passes(tmp_path: Path) -> None:
+def test_a_claim_that_holds_passes_and_a_refuted_one_fails_and_says_how_to_reproduce_it(tmp_path: Path) -> None:
     result = run(project(tmp_path))
-    assert result.exit_code == 0
-    assert [f.id for f in result.findings] == ["ours/report"]
-
-
-def test_a_refuted_claim_fails_and_says_how_to_reproduce_it(tmp_path: Path) -> None:
+    assert (result.exit_code, [f.id for f in result.findings]) == (0, ["ours/report"])
     result = run(project(tmp_path, true=2))
     (finding,) = result.findings
     assert (result.exit_code, finding.problem, finding.line) == (1, "refuted", 8)
@@ -93,8 +70,7 @@ def test_configuration_may_stand_in_pyproject(tmp_path: Path) -> None:
     project(tmp_path)
     (tmp_path / "ldpaudit.toml").unlink()
     (tmp_path / "pyproject.toml").write_text('[tool.ldpaudit]\ndeployments = ["*.toml"]\ntrials = "many"\n')
-    with pytest.raises(DeploymentError, match=r"pyproject\.toml:3: tool\.ldpaudit\.trials: .* got 'many'"):
-        run(tmp_path)
+    raises(DeploymentError, r"pyproject\.toml:3: tool\.ldpaudit\.trials: .* got 'many'", run, tmp_path)
     (tmp_path / "pyproject.toml").write_text('[tool.ldpaudit]\ndeployments = ["o*.toml"]\ntrials = 2000\n')
     assert run(tmp_path).exit_code == 0
 
@@ -106,27 +82,24 @@ TWICE = f"targets = [{ONE}, {ONE}]"
 @pytest.mark.parametrize("text", ["tool = 3", "[tool]\nldpaudit = 3", "[[tool]]\nldpaudit = 3"])
 def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
-    with pytest.raises(DeploymentError, match=r"pyproject\.toml(:\d)?: tool(\.ldpaudit)?: needs a"):
-        run(tmp_path)
+    raises(DeploymentError, r"pyproject\.toml(:\d)?: tool(\.ldpaudit)?: needs a", run, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("config", "says"),
-    [("", "needs deployments or targets"), ("colour = 1", "is not a key"), ("deployments = ['x*']", "matches 'x\\*'"),
-     ("a =", "needs TOML"), ("deployments = ['/etc/*.toml']", "needs relative patterns, got '/etc/"),
-     ("deployments = ['']", "needs relative patterns, got ''"), (f"deployments = ['{'d(' * 500}']", "needs relative patterns"),
-     ("deployments = ['a.toml']\nbaseline = '../b.json'", "needs a file inside the configuration's folder, got '../b.json'"),
-     ("deployments = ['a.toml']\nbaseline = '/tmp/b.json'", "needs a file inside the configuration's folder"),
-     ("deployments = ['a.toml']\nbaseline = ''", "needs a file inside the configuration's folder, got ''"),
-      ("x = " + "[" * 3000 + "]" * 3000, "at most 64 levels of tables"),
-     (TWICE, "needs targets with unique ids, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
-     (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required")],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "says"), [
+    ("", "needs deployments or targets"), ("colour = 1", "is not a key"), ("deployments = ['x*']", "matches 'x\\*'"),
+    ("a =", "needs TOML"), ("deployments = ['/etc/*.toml']", "needs relative patterns, got '/etc/"),
+    ("deployments = ['']", "needs relative patterns, got ''"), (f"deployments = ['{'d(' * 500}']", "needs relative patterns"),
+    ("deployments = ['a.toml']\nbaseline = '../b.json'", "needs a file inside the configuration's folder, got '../b.json'"),
+    ("deployments = ['a.toml']\nbaseline = '/tmp/b.json'", "needs a file inside the configuration's folder"),
+    ("deployments = ['a.toml']\nbaseline = ''", "needs a file inside the configuration's folder, got ''"),
+     ("x = " + "[" * 3000 + "]" * 3000, "at most 64 levels of tables"),
+    (TWICE, "needs targets with unique ids, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
+    (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required"),
+])  # fmt: skip
 def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says: str) -> None:
     (tmp_path / "ldpaudit.toml").write_text(config)
-    with pytest.raises(DeploymentError, match=says) as caught:
-        run(tmp_path)
-    assert "ldpaudit.toml" in str(caught.value)
+    caught = raises(DeploymentError, says, run, tmp_path)
+    assert "ldpaudit.toml" in str(caught)
 
 
 def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_and_that_is_said(tmp_path: Path) -> None:
@@ -141,9 +114,15 @@ def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_
     assert within(tmp_path, "check", "--no-cache").returncode == 1
 
 
-def test_no_configuration_and_no_deployment_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"needs ldpaudit\.toml"):
-        checking.find_config(tmp_path)
+def test_no_configuration_without_a_deployment_and_two_configurations_are_an_error(tmp_path: Path) -> None:
+    raises(DeploymentError, r"needs ldpaudit\.toml", checking.find_config, tmp_path)
+    (tmp_path / "ldpaudit.toml").write_text(target("fair"))
+    (tmp_path / "pyproject.toml").write_text("[tool.ldpaudit]\nrequire-decision = true\n")
+    raises(DeploymentError, r"needs one configuration, got ldpaudit\.toml and", checking.find_config, tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    assert checking.find_config(tmp_path)[1].targets
+    (tmp_path / "pyproject.toml").write_text("x =")
+    assert checking.find_config(tmp_path)[1].targets
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +130,15 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> checking.Gate:
     return run(project(tmp_path_factory.mktemp("failed"), true=2))
 
 
-def test_junit_counts_a_failure(failed: checking.Gate) -> None:
+def test_every_format_names_the_claim_and_the_bound_of_a_failure(failed: checking.Gate) -> None:
     root = ElementTree.fromstring(GateFormat.junit.write(failed))
     assert (root.get("tests"), root.get("failures")) == ("1", "1")
     assert root.find("testsuite/testcase/failure") is not None
+    line, *_ = GateFormat.github.write(failed).splitlines()
+    assert line.startswith("::error file=ours.toml,line=8,title=ours/report refuted::")
+    for each in GateFormat:
+        assert "ours/report" in each.write(failed), each
+        assert "epsilon is at least 1.99999" in each.write(failed), each
 
 
 def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: checking.Gate) -> None:
@@ -171,19 +155,6 @@ def test_sarif_is_valid_against_the_schema_of_2_1_0(failed: checking.Gate) -> No
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "ours.toml"
     assert place["region"]["startLine"] >= 1
-
-
-def test_an_annotation_is_one_line(failed: checking.Gate) -> None:
-    line, *_ = GateFormat.github.write(failed).splitlines()
-    assert line.startswith("::error file=ours.toml,line=8,title=ours/report refuted::")
-
-
-def test_every_format_names_the_claim_and_the_bound(failed: checking.Gate) -> None:
-    for each in GateFormat:
-        assert "ours/report" in each.write(failed), each
-        assert "epsilon is at least 1.99999" in each.write(failed), each
-
-
 
 
 @pytest.mark.parametrize(("epsilon", "state"), [("0.5", "undecided"), ("1", "assumed")])
@@ -212,22 +183,16 @@ def target(code: str, epsilon: float | str = 2, name: str = "code") -> str:
 
 
 @pytest.mark.usefixtures("in_process")
-def test_code_that_is_not_refuted_says_so(tmp_path: Path) -> None:
+def test_code_that_is_not_refuted_says_so_and_too_few_views_for_any_code_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "ldpaudit.toml").write_text("trials = 2000\n" + target("fair"))
     assert GateFormat.text.write(run(tmp_path)).startswith("ok         code: not refuted\n")
-
-
-@pytest.mark.usefixtures("in_process")
-def test_a_claim_that_so_few_views_refute_of_no_code_is_an_error(tmp_path: Path) -> None:
     targets = target("identity", epsilon=6) + target("identity", 2, "smaller") + target("constant", 3, "sound")
     (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + targets)
     result = run(tmp_path)
     large, smaller, sound = result.findings
-    assert sound.problem is None
-    assert large.problem == "error"
+    assert (sound.problem, large.problem) == (None, "error")
     assert "claims epsilon = 6: needs more trials, " in large.message
-    assert smaller.problem == "refuted"
-    assert result.exit_code == 2
+    assert (smaller.problem, result.exit_code) == ("refuted", 2)
 
 
 PROGRAM = "import sys, random\nfor line in sys.stdin: print({answer}, flush=True)\n"
@@ -245,8 +210,7 @@ def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
     (found,) = result.findings
     assert found.problem == problem, found.message
     assert f"ldpaudit audit 'exec:{sys.executable} program.py' --inputs 0 1" in found.reproduce
-    assert result.reuse is not None
-    assert (result.reuse.anew, (tmp_path / ".cache").exists()) == (("code",), False)
+    assert (some(result.reuse).anew, (tmp_path / ".cache").exists()) == (("code",), False)
     with pytest.raises(DeploymentError, match="must not name code with --no-import, got 'exec:"):
         checking.check(tmp_path, config.model_copy(update={"no_import": True}), path)
 
@@ -273,7 +237,8 @@ def fair(x):
 
 
 @pytest.mark.parametrize(
-    ("end", "code"), [("", 0), ("os._exit(0)", 2), pytest.param("raise SystemExit(0)", 2, marks=pytest.mark.slow)]
+    ("end", "code"), [("os._exit(0)", 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+        ("", 0), ("raise SystemExit(0)", 2)))],
 )
 def test_what_audited_code_started_is_gone_when_the_gate_has_ended_however_the_code_did(
     tmp_path: Path, end: str, code: int
@@ -308,7 +273,7 @@ def test_what_audited_code_writes_where_answers_go_ends_no_gate_green(tmp_path: 
     assert (done.returncode, "ERROR      code: error" in done.stdout) == (2, True), done.stdout
 
 
-def test_code_that_ends_its_process_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:
+def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:
     targets = [target(code, name=code) for code in ("exits", "none")]
     project(tmp_path, config="".join(targets))
     own = DEPLOYMENT.format(true=1, claimed=1).replace('"ours"', '"killed"')
@@ -329,9 +294,6 @@ def test_code_that_ends_its_process_is_an_error_and_the_others_are_judged(tmp_pa
     for each in GateFormat:
         assert "tests.broken_callables:exits: exits: its process ended" in each.write(result).replace("\\_", "_"), each
     assert ElementTree.fromstring(GateFormat.junit.write(result)).get("errors") == "4"
-
-
-def test_code_that_takes_longer_than_the_patience_of_the_configuration_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "ldpaudit.toml").write_text("patience = 0.5\n" + target("sleeps"))
     (found,) = run(tmp_path).findings
     assert found.problem == "error"
@@ -353,8 +315,7 @@ def test_two_deployments_of_one_id_are_an_error_and_one_file_twice_is_one(tmp_pa
     (tmp_path / "ldpaudit.toml").write_text('trials = 2000\ndeployments = ["ours.toml", "our*.toml"]\n')
     assert len(run(tmp_path).findings) == 1
     (tmp_path / "ours2.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
-    with pytest.raises(DeploymentError, match=r"ours2\.toml:2: id: needs a unique id, got 'ours' twice"):
-        run(tmp_path)
+    raises(DeploymentError, r"ours2\.toml:2: id: needs a unique id, got 'ours' twice", run, tmp_path)
 
 
 LIFE = {
@@ -385,8 +346,7 @@ epsilon = 1
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", f"import sys; sys.path[:0] = [{str(ROOT)!r}, '.']\n{arguments[0]}", *arguments[1:]]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return helpers.python("-c", f"import sys; sys.path[:0] = [{str(ROOT)!r}, '.']\n{arguments[0]}", *arguments[1:], cwd=folder)
 
 
 def pytest_in(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -402,39 +362,25 @@ def test_a_marker_without_the_fixture_is_no_test_that_passes(tmp_path: Path) -> 
     text = "import pytest\n@pytest.mark.ldp(epsilon=0.01)\ndef test_it(): pass\n"
     claimed = "def test_that(ldp_audit): ldp_audit(lambda x: x, epsilon=float('inf'))\n"
     (tmp_path / "test_it.py").write_text(text + claimed)
-    done = pytest_in(tmp_path)
-    assert done.returncode == 1
-    assert "the marker ldp audits nothing by itself" in done.stdout
-    assert "a claim needs a finite epsilon, got inf" in done.stdout
-
-
-def test_two_configurations_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "ldpaudit.toml").write_text(target("fair"))
-    (tmp_path / "pyproject.toml").write_text("[tool.ldpaudit]\nrequire-decision = true\n")
-    with pytest.raises(DeploymentError, match=r"needs one configuration, got ldpaudit\.toml and"):
-        checking.find_config(tmp_path)
-    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
-    assert checking.find_config(tmp_path)[1].targets
-    (tmp_path / "pyproject.toml").write_text("x =")
-    assert checking.find_config(tmp_path)[1].targets
+    shown = stdout(pytest_in(tmp_path), 1)
+    assert "the marker ldp audits nothing by itself" in shown
+    assert "a claim needs a finite epsilon, got inf" in shown
 
 
 def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_other_epsilon_to_offer(tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("def same(x):\n    return x\n")
     text = DEPLOYMENT.format(true=1, claimed=2) + '[implementation]\ncallable = "beside_it:same"\n'
     (tmp_path / "ours.toml").write_text(text)
-    done = within(tmp_path, "certify", "ours.toml", "--trials", "2000")
-    assert done.returncode == 1, done.stderr
-    assert "the code is not what is described" in " ".join(done.stdout.split())
-    assert "holds" not in done.stdout.split("claims hold")[0].replace("0 of 1", "")
+    shown = stdout(within(tmp_path, "certify", "ours.toml", "--trials", "2000"), 1)
+    assert "the code is not what is described" in " ".join(shown.split())
+    assert "holds" not in shown.split("claims hold")[0].replace("0 of 1", "")
 
 
 def test_a_repositorys_life(tmp_path: Path) -> None:
     """A package passes, and pytest says how far it saw; its randomizer is changed; pytest and the gate say what is wrong."""
     lay_out(tmp_path, {name: text.replace("{epsilon}", "0.99") for name, text in LIFE.items()})
-    passed = pytest_in(tmp_path, "-rP", "--junit-xml", "out.xml")
-    assert passed.returncode == 0, passed.stdout + passed.stderr
-    assert (how_far := "on this event alone, an epsilon of") in passed.stdout
+    shown = stdout(pytest_in(tmp_path, "-rP", "--junit-xml", "out.xml"))
+    assert (how_far := "on this event alone, an epsilon of") in shown
     assert f'name="ldpaudit" value="{how_far}' in (tmp_path / "out.xml").read_text()
     assert within(tmp_path, "check").returncode == 0
 
@@ -453,11 +399,10 @@ def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
     for name, epsilon in (("open", "0.5"), ("assumed", "1")):
         (tmp_path / f"{name}.ldp.toml").write_text(UNDECIDED.replace("0.5", epsilon))
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
-    done = pytest_in(tmp_path)
-    assert done.returncode == 1, done.stderr
-    assert "1 failed, 1 passed, 2 skipped" in done.stdout
-    assert "false for these parameters" in done.stdout
-    assert "Traceback" not in done.stdout
+    shown = stdout(pytest_in(tmp_path), 1)
+    assert "1 failed, 1 passed, 2 skipped" in shown
+    assert "false for these parameters" in shown
+    assert "Traceback" not in shown
 
 
 def test_the_plugin_imports_nothing_heavy_until_it_is_used(tmp_path: Path) -> None:
@@ -465,8 +410,7 @@ def test_the_plugin_imports_nothing_heavy_until_it_is_used(tmp_path: Path) -> No
     (tmp_path / "test_nothing.py").write_text(
         "import sys\ndef test_nothing():\n    assert not {'numpy', 'scipy', 'sympy', 'flint'} & set(sys.modules)\n"
     )
-    done = pytest_in(tmp_path, "-p", "no:hypothesispytest")
-    assert done.returncode == 0, done.stdout
+    stdout(pytest_in(tmp_path, "-p", "no:hypothesispytest"))
 
 
 BESIDE = '''\
@@ -502,8 +446,7 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path
     assert {command[1] for command in commands} == {"certify", "audit", "tests/test_ours.py::test_of_a_function_beside_it"}
     monkeypatch.syspath_prepend(tmp_path)
     for program, *arguments in commands:
-        again = within(tmp_path, *arguments) if program == "ldpaudit" else pytest_in(tmp_path, *arguments)
-        assert again.returncode == 1, (program, arguments, again.stdout + again.stderr)
+        stdout(within(tmp_path, *arguments) if program == "ldpaudit" else pytest_in(tmp_path, *arguments), 1)
     for name in ("ours", "ours.randomizer"):
         monkeypatch.delitem(sys.modules, name)
 

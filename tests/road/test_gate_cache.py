@@ -1,13 +1,14 @@
-"""What a gate need not do again."""
-
-from __future__ import annotations
+"""What a gate need not do again, and where it keeps it: whole, sealed, and for nobody else."""
 
 import dataclasses
 import json
+import os
 import platform
 import shutil
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
@@ -17,14 +18,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ldpaudit.commands import options
+from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load
+from ldpaudit.files.whole import write_whole
 from ldpaudit.gate import cache, checking
-from ldpaudit.gate.cache import Cache
+from ldpaudit.gate.cache import FOLDER, MOST, Cache, DamagedEntryError, _make, secret_of
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.workers.worker_processes import Crew, Task
-from tests.helpers import lay_out
+from tests.helpers import deployment, lay_out, raises, some
+from tests.road import worker_calls
 from tests.road.test_gate import DEPLOYMENT, target
 
 SECRET = bytes(32)
@@ -32,14 +37,7 @@ CONFIG = 'deployments = ["*.ldp.toml"]\ntrials = 1000\n'
 MATRIX = "3/4,1/4\n1/4,3/4\n"
 FILES = {
     "matrix.csv": MATRIX,
-    "matrix.ldp.toml": """\
-schema = "ldpaudit.deployment/1"
-id = "matrix"
-mechanism = {kind = "channel", file = "matrix.csv"}
-[[claims]]
-id = "report"
-epsilon = "log(3)"
-""",
+    "matrix.ldp.toml": deployment('kind = "channel"\nfile = "matrix.csv"', 'id = "report"\nepsilon = "log(3)"', "matrix"),
     "ours.ldp.toml": DEPLOYMENT.format(true=1, claimed=1),
     "ldpaudit.toml": CONFIG,
 }
@@ -61,8 +59,7 @@ def reused(result: checking.Gate) -> str:
 
 
 def remarks(result: checking.Gate) -> tuple[str, ...]:
-    assert result.reuse is not None
-    return result.reuse.remarks
+    return some(result.reuse).remarks
 
 
 def test_what_was_answered_before_says_the_same_to_the_byte_until_a_claim_breaks(folder: Path) -> None:
@@ -72,8 +69,7 @@ def test_what_was_answered_before_says_the_same_to_the_byte_until_a_claim_breaks
     for each in set(GateFormat) - {GateFormat.markdown}:
         assert each.write(first) == each.write(second)
     assert remarks(first) == remarks(second) == ()
-    assert (folder / ".cache/.gitignore").read_text() == "*\n"
-    assert first.exit_code == 0
+    assert ((folder / ".cache/.gitignore").read_text(), first.exit_code) == ("*\n", 0)
     lay_out(folder, {"matrix.csv": "1/8,7/8\n7/8,1/8\n"})
     changed, again = checked(folder), checked(folder)
     assert (changed.exit_code, reused(changed)) == (1, "1 of 2 from the cache")
@@ -143,7 +139,7 @@ def test_the_program_is_known_by_every_text_that_it_consists_of(tmp_path: Path, 
     assert len(set(seen)) == 5
 
 
-def test_code_of_the_users_is_run_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_code_is_run_each_time_and_a_deployment_says_that_it_has_some(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a target of the gate's or an implementation beside a deployment."""
     ran: list[str] = []
 
@@ -157,9 +153,12 @@ def test_code_of_the_users_is_run_each_time(folder: Path, monkeypatch: pytest.Mo
     for expected in ("0 of 3 from the cache", "1 of 3 from the cache"):
         assert reused(result := checked(folder)) == expected
     assert ran == [str(folder / "matrix.ldp.toml"), "code"] * 2
-    assert result.reuse is not None
-    assert result.reuse.anew == ("matrix.ldp.toml", "code")
+    assert some(result.reuse).anew == ("matrix.ldp.toml", "code")
     assert len(list((folder / ".cache").glob("*.json"))) == 1
+    ours = load(folder / "ours.ldp.toml")
+    assert not ours.runs_code
+    assert dataclasses.replace(ours, plan=Run(Foreign())).runs_code
+    assert dataclasses.replace(ours, implementation="m:f").runs_code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,13 +174,6 @@ class Foreign(Mechanism):
 
     def estimate(self, views: Any) -> Any:
         return np.bincount(views)
-
-
-def test_a_deployment_that_runs_code_of_others_says_so(folder: Path) -> None:
-    ours = load(folder / "ours.ldp.toml")
-    assert not ours.runs_code
-    assert dataclasses.replace(ours, plan=Run(Foreign())).runs_code
-    assert dataclasses.replace(ours, implementation="m:f").runs_code
 
 
 def resealed(text: str, secret: bytes) -> str:
@@ -261,3 +253,81 @@ def test_an_error_is_not_kept(folder: Path) -> None:
     for expected in ("0 of 2 from the cache", "1 of 2 from the cache"):
         result = checked(folder)
         assert (result.exit_code, reused(result)) == (2, expected)
+
+
+def test_a_file_is_written_with_the_mode_of_any_new_one_and_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    write_whole(tmp_path / "certificate.json", "{}")
+    assert (tmp_path / "certificate.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["certificate.json", "other"]
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").symlink_to("elsewhere")
+    with pytest.raises(DeploymentError, match="needs a folder for the cache, got a link"):
+        Cache(tmp_path / "cache", SECRET).write("a" * 64, "text")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_cache_has_a_most_and_leaves_other_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST >= 100
+    monkeypatch.setattr("ldpaudit.gate.cache.MOST", 2)
+    cache = Cache(tmp_path, SECRET)
+    (tmp_path / "other.json").touch()
+    for age, name in enumerate("abcd"):
+        cache.write(name * 64, name)
+        os.utime(tmp_path / f"{name * 64}.json", (age, age))
+    assert [cache.read(name * 64) for name in "abcd"] == [None, None, "c", "d"]
+    assert (tmp_path / "other.json").exists()
+
+
+def test_two_processes_that_write_one_entry_leave_it_whole_at_every_moment(tmp_path: Path) -> None:
+    cache, ended = Cache(tmp_path / "c", SECRET), threading.Event()
+    seen: set[str | None] = set()
+
+    def look() -> None:
+        while not ended.is_set():
+            try:
+                seen.add(cache.read("a" * 64))
+            except DamagedEntryError as error:
+                seen.add(str(error))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    with Crew(2) as crew:
+        done = list(crew.each([Task(text, worker_calls.writes, (cache.folder, SECRET, text * 10_000)) for text in "xy"]))
+    ended.set()
+    looking.join()
+    assert done == [None, None]
+    assert seen <= {None, "x" * 10_000, "y" * 10_000}
+    assert len(seen) > 1
+    assert len(list((tmp_path / "c").iterdir())) == 3, "and nothing half written lies about"
+
+
+def test_a_secret_is_made_once_whoever_asks_and_one_that_others_may_read_or_of_another_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "cache.key"
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(secret_of, [path] * 8))
+    assert len(found) == 1
+    assert len(found.pop()) == 32
+    assert path.stat().st_mode & 0o777 == 0o600
+    secret = path.read_bytes()
+    _make(path)  # as a process does that saw none a moment ago
+    assert (path.read_bytes(), list(path.parent.iterdir())) == (secret, [path])
+    path = tmp_path / "cache.key"
+    path.write_bytes(bytes(32))
+    path.chmod(0o644)  # as git checks files out
+    raises(DeploymentError, "nobody else may read", secret_of, path)
+    path.chmod(0o600)
+    assert secret_of(path) == bytes(32)
+    path.write_bytes(b"")
+    raises(DeploymentError, "needs a secret of 32 bytes for the cache's seals, got 0", secret_of, path)
+
+
+def test_a_secret_within_the_checked_folder_seals_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("typer.get_app_dir", lambda name: str(tmp_path / "home" / name))
+    assert options.cache_of(tmp_path / FOLDER, tmp_path) is None
+    assert "in the folder that is checked" in capsys.readouterr().err
+    (tmp_path / "folder").mkdir()
+    found = some(options.cache_of(tmp_path / "folder" / FOLDER, tmp_path / "folder"))
+    assert found.folder == tmp_path / "folder" / FOLDER

@@ -1,11 +1,8 @@
 """Which way imports may never go."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import inspect
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
@@ -16,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ldpaudit
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python, stdout
 
 PACKAGE = ROOT / "ldpaudit"
 HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
@@ -81,10 +78,20 @@ def files(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
 
-def test_a_noun_imports_nouns_only() -> None:
-    for name in NOUNS:
-        for module in ours(PACKAGE / f"{name}.py"):
-            assert module.split(".")[0] in NOUNS | {DISPLAY, "core"}, f"{name}.py imports {module}"
+MAY_IMPORT = {
+    "a noun": ([PACKAGE / f"{name}.py" for name in NOUNS], NOUNS | {DISPLAY, "core"}),
+    "the display": (files(f"ldpaudit/{DISPLAY}"), {DISPLAY, "errors"}),
+    "a mechanism": (files("ldpaudit/mechanisms"), NOUNS | {"mechanisms", "core"}),
+    "the derivation": ([PACKAGE / "derivation.py"], NOUNS | {"core", "mechanisms", "proofs"}),
+}
+"""What files of a kind may import; so the derivation shares no code with accountants and attacks."""
+
+
+@pytest.mark.parametrize("kind", MAY_IMPORT)
+def test_a_noun_a_mechanism_the_display_and_the_derivation_import_what_they_may_alone(kind: str) -> None:
+    several, allowed = MAY_IMPORT[kind]
+    for file in several:
+        assert {module.split(".")[0] for module in ours(file)} <= allowed, f"{file.name} imports {ours(file)}"
 
 
 def above(file: Path) -> list[str]:
@@ -98,23 +105,6 @@ def above(file: Path) -> list[str]:
 def test_a_room_sees_lower_rooms_only(room: str) -> None:
     for file in files(f"ldpaudit/{room}"):
         assert not above(file), f"{file.relative_to(ROOT)} imports {above(file)}"
-
-
-def test_every_file_stands_in_a_room_or_is_a_noun_or_a_door() -> None:
-    assert {p.stem for p in PACKAGE.glob("*.py")} == NOUNS | DOORS
-    assert {p.parent.name for p in PACKAGE.glob("*/__init__.py")} == set(FLOORS)
-
-
-def test_the_display_knows_no_noun() -> None:
-    for file in files(f"ldpaudit/{DISPLAY}"):
-        for module in ours(file):
-            assert module.split(".")[0] in (DISPLAY, "errors"), f"{file.name} imports {module}"
-
-
-def test_a_mechanism_imports_nouns_and_mechanisms_only() -> None:
-    for file in files("ldpaudit/mechanisms"):
-        for module in ours(file):
-            assert module.split(".")[0] in NOUNS | {"mechanisms", "core"}, f"{file.name} imports {module}"
 
 
 @pytest.mark.parametrize(
@@ -146,23 +136,22 @@ def test_a_proof_imports_the_kernel_only() -> None:
     assert sum(trusted) <= 300
 
 
-def test_only_certify_sees_all_three() -> None:
+def test_only_certify_sees_all_three_and_the_theory_knows_no_mechanism_by_name() -> None:
     def sees(file: Path) -> set[str]:
         return {module.split(".")[0].replace("derivation", "proofs") for module in ours(file)}
 
     assert [f.stem for f in files("ldpaudit") if set(OUTER) <= sees(f)] == ["certify"]
-
-
-def test_a_derivation_shares_no_code_with_accountants_or_attacks() -> None:
-    for module in ours(PACKAGE / "derivation.py"):
-        assert module.split(".")[0] in NOUNS | {"core", "mechanisms", "proofs"}, f"derivation.py imports {module}"
+    for file in (file for room in THEORY for file in files(f"accountants/{room}")):
+        assert not named_mechanisms(file), file
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = ("import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert "certify" in done.stdout
-    loaded = set(done.stdout.split("\n")[-2].split())
+    code = (
+        "import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    )
+    shown = stdout(python("-c", code))
+    assert "certify" in shown
+    loaded = set(shown.split("\n")[-2].split())
     assert "ldpaudit.commands" in loaded
     assert loaded.isdisjoint(HEAVY)
 
@@ -187,11 +176,15 @@ def bare(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.split(".")[0] in OUTER]
 
 
-def test_no_file_imports_a_bare_name() -> None:
+def test_no_file_imports_a_bare_name_and_26_names_at_most_are_public() -> None:
     for file in modules().values():
         assert not bare(imported(file)), file
     assert bare(_imported("def f():\n    from proofs._kernel import equal", "ldpaudit.derivation"))
     assert bare(_imported('import_module(f"attacks.{name}")', "ldpaudit.attacks"))
+    assert len(ldpaudit.__all__) <= 26
+    for name in ldpaudit.__all__:
+        assert getattr(ldpaudit, name) is not None
+    assert callable(ldpaudit.certify)
 
 
 @pytest.mark.slow
@@ -202,8 +195,7 @@ def test_importing_everything_leaves_no_bare_name() -> None:
         "    if not m.name.endswith('__main__'): importlib.import_module(m.name)\n"
         "print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    loaded = set(done.stdout.split())
+    loaded = set(stdout(python("-c", code)).split())
     assert {f"ldpaudit.{name}" for name in OUTER} <= loaded
     assert loaded.isdisjoint(OUTER)
 
@@ -220,13 +212,6 @@ def test_a_public_method_says_what_it_does_unless_one_that_it_overrides_does() -
         if not method.startswith("_") and not inspect.getdoc(getattr(owner, method))
     ]
     assert not silent
-
-
-def test_at_most_26_public_names() -> None:
-    assert len(ldpaudit.__all__) <= 26
-    for name in ldpaudit.__all__:
-        assert getattr(ldpaudit, name) is not None
-    assert callable(ldpaudit.certify)
 
 
 ROOMS = {
@@ -265,9 +250,13 @@ def misplaced(file: Path, rooms: dict[str, int], top: int, upward: str) -> list[
     return found
 
 
-@pytest.mark.parametrize("file", [f for f in files("accountants") if f != ROOT / "accountants/__init__.py"], ids=module_of)
-def test_a_room_of_the_accountants_sees_lower_rooms_only(file: Path) -> None:
-    assert not misplaced(file, ROOMS, STEM, "account")
+@pytest.mark.parametrize(("folder", "rooms", "stem", "upward"), [
+    ("accountants", ROOMS, STEM, "account"), ("attacks", ATTACK_ROOMS, ATTACK_STEM, ""),
+])  # fmt: skip
+def test_a_room_of_accountants_or_attacks_sees_lower_rooms_only(folder: str, rooms: dict[str, int], stem: int, upward: str) -> None:
+    for file in files(folder):
+        if file not in (ROOT / folder / "__init__.py", LOOKUP):
+            assert not misplaced(file, rooms, stem, upward), file
 
 
 THEORY = ("numerics", "pld", "composition", "shuffling", "sampling")
@@ -277,15 +266,6 @@ THEORY = ("numerics", "pld", "composition", "shuffling", "sampling")
 def named_mechanisms(file: Path) -> list[str]:
     """Modules of single mechanisms that a file imports."""
     return [module for module in ours(file) if module.startswith("mechanisms.") and module != "mechanisms.stem"]
-
-
-@pytest.mark.parametrize("file", [f for room in THEORY for f in files(f"accountants/{room}")], ids=module_of)
-def test_the_theory_knows_no_mechanism_by_name(file: Path) -> None:
-    assert not named_mechanisms(file)
-
-
-def test_every_folder_of_the_accountants_is_a_room_with_an_order() -> None:
-    assert {p.parent.name for p in (ROOT / "accountants").glob("*/__init__.py")} == set(ROOMS)
 
 
 OVERLOOKED: tuple[tuple[str, Callable[[Path], list[str]], tuple[str, ...]], ...] = (
@@ -318,19 +298,14 @@ def test_no_import_of_what_stands_higher_is_overlooked(
         assert found_by(file), line
 
 
-@pytest.mark.parametrize("file", [f for f in files("attacks") if f not in (ROOT / "attacks/__init__.py", LOOKUP)], ids=module_of)
-def test_a_room_of_the_attacks_sees_lower_rooms_only(file: Path) -> None:
-    assert not misplaced(file, ATTACK_ROOMS, ATTACK_STEM, "")
-
-
-def test_the_attack_on_a_mechanism_is_looked_up_in_one_place() -> None:
+def test_the_attack_on_a_mechanism_is_looked_up_in_one_place_and_every_folder_is_a_room() -> None:
     assert misplaced(LOOKUP, ATTACK_ROOMS, ATTACK_STEM, "") == ["attacks.*"]
-
-
-def test_every_folder_of_the_attacks_is_a_room_with_an_order() -> None:
     folders = {p.parent.name for p in (ROOT / "attacks").glob("*/__init__.py")}
     nouns = {p.stem for p in (ROOT / "attacks").glob("*.py")} - {"__init__", *ldpaudit.mechanisms.stems()}
     assert folders | nouns == set(ATTACK_ROOMS)
+    assert {p.parent.name for p in (ROOT / "accountants").glob("*/__init__.py")} == set(ROOMS)
+    assert {p.stem for p in PACKAGE.glob("*.py")} == NOUNS | DOORS
+    assert {p.parent.name for p in PACKAGE.glob("*/__init__.py")} == set(FLOORS)
 
 
 def test_a_stem_of_the_attacks_needs_the_noun_and_what_stems_share_alone() -> None:
@@ -390,16 +365,13 @@ def test_there_is_no_circle_of_imports_in_the_whole_program() -> None:
     assert circle(found) == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import ldpaudit.claim",
-        "def f():\n    from ldpaudit.claim import Claim",
-        "if TYPE_CHECKING:\n    from ldpaudit import claim",
-        'import_module("ldpaudit.claim")',
-        'import_module(f"ldpaudit.{name}")',
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "import ldpaudit.claim",
+    "def f():\n    from ldpaudit.claim import Claim",
+    "if TYPE_CHECKING:\n    from ldpaudit import claim",
+    'import_module("ldpaudit.claim")',
+    'import_module(f"ldpaudit.{name}")',
+])  # fmt: skip
 def test_no_circle_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "ldpaudit").mkdir()

@@ -1,10 +1,10 @@
-"""The judge's table, a row a test."""
-
-from __future__ import annotations
+"""The judge's table, row by row."""
 
 import ast
+import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -16,7 +16,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.plan import Compose, Guarantee, Repeat, Run
 from ldpaudit.verdict import Derivation, Outcome, Proof, judge
-from tests.helpers import ROOT
+from tests.helpers import ROOT, raises
 
 RESPONSE = Run(KaryRandomizedResponse(k=2, p=Fraction(3, 4)))
 CLAIM = Claim("c", RESPONSE, Fraction(1), Fraction(0), REPLACE_ONE)
@@ -40,152 +40,113 @@ def evidence(epsilon: float, delta: float = 0.0, trials: int = 1000, guesses: in
     return Evidence(epsilon, delta, 0.95, trials, trials, guesses, guesses, (0, 1), "{y = x}", 2, 0)
 
 
-def test_a_rigorous_lower_bound_above_the_claim_refutes_it() -> None:
-    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [])
-    assert verdict.outcome is Outcome.REFUTED
-    assert "false for these parameters" in verdict.reason
+def claimed(epsilon: float = 1, delta: Fraction = Fraction(0), **more: str) -> Claim:
+    return replace(CLAIM, epsilon=Fraction(epsilon), delta=delta, **more)  # type: ignore[arg-type]
 
 
-def test_evidence_above_the_claim_refutes_it() -> None:
-    verdict = judge(CLAIM, [enclosure(0.5, 1.2)], [evidence(1.1)], [])
-    assert verdict.outcome is Outcome.REFUTED
-    assert "less private" in verdict.reason
+TENTH, ONE, FLOAT = Fraction(1, 10), Fraction(1), Rigour.FLOAT
+BOUND, BELOW, THEOREM = enclosure(0.9, 1.0), enclosure(0.8, 0.9), checked(ONE)
+TABLE: dict[str, list[tuple[Any, ...]]] = {
+    "a rigorous lower bound above the claim refutes it": [
+        (CLAIM, [enclosure(1.1, 1.2)], [], [], None, Outcome.REFUTED, "false for these parameters")],
+    "evidence above the claim refutes it": [
+        (CLAIM, [enclosure(0.5, 1.2)], [evidence(1.1)], [], None, Outcome.REFUTED, "less private")],
+    "a bound and a proof prove the claim": [(CLAIM, [BOUND], [evidence(0.9)], [], valid_proof(ONE), Outcome.PROVED, "")],
+    "a theorem that no other program checked for these parameters is told and proves nothing": [
+        (CLAIM, [BOUND], [], [THEOREM], None, Outcome.BOUNDED, "; theorem: a theorem$")],
+    "a proof of less than the claim does not prove it": [
+        (CLAIM, [BOUND], [], [], proof, Outcome.BOUNDED, "")
+        for proof in (valid_proof(Fraction(11, 10)), valid_proof(ONE, TENTH), valid_proof(ONE, private=False))],
+    "a refuted claim tells that another program refutes it too": [
+        (CLAIM, [enclosure(1.1, 1.2)], [], [], valid_proof(ONE, private=False), Outcome.REFUTED,
+         "; checked by another program: a sentence$")],
+    "a proof of a larger delta than the claim's contradicts no bound": [
+        (CLAIM, [BOUND], [], [], valid_proof(Fraction(4, 5), TENTH), Outcome.BOUNDED, "")],
+    "a bound alone bounds the claim": [(CLAIM, [BOUND], [], [checked(Fraction(2))], None, Outcome.BOUNDED, "")],
+    "otherwise the claim is undecided": [
+        (CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], [], None, Outcome.UNDECIDED, ""),
+        (CLAIM, [], [], [THEOREM], None, Outcome.UNDECIDED, "")],
+    "evidence at a smaller delta than the claim's says nothing of its certified bound": [
+        (claimed(4, TENTH), [BOUND], [evidence(1.1, delta=0.05)], [], None, Outcome.BOUNDED, "")],
+    "evidence at a smaller delta does not refute a claim that allows more": [
+        (claimed(delta=TENTH), [], [evidence(2.0, delta=0.05)], [], None, Outcome.UNDECIDED, ""),
+        (claimed(delta=TENTH), [], [evidence(2.0, delta=0.1)], [], None, Outcome.REFUTED, "")],
+    "what is computed from the claim is assumed and never proved": [
+        (claimed(taken="p is for_epsilon(1)'s"), [BOUND], [], [THEOREM], None, Outcome.ASSUMED,
+         r"assuming that p is for_epsilon\(1\)'s; so the claim itself is assumed$")],
+    "a proof that no epsilon is smaller contradicts a bound that is smaller at delta 0 alone": [
+        (claimed(delta=TENTH), [BELOW], [], [checked(ONE, tight=True)], None, Outcome.BOUNDED, ""),
+        (CLAIM, [BELOW], [], [THEOREM], None, Outcome.BOUNDED, "")],
+    "a float enclosure contradicts none and never decides": [
+        (CLAIM, [BELOW, enclosure(0.95, 1.0, FLOAT)], [], [], None, Outcome.BOUNDED, ""),
+        (CLAIM, [enclosure(0.5, 0.6, FLOAT)], [], [THEOREM], None, Outcome.UNDECIDED, ""),
+        (CLAIM, [enclosure(5.0, 6.0, FLOAT)], [], [], None, Outcome.UNDECIDED, "")],
+    "a claim is read to a relative slack": [
+        (CLAIM, [enclosure(1 + 5e-10, 1 + 6e-10)], [], [], None, Outcome.BOUNDED, ""),
+        (CLAIM, [enclosure(1 + 2e-9, 1 + 3e-9)], [], [], None, Outcome.REFUTED, "")],
+    "an admission is part of the reason": [
+        (CLAIM, [BOUND], [], [checked(ONE, ("a step (a book)",))], None, Outcome.BOUNDED, r"admitting a step \(a book\)")],
+}  # fmt: skip
+CONTRADICTIONS: dict[str, tuple[Any, ...]] = {
+    "a valid proof below a certified lower bound": (
+        [BOUND], [], valid_proof(Fraction(4, 5)), r"'verify_certificate.py' gives epsilon <= 0\.8"),
+    "a theorem below a certified lower bound": (
+        [Enclosure(0.9, 1.0, Rigour.INTERVAL, "an enclosure")], [checked(Fraction(0), theorem="a proof")], None,
+        r"'an enclosure' gives epsilon >= 0\.9, but 'a proof' gives epsilon <= 0;"),
+    "a bound below what is proved to be the smallest": ([BELOW], [checked(ONE, tight=True)], None, "internal error"),
+    "two enclosures that do not meet": ([BELOW, enclosure(0.95, 1.0)], [], None, "internal error"),
+}  # fmt: skip
 
 
-def test_a_bound_and_a_proof_prove_the_claim() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.9)], [], proof=valid_proof(Fraction(1))).outcome is Outcome.PROVED
+@pytest.mark.parametrize("law", TABLE)
+def test_a_verdict_is_that_of_the_table(law: str) -> None:
+    for claim, enclosures, seen, theorems, proof, outcome, says in TABLE[law]:
+        verdict = judge(claim, enclosures, seen, theorems, proof=proof)
+        assert verdict.outcome is outcome
+        assert re.search(says, verdict.reason)
 
 
-def test_a_theorem_that_no_other_program_checked_for_these_parameters_is_told_and_proves_nothing() -> None:
-    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
-    assert verdict.outcome is Outcome.BOUNDED
-    assert verdict.reason.endswith("; theorem: a theorem")
+@pytest.mark.parametrize("law", CONTRADICTIONS)
+def test_a_contradiction_is_an_internal_error_that_names_both(law: str) -> None:
+    enclosures, theorems, proof, says = CONTRADICTIONS[law]
+    raises(Contradiction, says, judge, CLAIM, enclosures, [], theorems, proof=proof)
 
 
-@pytest.mark.parametrize(
-    "valid",
-    [valid_proof(Fraction(11, 10)), valid_proof(Fraction(1), Fraction(1, 10)), valid_proof(Fraction(1), private=False)],
-)
-def test_a_proof_of_less_than_the_claim_does_not_prove_it(valid: Proof) -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid).outcome is Outcome.BOUNDED
-
-
-def test_a_refuted_claim_tells_that_another_program_refutes_it_too() -> None:
-    verdict = judge(CLAIM, [enclosure(1.1, 1.2)], [], [], proof=valid_proof(Fraction(1), private=False))
-    assert verdict.outcome is Outcome.REFUTED
-    assert verdict.reason.endswith("; checked by another program: a sentence")
-
-
-def test_a_valid_proof_below_a_certified_lower_bound_is_an_internal_error() -> None:
-    with pytest.raises(Contradiction, match=r"'verify_certificate.py' gives epsilon <= 0\.8"):
-        judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid_proof(Fraction(4, 5)))
-    judge(CLAIM, [enclosure(0.9, 1.0)], [], [], proof=valid_proof(Fraction(4, 5), Fraction(1, 10)))
-
-
-def test_a_bound_alone_bounds_the_claim() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(2))]).outcome is Outcome.BOUNDED
-
-
-def test_otherwise_the_claim_is_undecided() -> None:
-    assert judge(CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], []).outcome is Outcome.UNDECIDED
-    assert judge(CLAIM, [], [], [checked(Fraction(1))]).outcome is Outcome.UNDECIDED
-
-
-@pytest.mark.parametrize("claimed", [1, 4])
-@pytest.mark.parametrize(("enclosures", "proofs"), [([enclosure(0.9, 1.0)], []), ([], [checked(Fraction(1))])])
-def test_evidence_above_what_is_certified_says_that_the_code_is_not_what_is_described_whatever_is_claimed(
-    claimed: int, enclosures: list[Enclosure], proofs: list[Derivation]
+@pytest.mark.parametrize("epsilon", [1, 4])
+@pytest.mark.parametrize(("enclosures", "proofs"), [([BOUND], []), ([], [THEOREM])])
+def test_evidence_above_what_is_certified_says_that_the_code_differs(
+    epsilon: int, enclosures: list[Enclosure], proofs: list[Derivation]
 ) -> None:
-    claim = replace(CLAIM, epsilon=Fraction(claimed))
-    verdict = judge(claim, enclosures, [evidence(1.1)], proofs)
+    verdict = judge(claimed(epsilon), enclosures, [evidence(1.1)], proofs)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.code_differs
     assert "the code is not what is described" in verdict.reason
     assert "a theorem" not in verdict.reason
-    assert not judge(claim, enclosures, [evidence(1.0)], proofs).code_differs
-
-
-def test_evidence_at_a_smaller_delta_than_the_claims_says_nothing_of_its_certified_bound() -> None:
-    claim = replace(CLAIM, epsilon=Fraction(4), delta=Fraction(1, 10))
-    assert judge(claim, [enclosure(0.9, 1.0)], [evidence(1.1, delta=0.05)], []).outcome is Outcome.BOUNDED
-
-
-def test_a_float_bound_says_nothing_of_the_code() -> None:
-    claim = replace(CLAIM, epsilon=Fraction(4))
-    assert not judge(claim, [enclosure(0.9, 1.0, Rigour.FLOAT)], [evidence(1.1)], []).code_differs
+    assert not judge(claimed(epsilon), enclosures, [evidence(1.0)], proofs).code_differs
+    floats = [enclosure(0.9, 1.0, FLOAT)]
+    assert not judge(claimed(4), floats, [evidence(1.1)], []).code_differs, "a float bound says nothing of the code"
 
 
 def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
-    guarantee = Guarantee(Fraction(1))
+    guarantee = Guarantee(ONE)
     for plan, restates in ((guarantee, True), (Repeat(guarantee, 2), False), (Compose([RESPONSE, guarantee]), False)):
-        verdict = judge(replace(CLAIM, plan=plan), [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
+        verdict = judge(replace(CLAIM, plan=plan), [BOUND], [], [THEOREM])
         assert verdict.outcome is Outcome.ASSUMED
         assert "assuming that a part is 1-differentially private" in verdict.reason
         assert ("so the claim itself is assumed" in verdict.reason) == restates
     assert judge(replace(CLAIM, plan=guarantee), [enclosure(1.1, 1.2)], [], []).outcome is Outcome.REFUTED
 
 
-def test_what_is_computed_from_the_claim_is_assumed_and_never_proved() -> None:
-    verdict = judge(replace(CLAIM, taken="p is for_epsilon(1)'s"), [enclosure(0.9, 1.0)], [], [checked(Fraction(1))])
-    assert verdict.outcome is Outcome.ASSUMED
-    assert verdict.reason.endswith("assuming that p is for_epsilon(1)'s; so the claim itself is assumed")
-
-
 @pytest.mark.parametrize("seen", [[], [evidence(0.0, guesses=0)], [evidence(0.0, trials=9)]])
 def test_deployed_code_that_no_audit_could_refute_leaves_the_claim_undecided(seen: list[Evidence]) -> None:
-    known = [enclosure(0.9, 1.0)], seen, [checked(Fraction(1))]
-    assert judge(CLAIM, *known).outcome is Outcome.BOUNDED
-    verdict = judge(CLAIM, *known, audited=True)
+    assert judge(CLAIM, [BOUND], seen, [THEOREM]).outcome is Outcome.BOUNDED
+    verdict = judge(CLAIM, [BOUND], seen, [THEOREM], audited=True)
     assert verdict.outcome is Outcome.UNDECIDED
     assert "the deployed code was not tested" in verdict.reason
-
-
-def test_a_claim_so_large_that_no_number_of_views_refutes_it_is_undecided_of_deployed_code() -> None:
-    claim = replace(CLAIM, epsilon=Fraction(10**4))
-    verdict = judge(claim, [enclosure(0.9, 1.0)], [evidence(0.0)], [], audited=True)
-    assert verdict.outcome is Outcome.UNDECIDED
-    assert verdict.reason.endswith("whatever the code does")
-
-
-def test_deployed_code_that_an_audit_could_have_refuted_is_decided_by_what_is_known_of_the_mechanism() -> None:
-    verdict = judge(CLAIM, [enclosure(0.9, 1.0)], [evidence(0.0, trials=10)], [checked(Fraction(1))], audited=True)
-    assert verdict.outcome is Outcome.BOUNDED
-
-
-def test_a_proof_below_a_certified_lower_bound_is_an_internal_error_that_names_both() -> None:
-    with pytest.raises(Contradiction, match=r"'an enclosure' gives epsilon >= 0\.9, but 'a proof' gives epsilon <= 0;"):
-        judge(CLAIM, [Enclosure(0.9, 1.0, Rigour.INTERVAL, "an enclosure")], [], [checked(Fraction(0), theorem="a proof")])
-
-
-def test_a_proof_that_no_epsilon_is_smaller_contradicts_a_bound_that_is_smaller_at_delta_0_alone() -> None:
-    tight = checked(Fraction(1), tight=True)
-    with pytest.raises(Contradiction, match="internal error"):
-        judge(CLAIM, [enclosure(0.8, 0.9)], [], [tight])
-    assert judge(replace(CLAIM, delta=Fraction(1, 10)), [enclosure(0.8, 0.9)], [], [tight]).outcome is Outcome.BOUNDED
-    assert judge(CLAIM, [enclosure(0.8, 0.9)], [], [checked(Fraction(1))]).outcome is Outcome.BOUNDED
-
-
-def test_two_enclosures_of_one_number_that_do_not_meet_are_an_internal_error() -> None:
-    with pytest.raises(Contradiction):
-        judge(CLAIM, [enclosure(0.8, 0.9), enclosure(0.95, 1.0)], [], [])
-    floats = [enclosure(0.8, 0.9), enclosure(0.95, 1.0, Rigour.FLOAT)]
-    assert judge(CLAIM, floats, [], []).outcome is Outcome.BOUNDED
-
-
-def test_a_float_enclosure_never_decides() -> None:
-    assert judge(CLAIM, [enclosure(0.5, 0.6, Rigour.FLOAT)], [], [checked(Fraction(1))]).outcome is Outcome.UNDECIDED
-    assert judge(CLAIM, [enclosure(5.0, 6.0, Rigour.FLOAT)], [], []).outcome is Outcome.UNDECIDED
-
-
-def test_a_claim_is_read_to_a_relative_slack() -> None:
-    assert judge(CLAIM, [enclosure(1 + 5e-10, 1 + 6e-10)], [], []).outcome is Outcome.BOUNDED
-    assert judge(CLAIM, [enclosure(1 + 2e-9, 1 + 3e-9)], [], []).outcome is Outcome.REFUTED
-
-
-def test_evidence_at_a_smaller_delta_does_not_refute_a_claim_that_allows_more() -> None:
-    generous = Claim("c", CLAIM.plan, CLAIM.epsilon, Fraction(1, 10), REPLACE_ONE)
-    assert judge(generous, [], [evidence(2.0, delta=0.05)], []).outcome is Outcome.UNDECIDED
-    assert judge(generous, [], [evidence(2.0, delta=0.1)], []).outcome is Outcome.REFUTED
+    assert judge(CLAIM, [BOUND], [evidence(0.0, trials=10)], [THEOREM], audited=True).outcome is Outcome.BOUNDED
+    large = judge(claimed(10**4), [BOUND], [evidence(0.0)], [], audited=True)  # so large that no number of views refutes it
+    assert large.outcome is Outcome.UNDECIDED
+    assert large.reason.endswith("whatever the code does")
 
 
 @pytest.mark.parametrize("bound", [0.5, 1.0, 1 + 5e-10, 1 + 2e-9, 2.0])
@@ -205,12 +166,5 @@ def test_evidence_says_itself_whether_it_refutes_and_nobody_else_does() -> None:
                 assert "epsilon_lower" not in compared, f"{file.name}:{node.lineno} compares an evidence's bound"
 
 
-def test_an_admission_is_part_of_the_reason() -> None:
-    proved = judge(CLAIM, [enclosure(0.9, 1.0)], [], [checked(Fraction(1), ("a step (a book)",))])
-    assert "admitting a step (a book)" in proved.reason
-
-
 def test_a_question_has_no_verdict() -> None:
-    question = Claim("c", CLAIM.plan, None, Fraction(0), REPLACE_ONE)
-    with pytest.raises(ValueError, match="needs a claim with an epsilon"):
-        judge(question, [], [], [])
+    raises(ValueError, "needs a claim with an epsilon", judge, replace(CLAIM, epsilon=None), [], [], [])

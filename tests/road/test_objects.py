@@ -3,8 +3,6 @@
 The number of an OpenDP measurement is an epsilon, a rho or a curve, and is read as what it is.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ from ldpaudit import audit
 from ldpaudit.adapters.callables import resolve_audited
 from ldpaudit.adapters.objects import as_callable, claimed_epsilon, epsilon_of_rho
 from ldpaudit.errors import ImplementationError, Unsupported
+from tests.helpers import raises, some
 
 DELTA = 1e-3
 GRID = 1e-2
@@ -43,24 +42,15 @@ class Pure:
         return 0.5 * distance
 
 
-def test_an_object_is_called_by_what_it_can_do() -> None:
-    assert as_callable(Client())(3) == -3
-    assert as_callable(Pure())(3) == 4
-    assert as_callable(abs)(-3) == 3
-    with pytest.raises(TypeError, match="got int"):
-        as_callable(3)
-
-
-def test_an_object_is_audited_by_its_name_too_and_its_class_is_none() -> None:
+def test_an_object_is_called_by_what_it_can_do_and_its_own_claim_is_read() -> None:
+    assert (as_callable(Client())(3), as_callable(Pure())(3), as_callable(abs)(-3)) == (-3, 4, 3)
+    raises(TypeError, "got int", as_callable, 3)
     assert resolve_audited("tests.broken_callables:CLIENT")(1) == 1  # type: ignore[operator]
     with pytest.raises(ImplementationError, match="needs an object with privatise, got the class Client"):
         resolve_audited("tests.broken_callables:Client")
-
-
-def test_an_objects_own_claim_is_read() -> None:
-    assert claimed_epsilon(Pure(), 2) == (1.0, 0.0)
-    assert claimed_epsilon(Client()) == (1.5, 0.0)
+    assert (claimed_epsilon(Pure(), 2), claimed_epsilon(Client())) == ((1.0, 0.0), (1.5, 0.0))
     assert claimed_epsilon(abs) is None
+    raises(Unsupported, "chain it with a measurement", claimed_epsilon, Transformation(), 1.0)
 
 
 @dataclass(frozen=True)
@@ -111,20 +101,10 @@ def claimed(printed: str, answer: Any, delta: float | None = None) -> tuple[floa
 
 
 @pytest.mark.parametrize("printed", ["MaxDivergence", "MaxDivergence()", "MaxDivergence(f64)", "MaxDivergence<f64>"])
-def test_a_max_divergence_is_an_epsilon(printed: str) -> None:
+def test_a_max_divergence_is_an_epsilon_and_an_approximate_one_has_a_delta(printed: str) -> None:
     assert claimed(printed, 0.5) == claimed(printed, 0.5, DELTA) == (0.5, 0.0)
-
-
-@pytest.mark.parametrize(
-    "printed",
-    ["Approximate(MaxDivergence)", "Approximate<MaxDivergence>", "Approximate(MaxDivergence())", "FixedSmoothedMaxDivergence(f64)"],
-)
-def test_an_approximate_divergence_is_an_epsilon_and_a_delta(printed: str) -> None:
-    assert claimed(printed, (0.5, 1e-6)) == (0.5, 1e-6)
-
-
-def test_a_smoothed_divergence_is_a_curve_that_is_read_at_the_callers_delta() -> None:
-    assert claimed("SmoothedMaxDivergence", Curve(), DELTA) == (-math.log(DELTA), DELTA)
+    for approximate in (f"Approximate({printed})", f"Approximate<{printed}>", "FixedSmoothedMaxDivergence(f64)"):
+        assert claimed(approximate, (0.5, 1e-6)) == (0.5, 1e-6)
 
 
 def gaussian_delta(epsilon: float, rho: float) -> float:
@@ -142,50 +122,30 @@ def test_the_epsilon_of_rho_covers_gaussian_noise_and_is_never_above_the_simple_
     assert epsilon <= rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
-def test_a_rho_is_read_as_an_epsilon_at_the_callers_delta() -> None:
+def test_a_rho_is_read_as_an_epsilon_at_the_callers_delta_and_an_approximate_one_leaves_less_of_it() -> None:
     assert claimed("ZeroConcentratedDivergence", 0.5, DELTA) == (epsilon_of_rho(0.5, DELTA), DELTA)
     # By opendp's own conversion of rho = 1/32 it is 0.6880024554878085.
     assert math.isclose(epsilon_of_rho(1 / 32, 1e-3), 0.6880024554878085, rel_tol=GRID)
-
-
-def test_an_approximate_rho_leaves_less_of_delta() -> None:
-    found = claimed("Approximate(ZeroConcentratedDivergence)", (0.5, 4e-4), DELTA)
-    assert found is not None
+    found = some(claimed("Approximate(ZeroConcentratedDivergence)", (0.5, 4e-4), DELTA))
     assert epsilon_of_rho(0.5, 6e-4) <= found[0] <= epsilon_of_rho(0.5, 6e-4 * (1 - 1e-9))
     assert found[1] == DELTA
-    with pytest.raises(ValueError, match=r"needs delta > 0\.001"):
-        claimed("Approximate(ZeroConcentratedDivergence)", (0.5, DELTA), DELTA)
+    raises(ValueError, r"needs delta > 0\.001", claimed, "Approximate(ZeroConcentratedDivergence)", (0.5, DELTA), DELTA)
+    assert claimed("SmoothedMaxDivergence", Curve(), DELTA) == (-math.log(DELTA), DELTA)
 
 
 def test_a_sound_gaussian_is_not_refuted_of_what_it_claims() -> None:
     m = Measurement(Measure("ZeroConcentratedDivergence"), 0.5)
-    found = claimed_epsilon(m, 1.0, DELTA)
-    assert found is not None
+    found = some(claimed_epsilon(m, 1.0, DELTA))
     epsilon, delta = found
     options: dict[str, Any] = {"inputs": [0.0, 1.0], "epsilon": epsilon, "delta": delta, "trials": 20_000}
     assert not audit(m, **options).refutes(epsilon)
     assert audit(m, **{**options, "delta": 0.0, "epsilon": 0.5}).refutes(0.5)  # rho, were it an epsilon
 
 
-@pytest.mark.parametrize("printed", ["RenyiDivergence", "Approximate(RenyiDivergence)", "UserDivergence(mine)", "", "Max"])
-def test_a_measure_that_is_not_known_is_an_error_that_names_it(printed: str) -> None:
-    with pytest.raises(Unsupported, match="output measure") as caught:
-        claimed(printed, 0.5, DELTA)
-    assert printed in str(caught.value)
-
-
-@pytest.mark.parametrize("printed", ["ZeroConcentratedDivergence", "SmoothedMaxDivergence"])
-def test_what_holds_at_every_delta_needs_one(printed: str) -> None:
-    with pytest.raises(ValueError, match="give delta="):
-        claimed(printed, Curve() if "Max" in printed else 0.5)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
-def test_a_delta_outside_its_domain_is_refused(delta: float) -> None:
-    with pytest.raises(ValueError, match="0 < delta < 1"):
-        claimed("ZeroConcentratedDivergence", 0.5, delta)
-
-
-def test_a_transformation_claims_no_privacy() -> None:
-    with pytest.raises(Unsupported, match="chain it with a measurement"):
-        claimed_epsilon(Transformation(), 1.0)
+def test_what_holds_at_every_delta_needs_one_within_its_domain_and_an_unknown_measure_is_named() -> None:
+    for printed, answer in (("ZeroConcentratedDivergence", 0.5), ("SmoothedMaxDivergence", Curve())):
+        raises(ValueError, "give delta=", claimed, printed, answer)
+    for delta in (0.0, 1.0, -1.0, math.nan):
+        raises(ValueError, "0 < delta < 1", claimed, "ZeroConcentratedDivergence", 0.5, delta)
+    for printed in ("RenyiDivergence", "Approximate(RenyiDivergence)", "UserDivergence(mine)", "", "Max"):
+        assert printed in str(raises(Unsupported, "output measure", claimed, printed, 0.5, DELTA))

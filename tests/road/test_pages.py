@@ -1,7 +1,5 @@
 """The pages that people meet: they need nothing else, everybody can read them, and they say what the certificate says."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
@@ -20,29 +18,16 @@ from ldpaudit.display import pictures
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError
 from ldpaudit.evidence import Mode
-from ldpaudit.files.deployment import loads
+from ldpaudit.files.deployment import load, loads
 from ldpaudit.report import html
 from ldpaudit.report.html import changes, deployment_lines, index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import NEIGHBOURS, VERDICTS, plain, relation
-from tests.helpers import ROOT, Tags, contrast
+from tests.helpers import COIN, ROOT, Tags, contrast, deployment, some
 from tests.road.test_deployment import CITED
 
-FILE = """\
-schema = "ldpaudit.deployment/1"
-id = "{id}"
-title = "Votes"
-[mechanism]
-kind = "randomized_response"
-k = 2
-p = "exp(2)/(1 + exp(2))"
-[[claims]]
-id = "low"
-epsilon = {epsilon}
-[[claims]]
-id = "asked"
-epsilon = "?"
-"""
+RESPONSE = COIN.replace("3/4", "exp(2)/(1 + exp(2))")
+FILE = deployment(RESPONSE, 'id = "low"\nepsilon = {epsilon}\n[[claims]]\nid = "asked"\nepsilon = "?"', "{id}")
 
 
 @cache
@@ -61,15 +46,13 @@ def full() -> str:
     return html.page(made(), shown(), made(epsilon="2"))
 
 
-def over_all() -> str:
-    return index([made(), made("other", "2")], {"votes": made()})
-
-
-PAGES: dict[str, Callable[[], str]] = {"deployment": full, "index": over_all}
+PAGES: dict[str, Callable[[], str]] = {
+    "deployment": full, "index": lambda: index([made(), made("other", "2")], {"votes": made()}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_request_leaves_a_page(name: str) -> None:
+def test_a_page_makes_no_request_is_well_formed_and_is_read_by_everybody(name: str) -> None:
     page = PAGES[name]()
     for tag, attributes in Tags(page).tags:
         assert tag not in ("script", "link", "img", "iframe", "object", "embed", "form", "base", "image", "use")
@@ -79,20 +62,11 @@ def test_no_request_leaves_a_page(name: str) -> None:
     assert "url(" not in page
     assert "@import" not in page
     assert "default-src 'none'" in page
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_well_formed_and_its_headings_are_in_order(name: str) -> None:
     read = Tags(PAGES[name]())
     assert read.open == []
     levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
+    assert (levels[0], levels.count(1)) == (1, 1)
     assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_a_language_a_main_part_and_pictures_with_labels(name: str) -> None:
     tags = Tags(PAGES[name]()).tags
     assert ("html", {"lang": "en"}) in tags
     assert [tag for tag, _ in tags].count("main") == 1
@@ -109,20 +83,23 @@ def test_every_text_has_a_contrast_of_four_and_a_half_to_its_ground(look: int) -
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
 
 
-def test_a_verdict_is_read_without_its_colour_and_stands_before_every_claim() -> None:
+def test_a_verdict_is_read_without_its_colour_and_a_page_says_how_to_reproduce_it() -> None:
     page = full()
     assert "\u2717 REFUTED" in page
     assert page.index('class="overall REFUTED"') < page.index("<h2>")
     assert "issued by The authority, 2026-01-31" in page
     assert "1 claim: 1 is refuted. 1 question." in page
+    assert "ldpaudit certify votes.toml --seed 0 --trials 2000 --confidence 0.999" in page
+    assert "ldpaudit verify votes.json --resample" in page
+    assert all(meaning in page for meaning in VERDICTS.values())
+    assert NEIGHBOURS["replace-one"] in page
 
 
 def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> None:
     page, found = full(), shown()
     assert "This is false." in plain(made().claims[0])
     for claim in made().claims:
-        risk = found[claim.id].risk
-        assert risk is not None
+        risk = some(found[claim.id].risk)
         assert html.escape(plain(claim)) in page
         assert html.chances(risk.sentence("one report")) in page
         assert percent(risk.true_positive[0][1]) in page.replace("\N{NO-BREAK SPACE}", " ")
@@ -138,55 +115,35 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
 def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
     text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
     rappor = 'kind = "rappor"\nbits = 4\nhashes = 1\nf = "1/2"\np = "1/4"\nq = "3/4"\n[contribution]\nmemoized = true'
-    response = 'kind = "randomized_response"\nk = 2\np = "exp(2)/(1 + exp(2))"'
-    assert response in text
-    certificate = ldp.certify(loads(text.replace(response, rappor)), trials=500)
+    certificate = ldp.certify(loads(text.replace(RESPONSE, rappor)), trials=500)
     assert seen in html.page(certificate, exhibits(certificate))
 
 
-def test_of_shuffled_reports_it_says_that_they_are_all_seen() -> None:
-    text = FILE.format(id="v", epsilon=1).replace("[[claims]]", "[shuffle]\nusers = 3\n[[claims]]", 1)
+def page_of(text: str) -> str:
     certificate = ldp.certify(loads(text), trials=500)
-    found = html.page(certificate, exhibits(certificate))
-    assert "An adversary who sees the views of all users in random order, one report each and" in found
+    return html.page(certificate, exhibits(certificate))
 
 
-def test_of_sums_it_says_which_reports_are_left_out() -> None:
-    unary, summed = 'kind = "unary_encoding"\nk = 4\nrho = "1/9"', "[aggregate]\nusers = 3\nmost_ones = 2\n[[claims]]"
-    text = FILE.format(id="v", epsilon=1).replace('kind = "randomized_response"\nk = 2\np = "exp(2)/(1 + exp(2))"', unary)
-    certificate = ldp.certify(loads(text.replace("[[claims]]", summed, 1)), trials=500)
-    found = html.page(certificate, exhibits(certificate))
-    assert "the sum of the views of 3 honest users, one report each, without those of more than 2 ones" in found
-
-
-def test_of_sums_it_says_whom_a_user_trusts() -> None:
-    certificate = ldp.certify("dap-hedge", trials=500)
-    found = html.page(certificate, exhibits(certificate))
+def test_of_shuffled_reports_and_sums_it_says_what_is_seen_what_is_left_out_and_whom_a_user_trusts() -> None:
+    text = FILE.format(id="v", epsilon=1)
+    seen = "An adversary who sees the views of all users in random order, one report each and"
+    assert seen in page_of(text.replace("[[claims]]", "[shuffle]\nusers = 3\n[[claims]]", 1))
+    summed = text.replace(RESPONSE, 'kind = "unary_encoding"\nk = 4\nrho = "1/9"\n[aggregate]\nusers = 3\nmost_ones = 2')
+    assert "the sum of the views of 3 honest users, one report each, without those of more than 2 ones" in page_of(summed)
+    found = page_of(load("dap-hedge").text.replace("users = 100_000", "users = 1_000").replace("1/10**9", "1/10**4"))
     assert "Whom a user trusts" in found
     assert "the sum of the views of 1 honest user, one report each, and the noise of 1 honest aggregator" in found
     cells = re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found[found.index("Whom a user trusts") :])
     row = cells.index("oamc")
-    assert cells[row + 1 : row + 3] == ["100,000", "DiscreteGaussian(sigma=42701/5000, change=(1,))"]
+    assert cells[row + 1 : row + 3] == ["1,000", "DiscreteGaussian(sigma=42701/5000, change=(1,))"]
     assert "Whom a user trusts" not in full()
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")])
-def test_a_page_is_made_of_the_most_extreme_claims(epsilon: str, delta: str) -> None:
-    certificate = ldp.certify(loads(FILE.format(id="v", epsilon=f'"{epsilon}"\ndelta = "{delta}"')), trials=500)
-    assert "Privacy profile of low" in html.page(certificate, exhibits(certificate))
-
-
-def test_a_page_says_how_to_reproduce_it_with_its_own_settings() -> None:
-    page = full()
-    assert "ldpaudit certify votes.toml --seed 0 --trials 2000 --confidence 0.999" in page
-    assert "ldpaudit verify votes.json --resample" in page
-    assert all(meaning in page for meaning in VERDICTS.values())
-    assert NEIGHBOURS["replace-one"] in page
-
-
-@pytest.mark.parametrize("name", ["replace-one", "add-remove", "user-level", "same-pattern", "group-of-3", "pairs [(0, 1)]"])
-def test_every_relation_has_words(name: str) -> None:
-    assert relation(name).startswith(("two inputs", "the pairs"))
+def test_a_page_is_made_of_the_most_extreme_claims_and_every_relation_has_words() -> None:
+    for epsilon, delta in (("10**18", "0"), ("1", "1/10**400"), ("0", "0"), ("1/10**30", "1/2")):
+        assert "Privacy profile of low" in page_of(FILE.format(id="v", epsilon=f'"{epsilon}"\ndelta = "{delta}"'))
+    for name in ("replace-one", "add-remove", "user-level", "same-pattern", "group-of-3", "pairs [(0, 1)]"):
+        assert relation(name).startswith(("two inputs", "the pairs"))
 
 
 def test_what_changed_is_said_and_nothing_else() -> None:
@@ -219,10 +176,9 @@ def test_the_index_has_the_worst_verdict_first_and_a_link_to_each_page() -> None
 def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> None:
     claim = made().claims[0]
     assert claim.evidence is not None
-    assert claim.evidence.trajectory is not None
     drawn = ((10, 0.0), (100, 0.25), (1000, 0.5))
     looks = [LookRecord(trials=n, measured=n, guesses=n, right=n, epsilon_lower=e) for n, e in drawn]
-    seen = claim.evidence.trajectory.model_copy(update={"looks": tuple(looks)})
+    seen = some(claim.evidence.trajectory).model_copy(update={"looks": tuple(looks)})
     evidence = claim.evidence.model_copy(update={"trajectory": seen, "epsilon_lower": 0.5, "mode": Mode.SEQUENTIAL})
     picture = html.tightening(claim.model_copy(update={"evidence": evidence, "epsilon": "1/4"}))
     (line,) = re.findall(r'class="tightening" d="M ([^"]+)"', picture)
@@ -237,12 +193,10 @@ def test_the_audit_s_bound_is_drawn_as_it_tightened_where_its_numbers_are() -> N
 
 def test_of_one_look_or_of_looks_that_saw_nothing_there_is_no_picture() -> None:
     claim = made().claims[0]
-    assert claim.evidence is not None
-    seen = claim.evidence.trajectory
-    assert seen is not None
+    seen = some(some(claim.evidence).trajectory)
     unseen = tuple(look.model_copy(update={"epsilon_lower": 0.0}) for look in seen.looks)
     for other in (None, seen.model_copy(update={"looks": seen.looks[:1]}), seen.model_copy(update={"looks": unseen})):
-        evidence = claim.evidence.model_copy(update={"trajectory": other})
+        evidence = some(claim.evidence).model_copy(update={"trajectory": other})
         assert html.tightening(claim.model_copy(update={"evidence": evidence})) == ""
 
 
@@ -255,8 +209,7 @@ def test_a_picture_of_a_profile_never_rises_and_its_numbers_stay_inside() -> Non
     assert heights[1] == heights[2] < heights[3]
     (band,) = re.findall(r'class="band" d="M ([^"]+) Z"', picture)
     lower = [float(place.split()[1]) for place in band.split(" L ")[4:]]
-    assert lower == sorted(lower, reverse=True)
-    assert lower[1] == lower[2]
+    assert (lower, lower[1]) == (sorted(lower, reverse=True), lower[2])
     (last,) = re.findall(r'x="([0-9.]+)" y="[0-9.]+" text-anchor="end">0.00123<', picture)
     assert float(last) < pictures.WIDTH
 
@@ -269,8 +222,7 @@ def test_the_picture_of_a_profile_is_where_its_numbers_are() -> None:
     places = [tuple(map(float, place.split())) for place in line.split(" L ")]
     assert all(a[1] - b[1] == pytest.approx(places[0][1] - places[1][1], abs=0.11) for a, b in pairwise(places))
     assert all(b[0] - a[0] == pytest.approx(places[1][0] - places[0][0], abs=0.11) for a, b in pairwise(places))
-    axes = re.search(r'class="axis" d="M ([0-9]+) ([0-9]+) V ([0-9]+) H ([0-9]+)"', picture)
-    assert axes is not None
+    axes = some(re.search(r'class="axis" d="M ([0-9]+) ([0-9]+) V ([0-9]+) H ([0-9]+)"', picture))
     left, top, bottom, right = map(float, axes.groups())
     assert (places[0], places[-1]) == ((left, top), (right, bottom))
     (x, y) = map(float, re.findall(r'class="claim" d="M ([0-9.]+) ([0-9.]+)', picture)[0])

@@ -1,7 +1,5 @@
 """Data anywhere, compressed or not, in any parts: every estimate and every run is that of one plain file, to the last bit."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -42,6 +40,7 @@ from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
+from tests.helpers import raises
 
 USERS = 900
 SUMMED: list[Mechanism] = [
@@ -146,6 +145,7 @@ def test_tables_of_a_remote_folder_are_read_and_copies_are_deleted(
     assert not [*scratch.iterdir()]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_comparison_reads_data_elsewhere(tmp_path: Path, remote: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
     for folder in (tmp_path, remote):
@@ -193,8 +193,7 @@ def test_ids_are_compared_over_parts_whoever_reads_them_and_after_a_checkpoint(t
     alone, tally = read(m, folder)
     assert (tally.accepted, tally.malformed, tally.duplicate) == (6, 3, 3)
     state = tmp_path / "state.json"
-    with pytest.raises(KeyboardInterrupt):
-        read(m, folder, Execution(Interrupted(3), state))
+    raises(KeyboardInterrupt, "", read, m, folder, Execution(Interrupted(3), state))
     assert json.loads(state.read_text())["state"]["files"] == 2
     calls = Interrupted(9)
     found, again = read(m, folder, Execution(calls, state))
@@ -227,7 +226,9 @@ def _once_fatal(marks: Path, fn: Callable[..., Any], unit: Any) -> Any:
     return os.kill(os.getpid(), 9)
 
 
-@pytest.mark.parametrize("m", [SUMMED[0], SUMMED[2], SUMMED[5]], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("m", [
+    SUMMED[2], *(pytest.param(m, marks=pytest.mark.slow) for m in (SUMMED[0], SUMMED[5])),
+], ids=lambda m: type(m).__name__)  # fmt: skip
 def test_a_killed_worker_changes_no_estimate(m: Mechanism, tmp_path: Path) -> None:
     (folder := tmp_path / "data").mkdir()
     for part in range(4):
@@ -252,27 +253,22 @@ def test_a_cluster_estimates_the_same_also_where_a_worker_dies(tmp_path: Path) -
         assert set(client.run(os.getpid).values()) != before
 
 
-@pytest.mark.parametrize(
-    ("name", "missing", "says"),
-    [
-        ("s3://bucket/a", "s3fs", r"^s3://bucket/a: needs a package for s3: install ldpaudit\[s3\]$"),
-        ("memory://bucket/a", "upath", r"^memory://bucket/a: needs a package for memory: install ldpaudit\[remote\]$"),
-        ("nowhere://a", "", "nowhere://a: needs a scheme that fsspec knows"),
-    ],
-)
+@pytest.mark.parametrize(("name", "missing", "says"), [
+    ("s3://bucket/a", "s3fs", r"^s3://bucket/a: needs a package for s3: install ldpaudit\[s3\]$"),
+    ("memory://bucket/a", "upath", r"^memory://bucket/a: needs a package for memory: install ldpaudit\[remote\]$"),
+    ("nowhere://a", "", "nowhere://a: needs a scheme that fsspec knows"),
+])  # fmt: skip
 def test_a_place_that_is_out_of_reach_is_an_error_that_names_the_extra(
     name: str, missing: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing or "none", None)
-    with pytest.raises(DeploymentError, match=says):
-        place(name)
+    raises(DeploymentError, says, place, name)
 
 
 def test_what_is_not_there_is_an_error_of_a_line(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeploymentError, match=r"memory://bucket/a\.csv: needs a readable file of reports"):
         read(SUMMED[0], remote / "a.csv")
-    with pytest.raises(DeploymentError, match="memory://bucket/none: needs files, or a folder"):
-        shards(["memory://bucket/none"])
+    raises(DeploymentError, "memory://bucket/none: needs files, or a folder", shards, ["memory://bucket/none"])
     (tmp_path / "a.txt.zst").write_bytes(zstandard.compress(b"a\n"))
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(DeploymentError, match=r"files that end in .zst need zstandard: install ldpaudit\[remote\]"):

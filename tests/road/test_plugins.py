@@ -1,7 +1,5 @@
 """The template of a plugin, installed into a folder: every stage finds it, and the law serves where it says no more."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, fails_in_one_line
+from tests.helpers import ROOT, fails_in_one_line, python, stdout
 
 DEPLOYMENT = """
 schema = "ldpaudit.deployment/1"
@@ -40,45 +38,35 @@ def bare(installed: Path, tmp_path: Path) -> Path:
 
 
 def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{site}"}
-    command = [sys.executable, "-m", "ldpaudit", *arguments]
-    return subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, check=False)
+    return python("-m", "ldpaudit", *arguments, cwd=site, PYTHONPATH=f"{ROOT}{os.pathsep}{site}")
 
 
-def test_a_plugin_is_listed_with_the_package_that_it_comes_from(installed: Path) -> None:
+def test_a_plugin_is_listed_with_its_package_and_a_name_that_none_has_answered_with_the_nearest_one(installed: Path) -> None:
     listed = run(installed, "mechanisms").stdout
     assert "hesitant:answer  an answer, or silence  (from hesitant 0.1.0)\n    HesitantAnswer: p" in listed
     assert "(from" not in listed.split("hesitant:answer")[0]
+    fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "got 'hesitant'; did you mean 'hesitant:answer'?")
 
 
 def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -> None:
     assert "by a hesitant answer: log(p/(1-p))" in run(installed, "account", "hesitant:answer", "p=3/4").stdout
     assert "hesitant:answer: a hesitant answer is private" in run(installed, "prove", "hesitant:answer").stdout
     asked = "from hesitant.answer import HesitantAnswer as A; from ldpaudit.attacks.games.stems import attack_on; "
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
-    command = [sys.executable, "-c", f"{asked}from fractions import Fraction; print(attack_on(A(Fraction(3, 4))).event)"]
-    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "{y = x}\n"
+    asked += "from fractions import Fraction; print(attack_on(A(Fraction(3, 4))).event)"
+    assert stdout(python("-c", asked, cwd=installed, PYTHONPATH=f"{ROOT}{os.pathsep}{installed}")) == "{y = x}\n"
     (installed / "plugin.toml").write_text(DEPLOYMENT)
-    done = run(installed, "certify", "plugin.toml", "--trials", "5000", "--output", str(installed / "out"))
-    assert done.returncode == 0, done.stderr
-    words = " ".join(done.stdout.split())
+    shown = stdout(run(installed, "certify", "plugin.toml", "--trials", "5000", "--output", str(installed / "out")))
+    words = " ".join(shown.split())
     assert "PROVED" in words
     assert "theorem: a hesitant answer is private with epsilon = log(p/(1 - p)), and no less" in words
 
 
-def test_a_plugin_s_law_serves_where_it_says_no_more(bare: Path) -> None:
+def test_a_plugin_s_law_serves_where_it_says_no_more_and_one_that_cannot_be_imported_is_named(bare: Path) -> None:
     (bare / "plugin.toml").write_text(DEPLOYMENT)
     done = run(bare, "certify", "plugin.toml", "--trials", "5000", "--output", str(bare / "out"))
     words = " ".join(done.stdout.split())
     assert "by its own law, enumerated" in words, done.stdout + done.stderr
     assert "theorem: the law that HesitantAnswer states is private with epsilon = log(3), and no less" in words
-
-
-def test_a_plugin_that_cannot_be_imported_is_an_error_of_one_line_that_names_it(bare: Path) -> None:
     (bare / "hesitant/answer/__init__.py").write_text("import nothing_of_this_name\n")
     done = run(bare, "account", "hesitant:answer", "p=3/4")
     fails_in_one_line(done, "the plugin hesitant:answer needs a module hesitant.answer: ModuleNotFoundError")
-
-
-def test_a_name_that_no_plugin_has_is_an_error_that_names_the_nearest_one(installed: Path) -> None:
-    fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "got 'hesitant'; did you mean 'hesitant:answer'?")

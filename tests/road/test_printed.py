@@ -1,10 +1,6 @@
 """Pages that the benchmarks print say what the code says, and what their own tables say; how tables and options are made."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +10,7 @@ import pytest
 from benchmarks import stub, theory
 from benchmarks.evolving import CONSTANT, Row, advice, lines
 from benchmarks.experiment import exponent, options, show
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python, raises, stdout
 
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "theory.md").read_text().splitlines()
@@ -26,8 +22,7 @@ STEM = re.compile(r"\| `(accountants|attacks|proofs)/\w+\.py`")
 @pytest.fixture(scope="module")
 def printed() -> list[str]:
     # In a process of its own: what other tests have cached would not run again.
-    done = subprocess.run([sys.executable, "-m", "benchmarks.theory"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return stdout(python("-m", "benchmarks.theory")).splitlines()
 
 
 def files_of_the_bound(page: list[str]) -> list[str]:
@@ -41,23 +36,17 @@ def test_the_page_of_theorems_says_what_the_docstrings_say_and_which_files_run_f
     assert {f"## {room}" for room in rooms} <= set(PAGE), COMMAND
 
 
-def test_every_source_of_a_docstring_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_theorem_has_its_source_and_formula_and_a_trace_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = theory.trace(lambda: (theory.sentence("a"), files_of_the_bound(PAGE), theory.sentence("b")), ROOT)
+    assert found == ["tests/road/test_printed.py", "benchmarks/theory.py"]
     monkeypatch.setattr(theory, "ROOT", tmp_path)
     text = "It is at most 1 for i.i.d. views.\n\n    Tight. Source: Warner 1965,\n    page 3.1. Proof: none."
     (tmp_path / "numerics.py").write_text(f"def f():\n    {text!r}\n")
     (row,) = theory.rows(tmp_path)
     assert (row.theorem, row.source, row.name) == ("It is at most 1 for i.i.d. views", "Warner 1965, page 3.1", "f")
-
-
-def test_a_theorem_that_ends_in_a_formula_has_it_on_the_page() -> None:
     assert theory.markdown(theory.sentence("It is private with\n\n.. math:: \\varepsilon =\n          1\n\nTight.")) == (
         r"It is private with $\varepsilon = 1$"
     )
-
-
-def test_a_trace_names_the_files_of_a_folder_in_the_order_of_their_first_calls() -> None:
-    found = theory.trace(lambda: (theory.sentence("a"), files_of_the_bound(PAGE), theory.sentence("b")), ROOT)
-    assert found == ["tests/road/test_printed.py", "benchmarks/theory.py"]
 
 
 def test_a_type_checker_is_told_the_names_that_the_folder_of_mechanisms_has() -> None:
@@ -68,10 +57,8 @@ def test_a_type_checker_is_told_the_names_that_the_folder_of_mechanisms_has() ->
 def test_a_misspelt_mechanism_is_an_error_of_mypy(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import ldpaudit as ldp\n\nldp.mechanisms.Channel(7)\nldp.mechanisms.Chanel\nldp.mechanisms.Rappor.bitz\n")
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports", "--follow-imports=silent", str(file)]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True, check=False
-    )
+    options = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
+    done = python("-m", "mypy", *options, str(file), cwd=tmp_path, MYPYPATH=str(ROOT))
     assert 'mine.py:4: error: Module has no attribute "Chanel"' in done.stdout, done.stdout + done.stderr
     assert "mine.py:5: error" in done.stdout
     assert "mine.py:3: error" in done.stdout, "a number is no matrix"
@@ -102,7 +89,7 @@ def run(name: str, error: float, any_: float, changes: int = 1) -> Row:
     return Row(name, changes, np.full(3, error), 1.0, any_, np.zeros(2))
 
 
-def test_only_what_is_nearer_than_a_constant_with_its_whole_interval_is_said_to_be() -> None:
+def test_only_what_is_nearer_than_a_constant_with_its_whole_interval_which_is_student_s_is_said_to_be() -> None:
     near = [run("near", error, 9.0) for error in (0.01, 0.02, 0.03)]
     wide = [run("wide", error, 1.0) for error in (0.05, 0.10, 0.35)]  # below 0.2 on average, not with the whole interval
     far = [run("far", error, 1.0) for error in (0.30, 0.31, 0.32)]
@@ -113,9 +100,6 @@ def test_only_what_is_nearer_than_a_constant_with_its_whole_interval_is_said_to_
     assert said[3].startswith("Nothing that is private against every other stream within epsilon 4 is nearer than 1/2")
     private = [run("private", error, 3.0) for error in (0.01, 0.02, 0.03)]
     assert advice(lines([*private, *base])).endswith("nearer than 1/2 under every number of changes: private.\n")
-
-
-def test_a_line_s_interval_is_that_of_student_over_the_means_of_its_runs() -> None:
     (line,) = lines([run("near", error, 9.0) for error in (0.01, 0.02, 0.03)])
     assert line.interval == pytest.approx((0.02, 4.302653 * 0.01 / 3**0.5), rel=1e-6)
 
@@ -157,20 +141,15 @@ def test_every_ranked_row_of_the_page_on_systems_is_certified_to_cost_about_what
         assert {row["model"] for row in rows} == {"local", "shuffled"}
 
 
-def test_a_table_s_columns_are_named_and_written_by_one_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_and_options_follow_from_texts_and_defaults(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [("a", 0.5, 12_345, "fine"), ("bc", "", 7, "")]
     assert show("{name:4} {at: once:8.3f} {views:>7,}  {}|", rows) == rows
     assert capsys.readouterr().out == "name at: once   views  |\na       0.500  12,345  fine|\nbc                  7  |\n"
-
-
-def test_an_option_is_of_the_type_of_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["x", "two", "--users", "1e6", "--only", "b", "--file", "f", "--quick"])
     found = options("", ["one", "two"], users=10, only=["a", "b"], runs=5, file=Path, quick=False)
     assert vars(found) == {"names": ["two"], "users": 10**6, "only": ["b"], "runs": 5, "file": Path("f"), "quick": True}
     monkeypatch.setattr(sys, "argv", ["x", "three"])
-    with pytest.raises(SystemExit):
-        options("", ["one", "two"])
-
-
-def test_the_exponent_of_a_power_is_found() -> None:
+    raises(SystemExit, "", options, "", ["one", "two"])
     assert exponent([10, 100, 1000], [3 * n**0.5 for n in (10, 100, 1000)]) == pytest.approx(0.5)

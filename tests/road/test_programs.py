@@ -1,7 +1,5 @@
 """Programs that misbehave: one question, one answer, in step; no wait, no line and no process without an end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -23,7 +21,8 @@ from ldpaudit.core import strict_json
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from tests.helpers import ROOT, SOON, number_in, process, wait_until_gone
+from tests import helpers
+from tests.helpers import ROOT, SOON, number_in, process, raises, stdout, wait_until_gone
 
 RNG = np.random.default_rng(0)
 
@@ -57,54 +56,49 @@ SURPLUS = {
 }
 
 
-@pytest.mark.parametrize("kind", SURPLUS)
-def test_a_line_that_nothing_asked_for_is_an_error(kind: str) -> None:
-    with refused("JSON value a line for each question, got '.*', which answers"), python(SURPLUS[kind]) as program:
-        program(1, 200, RNG)
+@pytest.mark.parametrize(("kind", "says", "questions"), [
+    *((kind, "JSON value a line for each question, got '.*', which answers", 200) for kind in SURPLUS),
+    *((kind, "which answers no question", 2) for kind in ("a banner", "two lines a question", "the echo of the question")),
+])  # fmt: skip
+def test_a_line_that_nothing_asked_for_is_an_error_before_many_questions_are_asked(kind: str, says: str, questions: int) -> None:
+    with refused(says), python(SURPLUS[kind]) as program:
+        program(1, questions, RNG)
 
 
-@pytest.mark.parametrize("kind", ["a banner", "two lines a question", "the echo of the question"])
-def test_a_line_that_nothing_asked_for_is_found_before_many_questions_are_asked(kind: str) -> None:
-    with python(SURPLUS[kind]) as program, refused("which answers no question"):
-        program(1, 2, RNG)
-
-
-@pytest.mark.parametrize("size", [1, 40])
-def test_a_line_more_is_found_call_by_call_too(size: int) -> None:
+def test_a_line_more_is_found_call_by_call_too_and_json_of_which_python_would_drop_a_part_is_none() -> None:
     late = answers("print(1, flush=True); time.sleep(0.01)", "print(0, flush=True); time.sleep(0.5)")
-    with refused("which answers no question"), python(late) as program:
-        for _ in range(size):
-            program(1, 1, RNG)
+    for size in (1, 40):
+        with refused("which answers no question"), python(late) as program:
+            for _ in range(size):
+                program(1, 1, RNG)
+    for text in ('{"a": 0, "a": 1}', "1e400", "[-1e999]"):
+        raises(ValueError, "needs ", strict_json.whole, text)
 
 
-def test_a_program_that_echoes_its_input_behind_a_banner_is_no_program_that_passes() -> None:
+def test_a_program_that_echoes_behind_a_banner_or_ends_early_is_an_error_that_says_what_happened_once() -> None:
     with refused("which answers no question"), python("print(0, flush=True)\n" + ECHO) as program:
         audit(program, inputs=[0, 1], epsilon=1.0, trials=1000)
+    with Program("true") as program, pytest.raises(ImplementationError, match=r"^on input 0: true ended before it answered$"):
+        audit(program, inputs=[0, 1], epsilon=1, trials=1000)
 
 
-def test_a_program_in_step_passes_the_check_however_it_is_asked() -> None:
+def test_a_program_in_step_passes_however_it_is_asked_and_by_whomever() -> None:
     with python(ECHO) as program:
         assert program(1, 1, RNG) == [1]
         assert program([1, None], 20_000, RNG) == [[1, None]] * 20_000
         assert program.in_order([0, 1], [0, 1, 1, 0] * 500) == [[0] * 1000, [1] * 1000]
+    with python(ECHO) as program, ThreadPoolExecutor(8) as pool:
+        asked = [i % 7 for i in range(200)]
+        parts = list(pool.map(lambda x: program(x, 5, RNG), asked))
+    assert parts == [[x] * 5 for x in asked]
+    with python(answers("print(1, flush=True)", "time.sleep(0.8)"), patience=0.5) as program:
+        assert program(1, 5, RNG) == [1] * 5
 
 
 @pytest.mark.parametrize(("command", "says"), [("/nowhere/to/be/found", "cannot start"), ("echo hello", "JSON value a line")])
 def test_a_program_that_does_not_answer_is_an_error(command: str, says: str) -> None:
     with Program(command) as program, refused(says):
         program(1, 2, RNG)
-
-
-def test_an_adapters_error_says_what_happened_once() -> None:
-    with Program("true") as program, pytest.raises(ImplementationError, match=r"^on input 0: true ended before it answered$"):
-        audit(program, inputs=[0, 1], epsilon=1, trials=1000)
-
-
-def test_a_program_answers_whoever_asks_with_the_report_on_their_input() -> None:
-    with python(ECHO) as program, ThreadPoolExecutor(8) as pool:
-        asked = [i % 7 for i in range(200)]
-        parts = list(pool.map(lambda x: program(x, 5, RNG), asked))
-    assert parts == [[x] * 5 for x in asked]
 
 
 COUNTING = "for i, line in enumerate(sys.stdin):\n    print(i // 2048 % 2, flush=True)"
@@ -144,14 +138,7 @@ def test_an_answer_that_does_not_come_is_an_error_at_every_question(kind: str) -
     assert time.monotonic() - begun < SOON
 
 
-def test_a_slow_first_answer_is_no_hang() -> None:
-    with python(answers("print(1, flush=True)", "time.sleep(0.8)"), patience=0.5) as program:
-        assert program(1, 5, RNG) == [1] * 5
-
-
-def test_the_first_answer_is_waited_for_by_the_programs_patience_and_not_by_that_of_callables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_answer_is_waited_for_by_the_programs_patience_not_by_that_of_callables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callables, "probe", partial(callables.probe, patience=0.1))
     with python(answers("print(1, flush=True)", "time.sleep(0.5)")) as program:
         assert audit(program, inputs=[0, 1], epsilon=1.0, trials=500).epsilon_lower == 0
@@ -179,35 +166,21 @@ def test_the_answers_to_one_block_have_a_limit_together(monkeypatch: pytest.Monk
         program(1, 1_000, RNG)
 
 
-@pytest.mark.parametrize("command", ["cat | cat", "cat > x", "cat && echo done", "sh -c 'cat' ; true"])
-def test_what_only_a_shell_understands_is_refused(command: str) -> None:
-    with pytest.raises(ValueError, match=r"runs a program without a shell, got .*: write exec:sh -c"):
-        Program(command)
-    with pytest.raises(ValueError, match="needs a command with its quotes closed, got \"cat 'x\""):
-        Program("cat 'x")
+def test_what_only_a_shell_understands_and_limits_that_are_none_are_refused() -> None:
+    for command in ("cat | cat", "cat > x", "cat && echo done", "sh -c 'cat' ; true"):
+        raises(ValueError, r"runs a program without a shell, got .*: write exec:sh -c", Program, command)
+    raises(ValueError, "needs a command with its quotes closed, got \"cat 'x\"", Program, "cat 'x")
     assert Program("sh -c 'cat | cat'").command == ("sh", "-c", "cat | cat")
+    for patience, longest in ((0, 1), (-1, 1), (float("nan"), 1), (1, 0)):
+        raises(ValueError, "needs patience > 0 and longest > 0, got", Program, "cat", patience, longest)
 
 
-@pytest.mark.parametrize("text", ['{"a": 0, "a": 1}', "1e400", "[-1e999]"])
-def test_an_answer_of_which_python_would_drop_a_part_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="needs "):
-        strict_json.whole(text)
-    with Program(["sh", "-c", f"while read line; do echo '{text}'; done"]) as program, pytest.raises(ImplementationError):
-        program(0, 1, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5_000, "\\xff", "", "nan"])
+@pytest.mark.parametrize("line", ['{"a": 0, "a": 1}', "1e400", "[-1e999]", "[" * 100_000, "1" * 5_000, "\\xff", "", "nan"])
 def test_an_answer_that_is_no_json_is_an_error_of_one_line(line: str) -> None:
     code = answers(f"sys.stdout.buffer.write(b'{line}\\n'); sys.stdout.flush()")
     with refused("one JSON value a line") as caught, python(code) as program:
         program(1, 1, RNG)
     assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(("patience", "longest"), [(0, 1), (-1, 1), (float("nan"), 1), (1, 0)])
-def test_limits_are_above_0(patience: float, longest: int) -> None:
-    with pytest.raises(ValueError, match="needs patience > 0 and longest > 0, got"):
-        Program("cat", patience, longest)
 
 
 CHILD = "child = subprocess.Popen([sys.executable, '-c', {code!r}]{options}); print(child.pid, file=open({file!r}, 'w'))\n"
@@ -247,7 +220,7 @@ def test_a_child_that_has_left_the_group_holds_nobody_up(tmp_path: Path) -> None
     assert threading.active_count() == threads
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_program_ends_when_the_audit_is_asked_to_end(number: signal.Signals, tmp_path: Path) -> None:
     file, script = tmp_path / "child", tmp_path / "slow.py"
     script.write_text("import subprocess, sys, time\n" + with_child(file) + answers("time.sleep(60)"))
@@ -267,8 +240,7 @@ from ldpaudit.adapters.programs import Program
 kept = Program(["sh", "-c", "sleep 60 & echo $! > {file}; while read x; do echo 1; done; wait"])
 print(kept(1, 2, None))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=3 * SOON)
-    assert done.stdout == "[1, 1]\n"
+    assert stdout(helpers.python("-c", code)) == "[1, 1]\n"
     wait_until_gone(number_in(file))
 
 

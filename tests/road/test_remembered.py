@@ -1,18 +1,15 @@
 """Answers that are kept."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
-
-import pytest
 
 from ldpaudit.core.remembered import remembered
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Run
+from tests.helpers import raises
 
 
-def test_a_question_is_asked_once_and_of_what_has_no_hash_each_time() -> None:
+def test_a_question_is_asked_once_but_of_what_has_no_hash_or_raises_each_time() -> None:
     asked: list[Any] = []
 
     @remembered
@@ -22,6 +19,12 @@ def test_a_question_is_asked_once_and_of_what_has_no_hash_each_time() -> None:
 
     assert [size((1, 2)), size((1, 2)), size([3]), size([3])] == [2, 2, 1, 1]
     assert asked == [(1, 2), [3], [3]]
+    @remembered
+    def inverse(value: int) -> float:
+        return 1 / value
+
+    for _ in range(2):
+        raises(ZeroDivisionError, "", inverse, 0)
 
 
 class Changing(KaryRandomizedResponse):
@@ -41,13 +44,3 @@ def test_a_question_about_somebody_elses_mechanism_is_asked_each_time() -> None:
     object.__setattr__(theirs.mechanism, "p", Fraction(9, 10))
     assert parameter(theirs, 0) == Fraction(9, 10)
     assert asked == [ours, theirs, theirs]
-
-
-def test_what_a_question_raises_is_raised_each_time() -> None:
-    @remembered
-    def inverse(value: int) -> float:
-        return 1 / value
-
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError):
-            inverse(0)

@@ -1,7 +1,5 @@
 """Files of reports: every mechanism's own come back as they were, in every format; what is none is left out and named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,6 +21,7 @@ from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.report.schema import of_report
+from tests.helpers import raises
 from tests.zoo import ONE_EACH
 
 RESPONSE = KaryRandomizedResponse(4, Fraction(1, 2))
@@ -39,8 +38,7 @@ def read(m: Mechanism, *files: Path) -> tuple[list[Any], Tally]:
 @pytest.mark.parametrize("m", ONE_EACH, ids=lambda m: type(m).__name__)
 def test_every_mechanism_of_single_users_has_a_form_that_its_reports_have_and_others_lack(m: Mechanism) -> None:
     if m.model != "local":
-        with pytest.raises(Unsupported, match=f"its model is {m.model}"):
-            ReportForm.of(m)
+        raises(Unsupported, f"its model is {m.model}", ReportForm.of, m)
         return
     form, allowed = ReportForm.of(m), jsonschema.Draft202012Validator(of_report(m))
     views = np.asarray(m.sample(m.inputs[-1], 20, np.random.default_rng(0)))
@@ -53,8 +51,7 @@ def test_every_mechanism_of_single_users_has_a_form_that_its_reports_have_and_ot
     one = reports[0]
     strange = ["x", None, {"y": 1}, [one], True, float("nan"), [*one, 0] if form.shape else [0, 1], 1 << 70]
     found, refused = form.views([one, *strange[:-1], *strange[-1:] * (not form.is_real)])
-    assert found.tolist() == [one]
-    assert [*refused] == [*range(1, len(refused) + 1)]
+    assert (found.tolist(), [*refused]) == ([one], [*range(1, len(refused) + 1)])
     assert len(refused) >= len(strange) - 1
     if form.columns is not None:
         beyond = [max(each[0], each[-1]) + 1 for each in form.columns]
@@ -115,33 +112,35 @@ def test_what_is_no_report_and_what_came_before_is_left_out_and_named(tmp_path: 
     assert read(BITS, file)[0] == [[1, 0, 1]]
 
 
-def test_ids_are_compared_over_all_files(tmp_path: Path) -> None:
+def test_what_came_before_in_any_file_or_has_no_id_is_left_out_and_a_header_is_no_report(tmp_path: Path) -> None:
     polars.DataFrame({"report": [0, 1], "id": ["a", None]}).write_parquet(tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_text("id,report\na,2\n,3\n,x\n")
     found, tally = read(RESPONSE, tmp_path / "a.parquet", tmp_path / "b.csv")
     assert (found, tally.malformed, tally.duplicate) == ([0, 1, 3], 1, 1)
+    polars.DataFrame({"report": [0, 1], "id": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DeploymentError, match=r"a\.parquet: needs ids that are strings or integers, got 1\.5"):
+        read(RESPONSE, tmp_path / "a.parquet")
+    header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
+    (tmp_path / "a.jsonl").write_text(lines([header, 3]))
+    assert read(RESPONSE, tmp_path / "a.jsonl")[0] == [3]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("a.jsonl", lines([{"format": "other/1"}]), "needs format 'ldpaudit.reports/1', got .other/1."),
-        ("a.jsonl", lines([{"format": FORMAT, "mechanism": "skellam", "parameters": {"mu": "1/2"}}]), "the header says Skellam"),
-        ("a.jsonl", lines([{"format": FORMAT, "mechanism": "rr"}]), "needs a header that names a mechanism"),
-        ("a.jsonl", "1\n\0\n", "a.jsonl:2: needs text, got a NUL character"),
-        ("a.csv", "value\n1\n", "needs a column 'report', got value"),
-        ("a.csv", "report\n1,2\n", "a.csv:2: needs exactly one value in each column"),
-        ("a.csv", "report_0,report_2\n1,2\n", "needs a column 'report_1'"),
-        ("a.parquet", "no", "needs a readable Parquet file"),
-        ("a.arrow", "no", "needs a readable Arrow file"),
-        ("b.jsonl", None, "needs a readable file of reports: No such file"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("a.jsonl", lines([{"format": "other/1"}]), "needs format 'ldpaudit.reports/1', got .other/1."),
+    ("a.jsonl", lines([{"format": FORMAT, "mechanism": "skellam", "parameters": {"mu": "1/2"}}]), "the header says Skellam"),
+    ("a.jsonl", lines([{"format": FORMAT, "mechanism": "rr"}]), "needs a header that names a mechanism"),
+    ("a.jsonl", "1\n\0\n", "a.jsonl:2: needs text, got a NUL character"),
+    ("a.csv", "value\n1\n", "needs a column 'report', got value"),
+    ("a.csv", "report\n1,2\n", "a.csv:2: needs exactly one value in each column"),
+    ("a.csv", "report_0,report_2\n1,2\n", "needs a column 'report_1'"),
+    ("a.parquet", "no", "needs a readable Parquet file"),
+    ("a.arrow", "no", "needs a readable Arrow file"),
+    ("b.jsonl", None, "needs a readable file of reports: No such file"),
+])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_an_error_with_its_place(name: str, text: str | None, says: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(DeploymentError, match=says):
-        read(RESPONSE, tmp_path / name)
+    raises(DeploymentError, says, read, RESPONSE, tmp_path / name)
 
 
 def test_lists_of_any_kind_in_a_table_are_reports_and_what_else_is_nested_is_none(tmp_path: Path) -> None:
@@ -177,18 +176,6 @@ def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
             assert (found.tolist(), [*refused]) == (good, [0, len(good) + 1])
 
 
-def test_ids_of_a_table_are_strings_or_integers(tmp_path: Path) -> None:
-    polars.DataFrame({"report": [0, 1], "id": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DeploymentError, match=r"a\.parquet: needs ids that are strings or integers, got 1\.5"):
-        read(RESPONSE, tmp_path / "a.parquet")
-
-
-def test_a_header_of_the_same_mechanism_is_no_report(tmp_path: Path) -> None:
-    header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
-    (tmp_path / "a.jsonl").write_text(lines([header, 3]))
-    assert read(RESPONSE, tmp_path / "a.jsonl")[0] == [3]
-
-
 def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(json.dumps({"sum": [3, -1.5], "users": 7}, indent=1))
@@ -200,8 +187,7 @@ def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
     wrong = {'{"sum": [1], "users": 3}': "2 numbers, got 1", '{"sum": [1, 2], "users": 0}': "needs users >= 1", "1": "'sum'"}
     for text, says in wrong.items():
         (tmp_path / "c.json").write_text(text)
-        with pytest.raises(DeploymentError, match=says):
-            released([tmp_path / "a.json", tmp_path / "c.json"], 2)
+        raises(DeploymentError, says, released, [tmp_path / "a.json", tmp_path / "c.json"], 2)
 
 
 def test_the_schema_of_a_report_is_printed_for_a_mechanism_or_a_deployment(capsys: pytest.CaptureFixture[str]) -> None:

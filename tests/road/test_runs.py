@@ -1,7 +1,5 @@
 """Systems over data in parts: whatever the workers, deaths and restarts, one result, of the law of the system's own run."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -34,6 +32,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests.deadly import Deadly
+from tests.helpers import raises
 
 LEVEL, RUNS = 1e-9, 500
 """Failure probability of a test of a law, and runs that it looks at."""
@@ -108,16 +107,14 @@ def test_data_are_read_once_to_count_and_then_at_most_as_often_as_is_said(passes
 
 def test_a_run_in_few_passes_goes_on_from_its_own_checkpoint_alone(tmp_path: Path) -> None:
     file, alone = tmp_path / "run.json", run(TRIE, DATA, 3, passes=2)
-    with pytest.raises(UnpluggedError):
-        run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(6)), passes=2)
+    raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(6)), passes=2)
     for passes in (None, 1):
         with pytest.raises(ValueError, match="needs the checkpoint of this run, got another"):
             run(TRIE, DATA, 3, Execution(checkpoint=file), passes=passes)
     assert run(TRIE, DATA, 3, Execution(checkpoint=file), passes=2) == alone
     with pytest.raises(Unsupported, match="its rounds depend on each other"):
         run(TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4)), DATA, passes=1)
-    with pytest.raises(ValueError, match="passes >= 1"):
-        run(TRIE, DATA, passes=0)
+    raises(ValueError, "passes >= 1", run, TRIE, DATA, passes=0)
 
 
 def test_a_part_of_which_nobody_is_drawn_is_not_read() -> None:
@@ -138,14 +135,11 @@ class OnceRead:
         return self.held
 
 
-def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
+def test_a_killed_worker_loses_nothing_and_work_that_kills_every_process_is_given_up_in_a_line(tmp_path: Path) -> None:
     deadly = Partition((Deadly(DATA.parts[0].counts(), tmp_path, 1), *DATA.parts[1:]))
     with Processes(2) as pool:
         assert run(TRIE, deadly, 3, Execution(pool)) == run(TRIE, DATA, seed=3)
     assert {"first", "killed 1"} <= {path.name for path in tmp_path.iterdir()}
-
-
-def test_work_that_kills_every_process_is_given_up_in_a_line() -> None:
     with Processes(1) as pool, pytest.raises(LdpauditError, match="3: its process ended with exit code 3 before it answered"):
         pool.submit(os._exit, 3).result()
 
@@ -166,8 +160,7 @@ def test_a_run_goes_on_wherever_it_was_stopped_and_asks_nothing_twice(tmp_path: 
     alone, told = run(TRIE, DATA, seed=3), list[tuple[int, float]]()
     file = tmp_path / "run.json"
     for stop in (1, 4, 6, 7, 11):
-        with pytest.raises(UnpluggedError):
-            run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(stop)))
+        raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(stop)))
     assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=lambda *seen: told.append(seen))) == alone
     assert [answers for answers, _ in told] == list(range(12, 12 + len(told)))
     assert [rounds for _, rounds in told] == sorted(rounds for _, rounds in told)
@@ -180,9 +173,7 @@ def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     run(TRIE, DATA, 3, Execution(checkpoint=file))
     others: list[tuple[TrieHeavyHitter, Partition, int]] = [
-        (replace(TRIE, batch=601), DATA, 3),
-        (TRIE, replace(DATA, parts=DATA.parts[::-1]), 3),
-        (TRIE, DATA, 4),
+        (replace(TRIE, batch=601), DATA, 3), (TRIE, replace(DATA, parts=DATA.parts[::-1]), 3), (TRIE, DATA, 4),
         (TRIE, Partition.of_counts([{"moon$": 2600}]), 3),
     ]
     for m, data, seed in others:
@@ -205,8 +196,7 @@ class Handed(Executor):
 
 def begun(file: Path) -> bytes:
     """A run without a seed, stopped at its first answer; its key."""
-    with pytest.raises(UnpluggedError):
-        run(TRIE, DATA, execution=Execution(checkpoint=file, progress=unplugged(1)))
+    raises(UnpluggedError, "", run, TRIE, DATA, execution=Execution(checkpoint=file, progress=unplugged(1)))
     return bytes.fromhex(json.loads(file.read_text())["state"]["key"])
 
 
@@ -299,21 +289,17 @@ def test_a_digest_tells_data_apart_by_value_type_number_and_order() -> None:
         (np.array([1, 2, 3]), [1, 1, 0]), (np.array([1, 3, 2, 3])[::2], [1, 1]), (np.array(["\ud800"], dtype=object), [1]),
     ]  # fmt: skip
     digests = [Counts(values, np.array(users)).digest for values, users in held]
-    assert len(set(digests)) == len(held) - 1
-    assert digests[8] == digests[0]
+    assert (len(set(digests)), digests[8]) == (len(held) - 1, digests[0])
 
 
-def test_a_part_that_is_missing_is_an_error_in_every_system() -> None:
-    tree = TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4))
-    with pytest.raises(ValueError, match="a run of TreeHistogram needs the values of 2600 users, got 1300 in all parts"):
-        run(tree, Partition.of_counts([{5: 1000, 7: 300}]))
-
-
-def test_more_than_a_thousand_million_users_are_run() -> None:
+def test_more_than_a_thousand_million_users_are_run_and_a_missing_part_is_an_error() -> None:
     data = Partition.of_counts([{"sun$": 3 * 10**9}, {"sun$": 10**9, "moon$": 10**9}, {"sea$": 5000}])
     found = run(TrieHeavyHitter(5 * 10**9 + 5000, batch=20_000, threshold=2_000, levels=5), data)
     assert {word for word in found if word.endswith("$")} == {"sun$", "moon$"}
     assert "se" not in found
+    tree = TreeHistogram(users=2600, domain=1 << 20, width=4, p=Fraction(3, 4))
+    with pytest.raises(ValueError, match="a run of TreeHistogram needs the values of 2600 users, got 1300 in all parts"):
+        run(tree, Partition.of_counts([{5: 1000, 7: 300}]))
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 0), (6, 1), (6, 3), (6, 4), (6, 6), (1, 1)])
@@ -325,18 +311,15 @@ def test_every_choice_of_users_is_as_likely_as_any_other(n: int, k: int) -> None
     assert np.all(np.diff(subset(10**15, 1000, rng)) > 0)
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        None,
-        {},
-        {"totals": [], "parts": 1, "added": None},
-        {"totals": [], "parts": -1, "added": {"votes": {"a": 1}}},
-        {"totals": [], "parts": 9, "added": {"votes": {}}},
-        {"totals": [{"votes": {"a": -1}}], "parts": 0, "added": None},
-        {"totals": [{"kind": "<i8", "shape": [2], "zlib": ""}], "parts": 0, "added": None},
-    ],
-)
+@pytest.mark.parametrize("state", [
+    None,
+    {},
+    {"totals": [], "parts": 1, "added": None},
+    {"totals": [], "parts": -1, "added": {"votes": {"a": 1}}},
+    {"totals": [], "parts": 9, "added": {"votes": {}}},
+    {"totals": [{"votes": {"a": -1}}], "parts": 0, "added": None},
+    {"totals": [{"kind": "<i8", "shape": [2], "zlib": ""}], "parts": 0, "added": None},
+])  # fmt: skip
 def test_what_is_no_state_of_a_run_is_refused_in_a_line(state: Any, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     run(TRIE, DATA, 3, Execution(checkpoint=file))
@@ -353,19 +336,13 @@ def test_what_cannot_be_run_over_parts_is_refused() -> None:
         (TRIE, Partition.of_counts([{("a", "b"): 2600}]), ValueError, "at most 1 words a user"),
     ]  # fmt: skip
     for m, data, error, says in refused:
-        with pytest.raises(error, match=says):
-            run(m, data)
+        raises(error, says, run, m, data)
     wrong: list[Callable[[], Any]] = [
-        lambda: Partition(()),
-        lambda: Partition.of_counts([{"a": -1}]),
-        lambda: Partition.of_counts([{}]),
-        lambda: Partition.of_users(["a"], 2),
-        lambda: Counts(np.ones(1), cast(Any, np.ones(1))),
-        lambda: Processes(0),
+        lambda: Partition(()), lambda: Partition.of_counts([{"a": -1}]), lambda: Partition.of_counts([{}]),
+        lambda: Partition.of_users(["a"], 2), lambda: Counts(np.ones(1), cast(Any, np.ones(1))), lambda: Processes(0),
     ]
     for made in wrong:
-        with pytest.raises(ValueError, match="need"):
-            made()
+        raises(ValueError, "need", made)
 
 
 def test_every_way_to_write_a_part_is_read_alike(tmp_path: Path) -> None:
@@ -387,37 +364,28 @@ def test_every_way_to_write_a_part_is_read_alike(tmp_path: Path) -> None:
     assert [part.path.name[0] for part in shards([tmp_path]).parts] == [*"abcde"]  # type: ignore[attr-defined]
 
 
-def test_several_words_a_user_are_a_list_in_a_parquet_file(tmp_path: Path) -> None:
+def test_several_words_a_user_are_a_list_in_a_parquet_file_and_what_is_missing_in_it_is_an_error(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
     polars.DataFrame({"words": [["a", "b"], [], ["c"]]}).write_parquet(tmp_path / "a.parquet")
     (part,) = shards([tmp_path], end="$").parts
     assert part.counts().values.tolist() == [("a$", "b$"), (), ("c$",)]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "users", "says"),
-    [
-        ("a.csv", "x,y\n1,2\n", "z", "needs a column 'z', got x, y"),
-        ("a.csv", "x,y\n1,2.5\n", "y", "2.5"),
-        ("a.csv", "x,y\n1,-2\n", "y", "integers >= 0 for numbers of users, got -2"),
-        ("a.txt", "a\n", "y", "in CSV and Parquet files only"),
-        ("a.parquet", "no", "", "Parquet file"),
-        ("a.txt", "", "", "integers >= 0 for numbers of users"),
-        ("b.doc", "", "", "a folder of files that end in"),
-    ],
-)
-def test_a_part_that_cannot_be_read_is_an_error_of_a_line(tmp_path: Path, name: str, text: str, users: str, says: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(DeploymentError, match=says):
-        shards([tmp_path], "x" if "x" in text else "", users).parts[0].counts()
-
-
-def test_a_missing_value_or_number_is_an_error_of_a_line(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
     polars.DataFrame({"word": ["a", None], "n": [1, 2], "share": [0.5, 2.0]}).write_parquet(tmp_path / "a.parquet")
     for column, users, says in (("word", "n", "got 1 without"), ("n", "share", "integers >= 0 for numbers of users, got 0.5")):
-        with pytest.raises(DeploymentError, match=says):
-            shards([tmp_path], column, users).parts[0].counts()
+        raises(DeploymentError, says, shards([tmp_path], column, users).parts[0].counts)
+
+
+@pytest.mark.parametrize(("name", "text", "users", "says"), [
+    ("a.csv", "x,y\n1,2\n", "z", "needs a column 'z', got x, y"),
+    ("a.csv", "x,y\n1,2.5\n", "y", "2.5"),
+    ("a.csv", "x,y\n1,-2\n", "y", "integers >= 0 for numbers of users, got -2"),
+    ("a.txt", "a\n", "y", "in CSV and Parquet files only"),
+    ("a.parquet", "no", "", "Parquet file"),
+    ("a.txt", "", "", "integers >= 0 for numbers of users"),
+    ("b.doc", "", "", "a folder of files that end in"),
+])  # fmt: skip
+def test_a_part_that_cannot_be_read_is_an_error_of_a_line(tmp_path: Path, name: str, text: str, users: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    raises(DeploymentError, says, shards([tmp_path], "x" if "x" in text else "", users).parts[0].counts)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """What the shipped code draws: libprio-cc's coin, by two routes, and continuous noise that floats draw."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -16,7 +14,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads, table_of
 from ldpaudit.report import html
 from ldpaudit.verdict import Outcome
-from tests.helpers import run
+from tests.helpers import deployment, raises, run, some
 from tests.road.test_deployment import CITED
 
 COUNTS = {"enpa-notification": 32, "enpa-interaction": 32, "enpa-vaccine-status": 32, "enpa-prio-notification": 32,
@@ -57,10 +55,8 @@ def test_a_million_integers_on_either_side_of_the_threshold_and_the_doubles_besi
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_the_bundled_files_have_what_the_code_counts(name: str) -> None:
-    file = table_of(load(name).text)
-    assert file is not None
-    assert file.sampler is not None
-    assert (file.sampler.bits, file.sampler.drawn) == (COUNTS[name], {"rho": yes(BIAS, 32)})
+    file = some(table_of(load(name).text))
+    assert (some(file.sampler).bits, some(file.sampler).drawn) == (COUNTS[name], {"rho": yes(BIAS, 32)})
 
 
 def drawn_law(k: int, x: int) -> list[Fraction]:
@@ -85,7 +81,7 @@ def test_epsilon_as_drawn_is_that_of_the_law_of_the_code_s_steps(name: str, k: i
     assert 1.08e-7 < described.low - drawn.high < 1.1e-7, "the coin says yes a little more often than is described"
 
 
-def test_a_certificate_has_the_drawn_epsilon_beside_the_described_one() -> None:
+def test_a_certificate_has_the_drawn_epsilon_beside_the_described_one_and_its_sources_are_listed() -> None:
     made = certify("enpa-notification", trials=100)
     (claim,) = made.claims
     assert claim.drawn_beside == ("[8.91608943403, 8.91608943404]", "[8.91608932501, 8.91608932502]")
@@ -98,28 +94,13 @@ def test_a_certificate_has_the_drawn_epsilon_beside_the_described_one() -> None:
     shown = " ".join(run("certify", "enpa-notification", "--trials", "100").stdout.split())
     assert "As described, epsilon lies in [8.91608943403, 8.91608943404]; as the code draws, in [8.91608932501," in shown
     assert '"drawn"' not in certify("cobalt-rappor-large", trials=100).to_json(), "other certificates keep their digests"
-
-
-def test_the_sampler_s_sources_are_listed() -> None:
     part = run("deployments", "--sources").stdout.partition("\nenpa-notification\n")[2].split("\n\n")[0]
     assert 'sampler\n    libprio-cc, prio/randomized_response.cc' in part
     assert '"return rand_double < bias"' in part
 
 
-NOISE = """\
-schema = "ldpaudit.deployment/2"
-id = "noise"
-[mechanism]
-kind = "laplace"
-scale = 1
-[sampler]
-law = "{law}"
-[[claims]]
-id = "one"
-epsilon = 1
-[status]
-state = "example"
-"""
+NOISE = deployment('kind = "laplace"\nscale = 1', 'id = "one"\nepsilon = 1\n[status]\nstate = "example"', "noise",
+                   '[sampler]\nlaw = "{law}"\n', edition=2)  # fmt: skip
 
 
 @pytest.mark.parametrize(("law", "outcome"), [("float", Outcome.ASSUMED), ("exact", Outcome.PROVED), ("unknown", Outcome.PROVED)])
@@ -130,9 +111,11 @@ def test_continuous_noise_that_floats_draw_is_assumed_to_be_what_is_described(la
     assert ("assuming that floats draw continuous noise as real numbers would" in claim.reason) == (law == "float")
 
 
-def test_a_discrete_mechanism_that_floats_draw_is_not_assumed() -> None:
+def test_a_discrete_mechanism_that_floats_draw_is_not_assumed_and_a_sampler_needs_the_second_edition() -> None:
     text = NOISE.format(law="float").replace('"laplace"\nscale = 1', '"randomized_response"\nk = 2\np = "1/2"')
     assert certify(loads(text), trials=100).claims[0].verdict is Outcome.PROVED
+    with pytest.raises(DeploymentError, match=r'sampler: needs schema = "ldpaudit\.deployment/2"'):
+        loads(NOISE.format(law="exact").replace("deployment/2", "deployment/1").replace('[status]\nstate = "example"\n', ""))
 
 
 @pytest.mark.parametrize(("table", "says"), [
@@ -149,11 +132,5 @@ def test_what_a_sampler_cannot_be_is_refused(table: str, says: str) -> None:
     text = CITED.replace("[mechanism]", f"[sampler]\n{table}\n[mechanism]")
     if "source with" not in says:
         text = text.replace('["status", "one"]', '["status", "one", "sampler"]')
-    with pytest.raises(DeploymentError, match="sampler") as error:
-        loads(text)
-    assert says in str(error.value)
-
-
-def test_a_sampler_needs_the_second_edition() -> None:
-    with pytest.raises(DeploymentError, match=r'sampler: needs schema = "ldpaudit\.deployment/2"'):
-        loads(NOISE.format(law="exact").replace("deployment/2", "deployment/1").replace('[status]\nstate = "example"\n', ""))
+    error = raises(DeploymentError, "sampler", loads, text)
+    assert says in str(error)

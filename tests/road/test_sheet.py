@@ -1,10 +1,9 @@
 """The evaluation sheet: every layer has its three answers, units stand side by side, and what nobody states is said so."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.report import html
 from ldpaudit.report.sheet import COLUMNS, Layer, layers
 from ldpaudit.studies.deviations import largest_deviation
+from tests.helpers import some
 from tests.road.test_deployment import CITED
 from tests.road.test_records import certificate
 
@@ -40,13 +40,18 @@ def made(whole: Deployment) -> Certificate:
     return certificate(whole).model_copy(update={"units": units(whole)})
 
 
+@cache
+def bundled_sheet(name: str) -> tuple[Layer, ...]:
+    return tuple(layers(made(load(name)), {}))
+
+
 def sheet(whole: Deployment) -> dict[str, Layer]:
     return {each.name: each for each in layers(made(whole), {})}
 
 
 @pytest.mark.parametrize("name", bundled.ids())
 def test_no_cell_of_a_bundled_deployment_s_sheet_is_blank(name: str) -> None:
-    found = layers(made(load(name)), {})
+    found = bundled_sheet(name)
     assert [layer.name for layer in found] == NAMES
     for layer in found:
         for cell in (layer.certified, layer.stated, layer.open):
@@ -55,7 +60,7 @@ def test_no_cell_of_a_bundled_deployment_s_sheet_is_blank(name: str) -> None:
     assert all("not stated" in " ".join(layer.stated) for layer in found[3:]), "no bundled file says all of these"
 
 
-def test_units_stand_side_by_side_whatever_is_claimed() -> None:
+def test_units_stand_side_by_side_whatever_is_claimed_and_those_without_a_bound_are_said_to_have_none() -> None:
     whole = load("rappor-chrome-uma")
     shown = sheet(whole)["Unit of privacy"].certified
     (day, life) = (next(c for c in whole.units if c.unit == unit) for unit in ("user-day", "lifetime"))
@@ -64,42 +69,42 @@ def test_units_stand_side_by_side_whatever_is_claimed() -> None:
         for label, each in (("One report", whole.units[0]), ("One user and day", day), ("One user for ever", life))
     )
     assert [claim.unit for claim in whole.units] == ["report", "user-day", "lifetime"]
-
-
-def test_a_lifetime_without_a_bound_is_said_to_have_none() -> None:
     assert LIFETIME in sheet(load("enpa-notification"))["Unit of privacy"].certified
     topics = sheet(load("chrome-topics-v1"))["Unit of privacy"].certified
     assert topics[-2:] == ("All 3 epochs of one user: epsilon at most 21.5725.", LIFETIME), "the file counts three of all weeks"
     kept = sheet(load("epochs-memoized"))["Unit of privacy"].certified
     assert "All 365 epochs of one user: no finite epsilon." in kept
     assert LIFETIME not in sheet(load("rappor-chrome-uma"))["Unit of privacy"].certified
+    found = sheet(load("enpa-notification"))["Unit of privacy"]
+    assert found.stated[0] == "Reports of a user and day: not stated, so that no day is certified."
+    assert not any("day:" in line for line in found.certified)
+    assert sheet(load("dap-histogram-5"))["Unit of privacy"].certified[0] == "One report: epsilon at most 0.29758 at delta = 1e-09."
 
 
 def test_what_a_client_that_keeps_answers_must_never_do_is_said_of_those_that_keep_some() -> None:
     said = "Kept answers: a client keeps one for each value, on the device alone and as secret as the value, and never draws"
     for name in bundled.ids():
         whole = load(name)
-        found = any(each.startswith(said) for each in sheet(whole)["Unit of privacy"].stated)
-        assert found == ("memoized = true" in whole.text), name
+        stated = next(layer.stated for layer in bundled_sheet(name) if layer.name == "Unit of privacy")
+        assert any(each.startswith(said) for each in stated) == ("memoized = true" in whole.text), name
 
 
-def test_a_day_of_which_no_number_of_reports_is_stated_is_not_certified() -> None:
-    found = sheet(load("enpa-notification"))["Unit of privacy"]
-    assert found.stated[0] == "Reports of a user and day: not stated, so that no day is certified."
-    assert not any("day:" in line for line in found.certified)
-
-
-@pytest.mark.parametrize(("name", "says"), [
-    ("dap-histogram-5", "delta = 1e-09 is below 1/n = 1e-05 and above 1/n^2 = 1e-10."),
-    ("enpa-prio-notification", "delta = 1e-06 is equal to 1/n = 1e-06 and above 1/n^2 = 1e-12."),
-    ("apple-emoji", "Delta is 0 in every claim."),
+@pytest.mark.parametrize(("name", "layer", "says"), [
+    ("dap-histogram-5", "Epsilon and delta", "delta = 1e-09 is below 1/n = 1e-05 and above 1/n^2 = 1e-10."),
+    ("enpa-prio-notification", "Epsilon and delta", "delta = 1e-06 is equal to 1/n = 1e-06 and above 1/n^2 = 1e-12."),
+    ("apple-emoji", "Epsilon and delta", "Delta is 0 in every claim."),
+    *((name, "Utility and bias", f"Standard deviation of an estimated count: at most {size}.") for name, size in (
+        ("dap-histogram-5", "26.14 users, of 100,000 who send one report each"),
+        ("dap-hedge", "28.86 users, of 100,000 who send one report each"),
+        ("enpa-notification", "0.02318 sqrt(n) users, of n who send one report each"),
+        ("rappor-client", "3.969 sqrt(n) users, of n who send one report each"),
+        ("libprio-discrete-laplace", "1.357, however many users take part"),
+        ("ipa-binomial", "19.26, however many users take part"),
+    )),
 ])  # fmt: skip
-def test_delta_is_compared_with_the_number_of_users(name: str, says: str) -> None:
-    assert says in sheet(load(name))["Epsilon and delta"].certified
-
-
-def test_units_are_asked_about_at_the_largest_delta_of_a_claim() -> None:
-    assert sheet(load("dap-histogram-5"))["Unit of privacy"].certified[0] == "One report: epsilon at most 0.29758 at delta = 1e-09."
+def test_delta_is_compared_with_the_number_of_users_and_a_count_s_error_certified(name: str, layer: str, says: str) -> None:
+    certified = next(each.certified for each in bundled_sheet(name) if each.name == layer)
+    assert certified == (says,) if layer.startswith("Utility") else says in certified
 
 
 def test_of_shuffles_that_no_claim_is_about_nothing_is_computed() -> None:
@@ -108,43 +113,35 @@ def test_of_shuffles_that_no_claim_is_about_nothing_is_computed() -> None:
     shown = sheet(whole)["Unit of privacy"].certified
     assert shown[1:3] == ("One user and window of epochs: not certified here.", "All 365 epochs of one user: not certified here.")
     assert shown[0].startswith("One report: epsilon at most ")
-
-
-def test_of_days_of_a_shuffled_system_nothing_is_computed_either() -> None:
     text = "\n".join(line for line in starter("range_queries", "hadamard").splitlines() if not line.startswith("#"))
     day = units(loads(f"{text}\n[contribution]\nreports = 3\n"))[1]
     assert (day.unit, day.enclosure) == ("user-day", None)
 
 
-def test_what_the_code_draws_is_a_side_channel_that_is_certified() -> None:
+def test_what_the_code_draws_what_is_assumed_and_what_is_undecided_stand_in_their_places() -> None:
     found = {each.name: each for each in layers(certify("enpa-notification", trials=100), {})}["Side channels"]
     assert found.certified == (
         "report: epsilon in [8.91608932501, 8.91608932502] as drawn, in [8.91608943403, 8.91608943404] as described.",
     )
     assert found.stated[0] == "Sampler: probabilities on a grid."
+    whole = certify("apple-lookup-hints", trials=100)
+    found = layers(whole, exhibits(whole))
+    assert found[0].certified == ("Delta is 0 in every claim.",)
+    assert "text-event: claimed 4, epsilon [0, 4], which rests on an assumption." in found[0].stated
+    assert "text-user-day: claimed 4, epsilon [0, 8], undecided." in found[0].open
+    costs = ("One report: epsilon at most 4", "One user and day: epsilon at most 8")
+    assert found[1].stated[:2] == tuple(f"{cost}. This is assumed." for cost in costs)
+    assert found[1].certified == (LIFETIME,)
+    assert found[7].certified == ("Nothing: what a report tells of is not described.",)
+    assert "text-event: against whoever sees one event." in found[4].certified
 
 
-def test_where_the_number_of_users_is_not_stated_delta_is_compared_with_nothing() -> None:
+def test_errors_without_a_formula_and_a_delta_without_a_number_of_users_are_not_stated() -> None:
+    for name in ("apple-emoji", "apple-lookup-hints", "android-network-watchlist"):
+        assert sheet(load(name))["Utility and bias"].certified == ("Nothing on this page: ldpaudit accuracy simulates errors.",)
     found = sheet(load("apple-iconic-scenes"))["Epsilon and delta"]
     assert "Number of users n: not stated, so that delta is compared with neither 1/n nor 1/n^2." in found.stated
     assert found.certified == ("Nothing.",) or all("delta =" not in line for line in found.certified)
-
-
-@pytest.mark.parametrize(("name", "size"), [
-    ("dap-histogram-5", "26.14 users, of 100,000 who send one report each"),
-    ("dap-hedge", "28.86 users, of 100,000 who send one report each"),
-    ("enpa-notification", "0.02318 sqrt(n) users, of n who send one report each"),
-    ("rappor-client", "3.969 sqrt(n) users, of n who send one report each"),
-    ("libprio-discrete-laplace", "1.357, however many users take part"), ("ipa-binomial", "19.26, however many users take part"),
-])  # fmt: skip
-def test_the_error_of_a_count_is_certified_where_a_formula_is_known(name: str, size: str) -> None:
-    (said,) = sheet(load(name))["Utility and bias"].certified
-    assert said == f"Standard deviation of an estimated count: at most {size}."
-
-
-def test_errors_without_a_formula_are_not_stated() -> None:
-    for name in ("apple-emoji", "apple-lookup-hints", "android-network-watchlist"):
-        assert sheet(load(name))["Utility and bias"].certified == ("Nothing on this page: ldpaudit accuracy simulates errors.",)
 
 
 def test_the_largest_deviation_is_that_of_enumerated_data() -> None:
@@ -155,14 +152,12 @@ def test_the_largest_deviation_is_that_of_enumerated_data() -> None:
         variance = holders * on * (1 - on) + (users - holders) * off * (1 - off)
         worst = max(worst, float(variance / (on - off) ** 2) ** 0.5)
     for plan in (Run(m), Shuffle(m, users), Aggregate(m, users)):
-        found = largest_deviation(plan, users)
-        assert found is not None
+        found = some(largest_deviation(plan, users))
         assert found.high == pytest.approx(worst)
         assert found.high >= worst * (1 - 1e-12)
     noise = DiscreteLaplace(Fraction(1, 2))
     for added in (None, 2 * noise.variance):  # that of two aggregators, of whom one is honest
-        found = largest_deviation(Aggregate(m, users, [noise, noise][: 1 if added else 2]), users, added)
-        assert found is not None
+        found = some(largest_deviation(Aggregate(m, users, [noise, noise][: 1 if added else 2]), users, added))
         assert found.high == pytest.approx(math.sqrt(worst**2 + 2 * noise.variance / Fraction(1, 2) ** 2))
     assert largest_deviation(Aggregate(m, users, most_ones=1), users) is None
     assert largest_deviation(Repeat(m, 2), users) is None
@@ -179,25 +174,11 @@ def test_the_deviation_of_one_report_is_that_of_all_views_of_its_law(m: Any) -> 
         found = np.array([m.estimate(np.array([view])) for view in views])
         p = np.array(chances, dtype=float)[:, None]
         variances.append((p * found**2).sum(axis=0) - (p * found).sum(axis=0) ** 2)
-    deviation = largest_deviation(Run(m), 1)
-    assert deviation is not None
+    deviation = some(largest_deviation(Run(m), 1))
     assert deviation.high == pytest.approx(np.sqrt(np.max(variances)))
 
 
-def test_what_is_assumed_is_stated_and_not_certified_and_what_is_undecided_is_open() -> None:
-    whole = certify("apple-lookup-hints", trials=100)
-    found = layers(whole, exhibits(whole))
-    assert found[0].certified == ("Delta is 0 in every claim.",)
-    assert "text-event: claimed 4, epsilon [0, 4], which rests on an assumption." in found[0].stated
-    assert "text-user-day: claimed 4, epsilon [0, 8], undecided." in found[0].open
-    costs = ("One report: epsilon at most 4", "One user and day: epsilon at most 8")
-    assert found[1].stated[:2] == tuple(f"{cost}. This is assumed." for cost in costs)
-    assert found[1].certified == (LIFETIME,)
-    assert found[7].certified == ("Nothing: what a report tells of is not described.",)
-    assert "text-event: against whoever sees one event." in found[4].certified
-
-
-def test_what_the_deployer_states_is_printed_in_its_layer() -> None:
+def test_what_the_deployer_states_is_printed_in_its_layer_and_a_source_named_once() -> None:
     more = '[adversary]\nsees = "aggregate"\nlinks = "device"\nretention = "thirty days"\n[registry]\nintended_use = "planning"\n'
     whole = loads(CITED.replace("[mechanism]", f"{more}post_processing = 'none'\n[mechanism]"))
     found = sheet(whole)
@@ -206,14 +187,8 @@ def test_what_the_deployer_states_is_printed_in_its_layer() -> None:
     assert "Purpose: planning." in found["Data collection"].stated
     assert found["Utility and bias"].stated == ("Post-processing: none.",)
     assert found["Data collection"].certified == ("One report of randomized_response: k = 4.",)
-
-
-def test_a_source_that_is_quoted_twice_is_named_once() -> None:
     stated = sheet(load("firefox-ppa-128"))["Algorithms and correctness"].stated
     assert [line.startswith("Read from: mozilla/explainers") for line in stated] == [False, True]
-
-
-def test_aggregators_are_told_of_as_far_as_they_are_stated() -> None:
     stated = sheet(load("dap-hedge"))["Trust model"].stated
     assert stated[-3:] == (
         "Aggregators: 2; of these may collude: 1.", "Noise by aggregators: all of it by each of them.",

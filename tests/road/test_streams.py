@@ -1,4 +1,4 @@
-from __future__ import annotations
+
 
 import numpy as np
 import pytest
@@ -22,20 +22,19 @@ def test_a_piecewise_stream_changes_as_often_as_it_says(epochs: int, changes: in
     assert set(np.diff(stream.values[:, 0])[stream.changed[1:]].tolist()[1::2]) <= {-0.5}
 
 
-def test_every_place_of_a_change_is_drawn() -> None:
+def test_every_place_of_a_change_is_drawn_and_no_user_lost_where_shares_are_rounded() -> None:
     found = {int(np.flatnonzero(streams.piecewise(6, 1, 0.5, np.random.default_rng(s)).changed)[0]) for s in range(60)}
     assert found == {1, 2, 3, 4, 5}
+    stream = Stream("three groups", np.array([[0.0, 0.0, 1.0]]), (0.7, 0.2, 0.1))
+    assert np.ravel(stream.counts(10, 1, np.random.default_rng(0))).tolist() == [0] * 9 + [1]
 
 
-def test_a_change_at_the_bound_comes_right_after_the_vote_for_it() -> None:
+def test_a_change_at_the_bound_comes_right_after_the_vote_and_a_drift_changes_in_every_epoch() -> None:
     # T = 64: K = 6, users who see a small change vote at multiples of 32; epoch 33 stands at 32.
     assert np.flatnonzero(streams.at_the_bound(64, 1, 0.4).changed).tolist() == [32]
     assert np.flatnonzero(streams.at_the_bound(64, 3, 0.4).changed).tolist() == [16, 32, 48]
     with pytest.raises(ValueError, match="no room for 64 changes"):
         streams.at_the_bound(64, 64, 0.4)
-
-
-def test_a_drift_and_a_sine_change_in_every_epoch() -> None:
     assert streams.drift(64, 0.3, 0.7).changes == 63
     assert streams.sine_wave(64, 17, 0.4).changes == 63
 
@@ -63,8 +62,3 @@ def test_words_follow_the_mixture() -> None:
 def test_what_is_no_stream_is_refused(values: object, shares: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Stream("none", np.array(values), shares)
-
-
-def test_no_user_is_lost_where_shares_are_rounded() -> None:
-    stream = Stream("three groups", np.array([[0.0, 0.0, 1.0]]), (0.7, 0.2, 0.1))
-    assert np.ravel(stream.counts(10, 1, np.random.default_rng(0))).tolist() == [0] * 9 + [1]

@@ -1,7 +1,5 @@
 """What users write never acts on a terminal, a page or a build's log."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -76,15 +74,12 @@ def test_a_certificate_on_a_terminal_is_no_markup_and_moves_no_cursor(hostile: C
     assert not [line for line in shown.splitlines() if line.startswith("::")]
 
 
-def test_a_long_id_of_a_claim_stands_whole_on_a_narrow_terminal(hostile: Certificate) -> None:
+def test_a_claim_of_a_long_id_or_without_a_bound_is_told_whole(hostile: Certificate) -> None:
     name = "-".join(f"claim{i}" for i in range(20))
     screen = Console(file=io.StringIO(), width=80, highlight=False)
     text.print_certificate(hostile.model_copy(update={"claims": (hostile.claims[0].model_copy(update={"id": name}),)}), screen)
     _, table, _ = screen.file.getvalue().split("claim0-", 2)  # type: ignore[attr-defined]  # before the lines that say why
     assert name in "claim0-" + "".join(line.split()[0] for line in table.splitlines() if line.split())
-
-
-def test_a_claim_without_a_bound_says_what_is_not_supported(hostile: Certificate) -> None:
     why = "its inputs have the relations replace-one, not add-remove"
     claim = hostile.claims[0].model_copy(update={"enclosure": None, "unsupported": (why,), "verdict": Outcome.UNDECIDED})
     screen = Console(file=io.StringIO(), width=10_000, highlight=False)
@@ -92,16 +87,13 @@ def test_a_claim_without_a_bound_says_what_is_not_supported(hostile: Certificate
     assert f" Unsupported: {why}." in screen.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_a_page_of_hostile_words_has_our_tags_only(hostile: Certificate) -> None:
+def test_hostile_words_are_no_tags_and_move_no_cursor(hostile: Certificate, capsys: pytest.CaptureFixture[str]) -> None:
     page = html.page(hostile)
     assert Tags(page).names <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "section", "h2", "span", "svg", "line",
                                 "text", "rect", "path", "dl", "dt", "dd", "code", "pre", "footer", "header", "div", "main", "h3",
                                 "figure", "figcaption", "circle"}  # fmt: skip
     assert harmless(page)
     page.encode()
-
-
-def test_what_commands_print_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     output.say(HOSTILE)
     output.note(HOSTILE)
     output.say_json([HOSTILE])

@@ -1,7 +1,5 @@
 """Code in a process of its own takes nothing with it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -16,7 +14,7 @@ import ldpaudit
 from ldpaudit.adapters.callables import resolve
 from ldpaudit.errors import ImplementationError, LdpauditError
 from ldpaudit.workers.worker_processes import Crew, Task
-from tests.helpers import ROOT, lay_out, wait_until_gone
+from tests.helpers import ROOT, lay_out, python, raises, some, stdout, wait_until_gone
 from tests.road import worker_calls
 from tests.road.test_gate import CHECK, project
 
@@ -36,24 +34,16 @@ def test_an_answer_of_audited_code_is_read_as_data_and_can_do_nothing_to_who_rea
     code = "import pickle\nfrom tests.road.test_worker_processes import *\n"
     code += "asked = task(worker_calls.answers_with, pickle.dumps(('returned', Ends())))\n"
     code += "with Crew() as crew:\n    print(type(next(iter(crew.each([asked])))).__name__)\n"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
-    assert done.stdout == "ImplementationError\n"
+    assert python("-c", code).stdout == "ImplementationError\n"
 
 
-def test_what_audited_code_returns_is_no_object_of_its_own_and_what_is_ours_may_be_one() -> None:
+def test_what_returns_is_no_object_of_audited_code_whatever_it_prints_and_reads() -> None:
     with Crew() as crew:
         assert crew.do(task(Path, "a", patience=None, pickled=True)) == Path("a")
         assert crew.do(task(divmod, 7, 2)) == [3, 1]
-        with pytest.raises(LdpauditError, match="Path is not JSON serializable"):
-            crew.do(task(Path, "a"))
-
-
-@pytest.mark.parametrize(
-    "answer", [b'["returned", ' + b"[" * 50_000 + b"\n", b'{"a": 1}\n', b'["returned"]\n', b"[[], 1]\n", b"\n", b"1\n"]
-)
-def test_an_answer_that_is_none_is_an_error(answer: bytes) -> None:
-    with Crew() as crew, pytest.raises(ImplementationError, match=r"its process .* before it answered"):
-        crew.do(task(worker_calls.answers_with, answer))
+        raises(LdpauditError, "Path is not JSON serializable", crew.do, task(Path, "a"))
+    with Crew() as crew:
+        assert crew.do(task(worker_calls.says, "this")) == "this"
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows whose environment holds what")
@@ -90,25 +80,18 @@ def resolved(name: str) -> None:
     resolve(name)
 
 
-def test_what_returns_is_returned_whatever_it_prints_and_reads() -> None:
+@pytest.mark.parametrize(("asked", "message"), [
+    (task(os._exit, 0), "ours: its process ended with exit code 0 before it answered"),
+    (task(worker_calls.dies), "ours: its process was ended by SIGKILL before it answered"),
+    (task(worker_calls.leaves_a_child_that_holds_the_pipes), "ours: its process ended with exit code 7 before it answered"),
+    (task(worker_calls.writes_everywhere), "ours: its process broke the pipe before it answered"),
+    (task(time.sleep, 60, patience=1.0), "ours: needs an answer within 1 s, got none: it hangs"),
+    *((task(worker_calls.answers_with, answer), "ours: its process broke the pipe before it answered") for answer in (
+        b'["returned", ' + b"[" * 50_000 + b"\n", b'{"a": 1}\n', b'["returned"]\n', b"[[], 1]\n", b"\n", b"1\n")),
+])  # fmt: skip
+def test_a_process_that_ends_hangs_or_gives_no_answer_is_an_error_that_names_the_task(asked: Task, message: str) -> None:
     with Crew() as crew:
-        assert crew.do(task(worker_calls.says, "this")) == "this"
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (task(worker_calls.ends, 0), "ours: its process ended with exit code 0 before it answered"),
-        (task(worker_calls.dies), "ours: its process was ended by SIGKILL before it answered"),
-        (task(worker_calls.leaves_a_child_that_holds_the_pipes), "ours: its process ended with exit code 7 before it answered"),
-        (task(worker_calls.writes_everywhere), "ours: its process broke the pipe before it answered"),
-        (task(time.sleep, 60, patience=1.0), "ours: needs an answer within 1 s, got none: it hangs"),
-    ],
-)
-def test_a_process_that_ends_or_hangs_is_an_error_that_names_the_task(asked: Task, message: str) -> None:
-    with Crew() as crew, pytest.raises(ImplementationError) as caught:
-        crew.do(asked)
-    assert str(caught.value) == message
+        assert str(raises(ImplementationError, None, crew.do, asked)) == message
 
 
 def test_what_is_raised_is_one_line_and_a_fault_of_ours_says_so() -> None:
@@ -131,8 +114,7 @@ def test_a_users_code_gets_a_process_that_did_nothing_before_and_others_share_on
     with Crew() as crew:
         ours, again, foreign = (crew.do(task(os.getpid, patience=p)) for p in (None, None, 60.0))
         other = crew.do(task(os.getpid, patience=60.0))
-    assert ours == again
-    assert len({ours, foreign, other, os.getpid()}) == 4
+    assert (ours, len({ours, foreign, other, os.getpid()})) == (again, 4)
 
 
 ORPHANS = """\
@@ -144,22 +126,20 @@ with Crew(2) as crew:
 """
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_worker_ends_with_the_process_that_started_it(sent: signal.Signals) -> None:
     parent = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
-    assert parent.stdout is not None
-    worker = int(parent.stdout.readline())
+    worker = int(some(parent.stdout).readline())
     parent.send_signal(sent)
     parent.communicate(timeout=10)
     wait_until_gone(worker)
 
 
-@pytest.mark.parametrize("option", [(), ("--no-import",)])
+@pytest.mark.parametrize("option", [pytest.param((), marks=pytest.mark.slow), ("--no-import",)])
 def test_a_module_of_the_folder_that_has_a_librarys_name_is_not_taken_for_it(tmp_path: Path, option: tuple[str, ...]) -> None:
     """What is imported here only when it is needed would be the folder's, and end the build green."""
     project(tmp_path, true=2)
     for name in ("sympy", "mpmath", "sklearn", "statistics"):
         (tmp_path / f"{name}.py").write_text("import os\nos._exit(0)\n")
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = [{str(ROOT)!r}, *filter(None, sys.path)]\n{CHECK}"]
-    done = subprocess.run([*command, "check", str(tmp_path), *option], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, "refuted" in done.stdout) == (1, True), done.stderr
+    code = f"import sys; sys.path[:] = [{str(ROOT)!r}, *filter(None, sys.path)]\n{CHECK}"
+    assert "refuted" in stdout(python("-c", code, "check", str(tmp_path), *option), 1)

@@ -1,10 +1,7 @@
 """The precision of ball arithmetic is one global variable of python-flint's: no thread may see another's."""
 
-from __future__ import annotations
-
 import ast
 import math
-import subprocess
 import sys
 import threading
 import time
@@ -26,7 +23,7 @@ from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from tests.helpers import ROOT
+from tests.helpers import ROOT, python, raises, stdout
 
 THREADS = 8
 SWITCHING = 1e-6
@@ -61,20 +58,14 @@ def blocks(tree: ast.Module) -> Iterator[ast.With]:
             yield node
 
 
-def test_one_module_reads_and_sets_the_precision_of_flint() -> None:
+def test_one_module_sets_the_precision_of_flint_and_no_block_is_left_open_or_property_cached_under_a_lock() -> None:
+    """Two locks that two threads take in opposite orders are never released."""
     found = {file for file, tree in sources().items() if any(map(touches_context, ast.walk(tree)))}
     assert found == {"ldpaudit/core/working_precision.py"}
-
-
-def test_no_block_is_left_open_while_its_caller_goes_on() -> None:
     for file, tree in sources().items():
         for block in blocks(tree):
             lazy = [node for node in ast.walk(block) if isinstance(node, ast.Yield | ast.YieldFrom)]
             assert not lazy, f"{file}:{block.lineno} yields inside"
-
-
-def test_no_property_is_cached_under_a_lock() -> None:
-    """Two locks that two threads take in opposite orders are never released."""
     for file, tree in sources().items():
         named = {getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(tree)}
         assert "cached_property" not in named, file
@@ -136,23 +127,19 @@ def test_no_answer_depends_on_the_precision_that_is_in_force(name: str) -> None:
         assert QUESTIONS[name]() == usual
 
 
-def test_the_floats_around_a_ball_do_not_depend_on_the_precision_that_is_in_force() -> None:
-    with working_precision(200):
-        ball = flint.arb(2).sqrt()
-    with working_precision(2):
-        ends = round_down(ball), round_up(ball)
-    assert ends == (math.nextafter(math.sqrt(2), 0), math.sqrt(2))
-
-
-def test_a_block_ends_with_the_precision_that_it_found_also_where_it_raises() -> None:
+def test_a_block_ends_with_the_precision_that_it_found_on_which_no_ball_s_floats_depend() -> None:
     def fail() -> None:
         with working_precision(200):
             raise ArithmeticError(f"at {working_bits()} bits")
 
     with working_precision(77):
-        with pytest.raises(ArithmeticError, match="at 200 bits"):
-            fail()
+        raises(ArithmeticError, "at 200 bits", fail)
         assert working_bits() == 77
+    with working_precision(200):
+        ball = flint.arb(2).sqrt()
+    with working_precision(2):
+        ends = round_down(ball), round_up(ball)
+    assert ends == (math.nextafter(math.sqrt(2), 0), math.sqrt(2))
 
 
 def test_a_thread_waits_until_the_block_of_another_has_ended() -> None:
@@ -202,7 +189,4 @@ for _ in range(20):
 
 @pytest.mark.skipif(not hasattr(sys.modules["os"], "fork"), reason="there is no fork here")
 def test_a_process_that_is_forked_while_another_thread_computes_can_compute() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKING], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
+    stdout(python("-W", "ignore", "-c", FORKING))

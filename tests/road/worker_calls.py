@@ -1,7 +1,5 @@
 """Calls that tests make in processes of their own; they import little, so that these start soon."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -16,10 +14,6 @@ def writes(folder: Path, secret: bytes, text: str) -> None:
 
     for _ in range(30):
         Cache(folder, secret).write("a" * 64, text)
-
-
-def ends(code: int) -> None:
-    os._exit(code)
 
 
 def dies() -> None:
