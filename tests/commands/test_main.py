@@ -172,5 +172,5 @@ def test_the_script_for_completion_asks_by_name_and_version_and_infinite_numbers
     ("ldpaudit certify --out", 2, "--output"), pytest.param("ldpaudit cert", 1, "certify", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_shell_completes_verbs_and_options(words: str, last: int, offered: str) -> None:
-    asked = {"_LDPAUDIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(last)}
-    assert stdout(python("-m", "ldpaudit", **asked)).split() == [offered]
+    done = python("-m", "ldpaudit", _LDPAUDIT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(last))
+    assert stdout(done).split() == [offered]

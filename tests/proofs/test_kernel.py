@@ -219,7 +219,7 @@ def test_of_several_tables_the_largest_ratio_counts_and_a_view_that_no_row_shows
     assert (found.ratio, found.tight) == (Fraction(8, 3), "")
     other = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 8), Fraction(7, 8)]]
     found = some(prove_tables("it", [TABLE, other], "add-remove"))
-    assert (found.ratio, found.statement) == (4, "it is private with epsilon = log(4), and no less")
+    assert (found.ratio, found.statement) == (Fraction(4), "it is private with epsilon = log(4), and no less")
     assert len(found.steps) == 2 * (2 + 2) + 1
 
 

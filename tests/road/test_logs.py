@@ -127,7 +127,7 @@ def test_a_log_is_not_copied_and_an_input_that_is_not_in_it_is_said_to_be_none_o
     for single in (log, Program("cat")):
         raises(TypeError, "use threads", pickle.dumps, single)
     for inputs in ([0, 7], [0, [1]]):
-        for ask in (lambda x=inputs: log.trials_on(x), lambda x=inputs: audit(log, inputs=x)):  # type: ignore[misc]
+        for ask in (lambda x=inputs: log.trials_on(x), lambda x=inputs: audit(log, inputs=x)):
             raises(ImplementationError, r"^on input .*: the log has no reports on it, only on 0, 1$", ask)
 
 

@@ -119,11 +119,11 @@ def test_of_shuffles_that_no_claim_is_about_nothing_is_computed() -> None:
 
 
 def test_what_the_code_draws_what_is_assumed_and_what_is_undecided_stand_in_their_places() -> None:
-    found = {each.name: each for each in layers(certify("enpa-notification", trials=100), {})}["Side channels"]
-    assert found.certified == (
+    drawn = {each.name: each for each in layers(certify("enpa-notification", trials=100), {})}["Side channels"]
+    assert drawn.certified == (
         "report: epsilon in [8.91608932501, 8.91608932502] as drawn, in [8.91608943403, 8.91608943404] as described.",
     )
-    assert found.stated[0] == "Sampler: probabilities on a grid."
+    assert drawn.stated[0] == "Sampler: probabilities on a grid."
     whole = certify("apple-lookup-hints", trials=100)
     found = layers(whole, exhibits(whole))
     assert found[0].certified == ("Delta is 0 in every claim.",)
