@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from ldpaudit import mechanisms
+from ldpaudit import Unsupported, mechanisms
 from ldpaudit.clients.randomness import Randomness
 from ldpaudit.clients.samplers import SAMPLERS, report
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism, View
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse

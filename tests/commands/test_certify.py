@@ -47,16 +47,16 @@ def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path
     assert "enpa-notification.json: was of another deployment file, or of this one before it was changed, and is replaced" in other
 
 
-def test_a_title_beyond_the_letters_of_the_locale_is_escaped_and_the_verdict_is_printed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), pytest.param(("--format", "json"), marks=pytest.mark.slow)])
+def test_a_title_beyond_the_locale_s_letters_is_escaped_and_the_verdict_printed(tmp_path: Path, options: tuple[str, ...]) -> None:
     file = Path(written(tmp_path, "a"))
     file.write_text(file.read_text().replace("[mechanism]", 'title = "W\u00e4hler"\n[mechanism]'))
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    for options, title in (((), "W\\u00e4hler"), (("--format", "json"), "W\u00e4hler")):
-        command = [sys.executable, "-m", "ldpaudit", "certify", str(file), "--trials", "500", "--jobs", "1", *options]
-        done = subprocess.run(command, cwd=ROOT, env=plain, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        shown = done.stdout.decode("ascii")
-        assert title in (json.loads(shown)[0]["title"] if options else shown), "data are all that standard output gets"
+    command = [sys.executable, "-m", "ldpaudit", "certify", str(file), "--trials", "500", "--jobs", "1", *options]
+    done = subprocess.run(command, cwd=ROOT, env=plain, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode("ascii")
+    assert ("W\u00e4hler" in json.loads(shown)[0]["title"]) if options else "W\\u00e4hler" in shown
 
 
 def test_a_claim_refuted_against_its_record_ends_with_1_and_an_undecided_one_with_3_if_that_is_required(tmp_path: Path) -> None:

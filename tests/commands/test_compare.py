@@ -12,15 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit.accountants import account
+from ldpaudit import Shuffle, account
 from ldpaudit.commands import run
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.user_data import Held, numbering, read
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, UnaryEncoding
 from ldpaudit.report.comparison import Leaderboard, as_data, write
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import comparison

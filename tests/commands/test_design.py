@@ -39,12 +39,12 @@ def test_the_help_explains_by_examples_and_what_is_no_question_is_one_line() -> 
     fails_in_one_line(run("design", "randomized_response", "--epsilon", "1"), "or all but one that is to be found (epsilon,")
 
 
-COUNTED = ("design", "frequencies", "users=100", "values=4", "--epsilon", "1", "--delta", "1e-3")
+COUNTED = ("design", "frequencies", "users=30", "values=2", "--epsilon", "1", "--delta", "1e-1")
 
 
 def test_protocols_that_count_values_are_listed_the_least_error_first_and_need_nothing_else() -> None:
     title, head, *rows, note = run(*COUNTED).stdout.splitlines()
-    assert title == "4 values counted among 100 users, each protocol with the least noise found that keeps (1, 0.001)"
+    assert title == "2 values counted among 30 users, each protocol with the least noise found that keeps (1, 0.1)"
     errors = [float(row.split()[0]) for row in rows]
     assert (len(errors), errors) == (3, sorted(errors))
     assert [row.rsplit("  ", 1)[1].split("(")[0] for row in rows].count("Shuffle") == 2

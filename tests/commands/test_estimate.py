@@ -10,8 +10,7 @@ import pytest
 from ldpaudit.commands import run
 from ldpaudit.commands.options import Post
 from ldpaudit.mechanism import plain
-from ldpaudit.mechanisms.bitstogram import Bitstogram
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.mechanisms import Bitstogram, UnaryEncoding
 from ldpaudit.studies.postprocessing import WAYS
 from tests.road.test_deployment import GOOD
 

@@ -11,15 +11,13 @@ import jsonschema
 import pytest
 
 import ldpaudit
-from ldpaudit import mechanisms
+from ldpaudit import Mechanism, Run, mechanisms
 from ldpaudit.core import parameters
 from ldpaudit.core.refusal import table_at
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import CHOICE, example, starter
 from ldpaudit.files.stated import DeploymentTable
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Run
 from ldpaudit.report.schema import schema
 from ldpaudit.verdict import Outcome
 from tests.helpers import fails_in_one_line, run, some, stdout

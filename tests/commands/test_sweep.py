@@ -69,7 +69,7 @@ def test_published_bounds_stand_beside_and_a_picture_needs_a_range(tmp_path: Pat
     assert "FMT21 clones, computed" in head
     assert all("(conjecture)" in row for row in rows)
     assert "certified" in file.read_text()
-    assert run([*asked, "--format", "latex"]) == 0
+    assert run([*RESPONSE, "epsilon=1,2", "--format", "latex"]) == 0
     assert r"\toprule" in capsys.readouterr().out
     assert run([*RESPONSE, "epsilon=1", "--plot", str(tmp_path / "a.png")]) == 2
     assert "a range" in capsys.readouterr().err

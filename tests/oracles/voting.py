@@ -9,11 +9,9 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh, ThreshRepaired
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 
 F = Fraction
 HALF = F(1, 2)

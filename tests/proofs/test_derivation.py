@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from sympy import Integer, Rational, Symbol
 
-from ldpaudit import derivation
-from ldpaudit.certificates.certify import certify
+from ldpaudit import Repeat, Run, certify, derivation
 from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms import KaryRandomizedResponse
-from ldpaudit.plan import Repeat, Run
 from ldpaudit.proofs import _kernel, randomized_response
 from ldpaudit.proofs._algebra import nonnegative, share
 from ldpaudit.proofs._kernel import Law, Noise, Part, Theorem

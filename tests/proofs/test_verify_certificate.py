@@ -19,16 +19,14 @@ import pytest
 
 from benchmarks import forged_proofs
 from benchmarks.random_proofs import is_valid
-from ldpaudit import account
+from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, account, certify
 from ldpaudit.certificates import ledger
 from ldpaudit.certificates import verify_certificate as checker
-from ldpaudit.certificates.certify import certify
 from ldpaudit.certificates.proof import prove
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.files.bundled import ids
 from ldpaudit.files.deployment import load, loads
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import stems
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
@@ -43,7 +41,6 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
-from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page
 from tests.helpers import COIN, ROOT, deployment, python, stdout

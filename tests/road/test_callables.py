@@ -17,8 +17,7 @@ import ldpaudit
 from ldpaudit import audit
 from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, prober, resolve
 from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from tests import broken_callables
 from tests import misbehaving_callables as broken
 from tests.helpers import fails_in_one_line, process, raises

@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit.accountants import account
+from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Run, Shuffle, account
 from ldpaudit.certificates.certify import certify, units
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Aggregate, Compose, Guarantee, Repeat, Run, Shuffle
+from ldpaudit.mechanisms import DiscreteLaplace, KaryRandomizedResponse, PolyaNoise, UnaryEncoding
 from ldpaudit.verdict import Outcome
 from tests.helpers import raises
 

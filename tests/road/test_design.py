@@ -11,18 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account
+from ldpaudit import Aggregate, Enclosure, Repeat, Run, Shuffle, Unsupported, account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import whatever_the_vectors
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.certificates.exhibits import Repair, repair
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import Deployment, load, loads
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.geometric import Geometric
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
+from ldpaudit.mechanisms import BucketHeavyHitter, Geometric, KaryRandomizedResponse
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design

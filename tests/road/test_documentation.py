@@ -12,13 +12,12 @@ import pytest
 
 import ldpaudit as ldp
 from benchmarks import mechanism_pages, site
-from ldpaudit import mechanisms, registry
+from ldpaudit import Run, mechanisms, registry
 from ldpaudit.commands import VERBS
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.plan import Run
 from tests.helpers import ROOT, raises, within
 from tests.pages import blocks, follow
 

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ldpaudit import Mechanism, Run
 from ldpaudit.commands import options
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load
 from ldpaudit.files.whole import write_whole
 from ldpaudit.gate import cache, checking
 from ldpaudit.gate.cache import FOLDER, MOST, Cache, DamagedEntryError, _make, secret_of
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.plan import Run
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.workers.worker_processes import Crew, Task
 from tests.helpers import deployment, lay_out, raises, some

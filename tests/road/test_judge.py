@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from ldpaudit.claim import Claim
+from ldpaudit import Claim, Compose, Evidence, Guarantee, Repeat, Run
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Contradiction
-from ldpaudit.evidence import Evidence
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.plan import Compose, Guarantee, Repeat, Run
 from ldpaudit.verdict import Derivation, Outcome, Proof, judge
 from tests.helpers import ROOT, raises
 

@@ -13,17 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit import frames
-from ldpaudit.accountants import account
+from ldpaudit import Evidence, Repeat, account, frames
 from ldpaudit.accountants.claims.sentence import Accuracy
 from ldpaudit.certificates.risk import risk
 from ldpaudit.display.markup import STYLE
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
-from ldpaudit.evidence import Evidence
 from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Repeat
 from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.report.plot import draw
 from ldpaudit.studies import literature

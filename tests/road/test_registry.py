@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from ldpaudit import mechanisms
+from ldpaudit import Mechanism, mechanisms
 from ldpaudit.core import parameters
 from ldpaudit.core.parameters import Parameter
-from ldpaudit.mechanism import Mechanism
 from ldpaudit.registry import ParameterError, aimed, call, construct, constructors, find, parameters_of
 from tests.helpers import raises, run
 from tests.zoo import SMALL

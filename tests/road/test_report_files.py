@@ -16,10 +16,7 @@ from ldpaudit.commands import run
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
 from ldpaudit.mechanism import Mechanism, plain
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.mechanisms import GaussianReport, KaryRandomizedResponse, LocalHashing, UnaryEncoding
 from ldpaudit.report.schema import of_report
 from tests.helpers import raises
 from tests.zoo import ONE_EACH

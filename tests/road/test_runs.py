@@ -22,11 +22,9 @@ from benchmarks import scale
 from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, NoisyTrieHeavyHitter, TreeHistogram, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.coins import subset
 from ldpaudit.mechanisms.shared.in_parts import driven, total
-from ldpaudit.mechanisms.tree_histogram import TreeHistogram
-from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards

@@ -7,8 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from ldpaudit import account, certify
-from ldpaudit.certificates.certificate import Certificate
+from ldpaudit import Certificate, account, certify
 from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads, table_of

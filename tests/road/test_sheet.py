@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import account, certify
-from ldpaudit.certificates.certificate import Certificate
+from ldpaudit import Aggregate, Certificate, Repeat, Run, Shuffle, account, certify
 from ldpaudit.certificates.certify import units, verify
 from ldpaudit.certificates.exhibits import exhibits
 from ldpaudit.display.digits import show_up
@@ -23,7 +22,6 @@ from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.plan import Aggregate, Repeat, Run, Shuffle
 from ldpaudit.report import html
 from ldpaudit.report.sheet import COLUMNS, Layer, layers
 from ldpaudit.studies.deviations import largest_deviation

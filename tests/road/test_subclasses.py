@@ -14,10 +14,8 @@ from ldpaudit.derivation import derive
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.files.deployment import Deployment
 from ldpaudit.mechanism import Law, Mechanism, Views
-from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace, stem
 from ldpaudit.mechanisms.channel import Channel, channel_of
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.plan import Plan, Repeat, Run, Shuffle
 from tests.helpers import raises

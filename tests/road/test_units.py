@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit import account, certify
+from ldpaudit import Repeat, Run, account, certify
 from ldpaudit.certificates.certify import impossible, verify
 from ldpaudit.certificates.exhibits import exhibits
 from ldpaudit.errors import DeploymentError
@@ -14,7 +14,6 @@ from ldpaudit.files.starter import starter
 from ldpaudit.files.tables import ContributionTable, duration, spoken
 from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.neighbours import REPLACE_ONE, SAME_PATTERN
-from ldpaudit.plan import Repeat, Run
 from ldpaudit.report import html
 from ldpaudit.report.agreement import Standing, compared
 from ldpaudit.report.record import record

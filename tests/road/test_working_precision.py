@@ -19,10 +19,7 @@ from ldpaudit.core.expression import parse
 from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.derivation import derive
 from ldpaudit.enclosure import round_down, round_up
-from ldpaudit.mechanisms.geometric import TruncatedGeometric
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace, TruncatedGeometric, UnaryEncoding
 from tests.helpers import ROOT, python, raises, stdout
 
 THREADS = 8
