@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpaudit import Shuffle, account
-from ldpaudit.commands import run
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.user_data import Held, numbering, read
@@ -22,7 +21,7 @@ from ldpaudit.report.comparison import Leaderboard, as_data, write
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import comparison
 from ldpaudit.studies.comparison import CLOSE, Contender, Contest, Score, bits, contenders, score
-from tests.helpers import raises
+from tests.helpers import fails_in_one_line, raises, run, stdout
 
 WORDS = ["the"] * 900 + ["of"] * 500 + ["and"] * 300 + ["zygote"] * 200 + ["zygotes"] * 100
 
@@ -185,10 +184,9 @@ def test_no_printed_epsilon_is_below_the_certified_one_and_places_are_by_kind() 
     ("--epsilon", "sqrt(1e-4096)", "needs 1e-6 <= epsilon <= 64"), ("--epsilon", "1e999", "needs 1e-6 <= epsilon <= 64"),
     ("--delta", "1e-4000", "needs delta = 0 or 1e-300 <= delta < 1"), ("--delta", "1", "needs delta = 0 or 1e-300 <= delta < 1"),
 ])  # fmt: skip
-def test_what_no_float_holds_is_refused_in_a_line(tmp_path: Path, capsys: Any, option: str, value: str, says: str) -> None:
+def test_what_no_float_holds_is_refused_in_a_line(tmp_path: Path, option: str, value: str, says: str) -> None:
     (tmp_path / "words.txt").write_text("\n".join(WORDS))
-    assert run(["compare", "--data", str(tmp_path / "words.txt"), "--only", "randomized_response", option, value]) == 2
-    assert says in capsys.readouterr().err
+    fails_in_one_line(run("compare", "--data", str(tmp_path / "words.txt"), "--only", "randomized_response", option, value), says)
 
 
 def test_reports_that_cannot_be_drawn_leave_a_contender_out_and_rare_values_are_one() -> None:
@@ -199,34 +197,32 @@ def test_reports_that_cannot_be_drawn_leave_a_contender_out_and_rare_values_are_
     assert np.bincount(held.frequent(2)).tolist() == [900, 500, 600]
 
 
-def compare(tmp_path: Path, capsys: Any, stems: tuple[str, ...], *options: str) -> tuple[str, str]:
+def compare(tmp_path: Path, stems: tuple[str, ...], *options: str) -> CompletedProcess[str]:
     (tmp_path / "words.txt").write_text("\n".join(WORDS))
     only = [part for stem in stems for part in ("--only", stem)]
     asked = ["--data", str(tmp_path / "words.txt"), "--epsilon", "4", "--dictionary", "4", "--top", "2"]
-    assert run(["compare", *asked, *only, *options]) == 0
-    captured = capsys.readouterr()
-    return captured.out, captured.err
+    return run("compare", *asked, *only, *options)
 
 
 @pytest.mark.usefixtures("in_process")
-def test_the_table_has_a_line_for_each_and_says_who_was_left_out(tmp_path: Path, capsys: Any) -> None:
+def test_the_table_has_a_line_for_each_and_says_who_was_left_out(tmp_path: Path) -> None:
     stems = ("randomized_response", "tree_histogram", "shuffled_count_min")
-    out, err = compare(tmp_path, capsys, stems, "--plot", str(tmp_path / "picture.svg"))
-    title, head, *lines = out.splitlines()
+    done = compare(tmp_path, stems, "--plot", str(tmp_path / "picture.svg"))
+    title, head, *lines = stdout(done).splitlines()
     assert title.startswith("2,000 users, 5 values, (4, 1e-09), oracles asked about 4 values")
     assert head.split()[:4] == ["system", "rank", "model", "epsilon"]
     ranks = {line.split("  ")[0]: line.split() for line in lines[:-1]}
     assert next(iter(ranks)) == "randomized_response, shuffled"
     assert sorted(list(ranks)[-3:]) == ["tree_histogram", "tree_histogram:hashed", "tree_histogram:split"]
-    assert "left out: shuffled_count_min as_printed: " in err
+    assert "left out: shuffled_count_min as_printed: " in done.stderr
     assert (tmp_path / "picture.svg").read_text().startswith("<?xml")
 
 
 @pytest.mark.usefixtures("in_process")
-def test_the_same_seed_gives_the_same_scores_as_data(tmp_path: Path, capsys: Any) -> None:
+def test_the_same_seed_gives_the_same_scores_as_data(tmp_path: Path) -> None:
     measured = ("seconds", "megabytes")
     stems = ("hadamard_response", "sign_oracle")
-    found = [json.loads(compare(tmp_path, capsys, stems, "--format", "json")[0]) for _ in range(2)]
+    found = [json.loads(stdout(compare(tmp_path, stems, "--format", "json"))) for _ in range(2)]
     one, other = ([{k: v for k, v in row.items() if k not in measured} for row in each["rows"]] for each in found)
     assert one == other
     assert {"hadamard_response", "sign_oracle"} <= {row["system"] for row in one}

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from ldpaudit import Run, Shuffle, account
-from ldpaudit.commands import run
 from ldpaudit.commands.sweep import values
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from tests.helpers import raises
+from tests.helpers import fails_in_one_line, raises, run, stdout
 
 RESPONSE = ["sweep", "account", "randomized_response", "k=4"]
 
 
-def test_every_point_has_the_ends_of_account(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*RESPONSE, "epsilon=1/2,2", "--shuffle", "1e3..1e5:3", "--delta", "1e-6,1e-3", "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+def test_every_point_has_the_ends_of_account() -> None:
+    asked = ("epsilon=1/2,2", "--shuffle", "1e3..1e5:3", "--delta", "1e-6,1e-3", "--format", "json")
+    rows = json.loads(stdout(run(*RESPONSE, *asked)))
     expected = [("1/2", "1000", "1e-6"), ("1/2", "1000", "1e-3"), ("1/2", "10000", "1e-6"), ("1/2", "10000", "1e-3")]
     assert [(row["epsilon"], row["shuffle"], row["delta"]) for row in rows[:4]] == expected
     assert len(rows) == 12
@@ -44,33 +43,26 @@ def test_a_range_has_equal_ratios_and_integers_between_integers(text: str, found
 
 
 @pytest.mark.parametrize("wrong", ["0..4", "1..4:1", "1..4:x", "1..4:2000", "4..1", "1,2,1", "..4", "a..4"])
-def test_what_is_no_range_is_one_line(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*RESPONSE, "epsilon=1", "--shuffle", wrong]) == 2
-    found = capsys.readouterr()
-    assert (found.out, found.err.count("\n")) == ("", 1)
-    assert "--shuffle" in found.err
+def test_what_is_no_range_is_one_line(wrong: str) -> None:
+    fails_in_one_line(run(*RESPONSE, "epsilon=1", "--shuffle", wrong), "--shuffle")
 
 
-def test_a_point_that_is_refused_is_a_row_that_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*RESPONSE, "epsilon=0,1", "--format", "csv"]) == 0
-    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+def test_a_point_that_is_refused_is_a_row_that_says_why() -> None:
+    rows = list(csv.reader(io.StringIO(stdout(run(*RESPONSE, "epsilon=0,1", "--format", "csv")))))
     assert (rows[0], rows[1][:3]) == (["epsilon", "low", "high", "rigour"], ["0", "", ""])
     assert "epsilon" in rows[1][3]
     assert rows[2][3] == "EXACT"
-    assert run([*RESPONSE, "epsilon=0,-1"]) == 2
-    assert run([*RESPONSE, "epsilon=0.1..1.0:1000", "--delta", "1e-9..1e-3:11"]) == 2
+    assert run(*RESPONSE, "epsilon=0,-1").returncode == 2
+    assert run(*RESPONSE, "epsilon=0.1..1.0:1000", "--delta", "1e-9..1e-3:11").returncode == 2
 
 
-def test_published_bounds_stand_beside_and_a_picture_needs_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_bounds_stand_beside_and_a_picture_needs_a_range(tmp_path: Path) -> None:
     file = tmp_path / "curve.svg"
     asked = [*RESPONSE, "epsilon=1", "--shuffle", "100,200", "--delta", "1e-6", "--compare", "--plot", str(file)]
-    assert run([*asked, "--format", "markdown"]) == 0
-    head, _, *rows = capsys.readouterr().out.splitlines()
+    head, _, *rows = stdout(run(*asked, "--format", "markdown")).splitlines()
     assert "FMT21 clones, computed" in head
     assert all("(conjecture)" in row for row in rows)
     assert "certified" in file.read_text()
-    assert run([*RESPONSE, "epsilon=1,2", "--format", "latex"]) == 0
-    assert r"\toprule" in capsys.readouterr().out
-    assert run([*RESPONSE, "epsilon=1", "--plot", str(tmp_path / "a.png")]) == 2
-    assert "a range" in capsys.readouterr().err
+    assert r"\toprule" in stdout(run(*RESPONSE, "epsilon=1,2", "--format", "latex"))
+    fails_in_one_line(run(*RESPONSE, "epsilon=1", "--plot", str(tmp_path / "a.png")), "a range")
     assert not (tmp_path / "a.png").exists()

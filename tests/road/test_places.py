@@ -19,7 +19,6 @@ import zstandard
 
 from benchmarks import scale
 from ldpaudit.adapters.places import place
-from ldpaudit.commands import run as command
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.reports import Tally, listed
 from ldpaudit.mechanism import Mechanism, plain
@@ -40,7 +39,8 @@ from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
-from tests.helpers import raises
+from tests import helpers
+from tests.helpers import raises, stdout
 
 USERS = 900
 SUMMED: list[Mechanism] = [
@@ -146,13 +146,12 @@ def test_tables_of_a_remote_folder_are_read_and_copies_are_deleted(
 
 
 @pytest.mark.usefixtures("in_process")
-def test_a_comparison_reads_data_elsewhere(tmp_path: Path, remote: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_reads_data_elsewhere(tmp_path: Path, remote: Path) -> None:
     printed = []
     for folder in (tmp_path, remote):
         (folder / "words.txt.gz").write_bytes(gzip.compress(b"to\nbe\nor\nnot\nto\nbe\n"))
         asked = ["--epsilon", "1", "--only", "randomized_response", "--format", "json"]
-        assert command(["compare", "--data", f"{folder}/words.txt.gz", *asked]) == 0
-        rows = json.loads(capsys.readouterr().out)["rows"]
+        rows = json.loads(stdout(helpers.run("compare", "--data", f"{folder}/words.txt.gz", *asked)))["rows"]
         printed.append([(row["system"], row["error"]) for row in rows])
     assert printed[0] == printed[1]
 

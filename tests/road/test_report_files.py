@@ -12,13 +12,12 @@ import polars
 import pytest
 
 from ldpaudit.adapters import rows
-from ldpaudit.commands import run
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms import GaussianReport, KaryRandomizedResponse, LocalHashing, UnaryEncoding
 from ldpaudit.report.schema import of_report
-from tests.helpers import raises
+from tests.helpers import raises, run, stdout
 from tests.zoo import ONE_EACH
 
 RESPONSE = KaryRandomizedResponse(4, Fraction(1, 2))
@@ -187,10 +186,8 @@ def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
         raises(DeploymentError, says, released, [tmp_path / "a.json", tmp_path / "c.json"], 2)
 
 
-def test_the_schema_of_a_report_is_printed_for_a_mechanism_or_a_deployment(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["schema", "report", "randomized_response", "k=4", "p=1/2"]) == 0
-    assert json.loads(capsys.readouterr().out) == of_report(RESPONSE)
-    assert run(["schema", "report", "--deployment", "apple-emoji"]) == 0
-    assert json.loads(capsys.readouterr().out)["$defs"]["report"]["maxItems"] == 1025
+def test_the_schema_of_a_report_is_printed_for_a_mechanism_or_a_deployment() -> None:
+    assert json.loads(stdout(run("schema", "report", "randomized_response", "k=4", "p=1/2"))) == of_report(RESPONSE)
+    assert json.loads(stdout(run("schema", "report", "--deployment", "apple-emoji")))["$defs"]["report"]["maxItems"] == 1025
     for wrong in (["schema", "report"], ["schema", "gate", "rappor"], ["schema", "report", "skellam", "mu=1"]):
-        assert run(wrong) == 2
+        assert run(*wrong).returncode == 2
