@@ -9,7 +9,7 @@ import sympy
 
 from ldpaudit.errors import ProofError
 from ldpaudit.proofs._algebra import at_most, below, equal, nonnegative, positive, share
-from ldpaudit.proofs._exhaustive import Exhaustive, check, prove_tables
+from ldpaudit.proofs._exhaustive import Exhaustive, prove_tables
 from ldpaudit.proofs._hypotheses import HYPOTHESES
 from ldpaudit.proofs._kernel import Noise, Part, Theorem, named
 from ldpaudit.proofs._parameters import bit, both, coin, ends, larger, plain, response
@@ -195,15 +195,6 @@ def test_a_theorem_takes_no_hypothesis_that_no_test_compares_and_steps_on_paper_
 TABLE = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 3), Fraction(2, 3)]]
 
 
-def test_the_least_ratio_is_attained_a_larger_one_holds_and_a_smaller_one_or_none_does_not() -> None:
-    assert check(TABLE, Fraction(8, 3), "t")
-    assert not check(TABLE, Fraction(3), "t")
-    raises(ProofError, r"t, column 1.*1/12", check, TABLE, Fraction(7, 3), "t")
-    assert prove_tables("it", [[[Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]]], "replace-one") is None
-    with pytest.raises(ProofError, match="column 1"):
-        check([[Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]], Fraction(10**9), "t")
-
-
 @pytest.mark.parametrize("table", [
     [[Fraction(3, 4), Fraction(1, 8)], [Fraction(1, 3), Fraction(2, 3)]],
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(4, 3), Fraction(-1, 3)]],
@@ -211,10 +202,11 @@ def test_the_least_ratio_is_attained_a_larger_one_holds_and_a_smaller_one_or_non
     [[Fraction(3, 4), Fraction(1, 4)], [0.5, 0.5]],
 ], ids=["no sum of 1", "negative", "short", "floats"])  # fmt: skip
 def test_a_row_that_is_no_law_proves_nothing(table: Any) -> None:
-    raises(ProofError, "no law", check, table, Fraction(10), "t")
+    raises(ProofError, "no law", prove_tables, "it", [table], "replace-one")
 
 
 def test_of_several_tables_the_largest_ratio_counts_and_a_view_that_no_row_shows_changes_nothing() -> None:
+    assert prove_tables("it", [[[Fraction(1), Fraction(0)], [Fraction(1, 2), Fraction(1, 2)]]], "replace-one") is None
     found = some(prove_tables("it", [[[*row, Fraction(0)] for row in TABLE]], "replace-one"))
     assert (found.ratio, found.tight) == (Fraction(8, 3), "")
     other = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 8), Fraction(7, 8)]]

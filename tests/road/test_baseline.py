@@ -114,12 +114,12 @@ SHUFFLED = deployment(
     'id = "report"\nepsilon = "{claimed}"\ndelta = "{delta}"\nunit = "{unit}"\nneighbours = "{neighbours}"\nsource = "a test"',
     more="[shuffle]\nusers = 1000\n",
 )
-CLAIMED = {"own": "1", "claimed": "1", "delta": "1e-6", "unit": "user-day", "neighbours": "group-of-2"}
+CLAIMED = {"own": "3/4", "claimed": "1", "delta": "1e-6", "unit": "user-day", "neighbours": "group-of-2"}
 
 
 @pytest.mark.parametrize(("change", "says"), [
     ({}, ""),
-    ({"own": "1/2"}, ""),
+    ({"own": "2/3"}, ""),
     ({"own": "4", "delta": "0.5"}, "it claimed delta = 1e-06 in the baseline, and claims 0.5"),
     ({"claimed": "9"}, "it claimed epsilon = 1 in the baseline, and claims 9"),
     ({"claimed": "?"}, "it claimed epsilon = 1 in the baseline, and claims none"),
