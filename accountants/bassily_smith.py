@@ -1,7 +1,5 @@
 """What the Bassily-Smith randomizer costs, of a vector and of a word that a public projection turns into one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

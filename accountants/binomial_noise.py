@@ -1,7 +1,5 @@
 """What binomial noise on counts costs."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.aggregation.added_noise import noise_profile
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.numerics.float_masses import Masses

@@ -1,7 +1,5 @@
 """What the Bucket mechanism costs."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling import laplace_vectors

@@ -1,7 +1,5 @@
 """What a channel costs."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.pld.all_pairs import profile_of
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import of_law

@@ -1,7 +1,5 @@
 """What the count mean sketches cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

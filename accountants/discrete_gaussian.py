@@ -7,8 +7,6 @@ integer points with T/g = d. By Poisson's formula all :math:`\Theta_d` are the s
 :math:`1 \pm \eta`, :math:`\eta = \sum_{w \ne 0} e^{-2 \pi^2 \sigma^2 |w|^2}` over the projections w of all integer points.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

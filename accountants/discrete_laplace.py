@@ -4,8 +4,6 @@ With :math:`\lambda = \log(1/\alpha)`, the loss of a count that is changed by k 
 to k, and stays what it is at the two ends beyond them: k + 1 values. Losses of several counts add.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import reduce

@@ -1,7 +1,5 @@
 """What Gaussian noise on counts costs."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What Gaussian noise on a number costs."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.aggregation.numbers import NoisyNormal
 from ldpaudit.accountants.pld.searched import Quadratic
 from ldpaudit.accountants.shuffling import gaussian_noise

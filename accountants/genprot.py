@@ -1,7 +1,5 @@
 """What GenProt costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement

@@ -4,8 +4,6 @@ The loss of the inputs 0 and B at a view y is ``(B - 2y) log(1/alpha)`` for y fr
 beyond them: B + 1 values, though the views are infinitely many.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What GLPS-HH costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates

@@ -1,7 +1,5 @@
 """What Hadamard response costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.pld.exact import both_directions

@@ -1,7 +1,5 @@
 """What HEAVYTHRESH costs, whoever the other users and the centre are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction

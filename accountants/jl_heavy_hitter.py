@@ -5,8 +5,6 @@ scales each (`composition.laplace_vector`), and H the number of rows in which th
 :math:`2/\sqrt m`. An absent user's column is 0, so that they differ by :math:`1/\sqrt m` in every row from anybody.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile, Shifts, sorted_shifts

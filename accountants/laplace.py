@@ -4,8 +4,6 @@ Of two inputs at distance s scales, each coordinate's loss is s or -s beyond the
 one to the other. Below, u is half of what epsilon lacks to the pure bound.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

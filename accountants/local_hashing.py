@@ -1,7 +1,5 @@
 """What local hashing costs, once and memoized."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What one bit of RAPPOR costs over a whole stream, memoized value by value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

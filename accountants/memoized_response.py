@@ -1,7 +1,5 @@
 """What a response costs that is kept value by value, without fresh noise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from math import comb

@@ -1,7 +1,5 @@
 """What Polya noise on counts costs."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import flint

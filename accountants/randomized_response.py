@@ -1,7 +1,5 @@
 """What randomized response costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.aggregation.exchanged import Exchanged, OneOf, Step

@@ -1,7 +1,5 @@
 """What range queries cost in the shuffled model."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable

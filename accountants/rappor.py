@@ -1,7 +1,5 @@
 """What RAPPOR costs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeAlias
 

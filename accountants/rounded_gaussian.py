@@ -1,7 +1,5 @@
 """What rounded Gaussian noise on counts costs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

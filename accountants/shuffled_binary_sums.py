@@ -1,7 +1,5 @@
 """What labelled binary sums cost."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """What shuffled count-min costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

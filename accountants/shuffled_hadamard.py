@@ -1,7 +1,5 @@
 """What Hadamard response costs in the shuffled model."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits, MergedHits

@@ -1,7 +1,5 @@
 """What quantiles cost in the shuffled model."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants import account, range_queries
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours

@@ -1,7 +1,5 @@
 """What public questions about a value cost, answered by a sign, by two, or by a hash: the sign oracle, and systems built on it."""
 
-from __future__ import annotations
-
 import flint
 
 from ldpaudit.accountants import account

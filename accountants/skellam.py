@@ -1,7 +1,5 @@
 """What Skellam noise on counts costs."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.aggregation.added_noise import least_noise, noise_profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms.skellam import Skellam

@@ -1,7 +1,5 @@
 """What sparse statistical queries cost in the shuffled model."""
 
-from __future__ import annotations
-
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.range_queries import merged_elements
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements

@@ -1,7 +1,5 @@
 """What subset selection costs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import comb

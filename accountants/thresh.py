@@ -1,7 +1,5 @@
 """What THRESH costs, whoever the other users and the centre are."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.composition.coins import TwoCoins

@@ -1,7 +1,5 @@
 """What TrieHH costs."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What unary encoding costs."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ An inequality is accepted only where the difference of its sides is a quotient o
 nonnegative, with every share, a number in [0, 1], set to 0 and to 1: what is affine in it lies between. No floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

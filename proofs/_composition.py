@@ -1,7 +1,5 @@
 """Theorems: pure guarantees add under composition, and survive post-processing."""
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

@@ -3,8 +3,6 @@
 The kernel takes no other: a theorem names its hypotheses, and every certificate that rests on it prints their sentences.
 """
 
-from __future__ import annotations
-
 _MECHANISMS, _LAWS = "tests/mechanisms/test_", "tests/laws/test_laws.py::test_"
 
 HYPOTHESES = {

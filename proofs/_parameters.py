@@ -3,8 +3,6 @@
 Nothing here is trusted: the kernel checks that fields and symbols are inverse, and that cells sum to 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 

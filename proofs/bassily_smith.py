@@ -7,8 +7,6 @@ is c root(w) s in its row and 0 elsewhere, c = 1/(2p - 1), so that its mean is t
 word's direction is c^2 - 1.
 """
 
-from __future__ import annotations
-
 from sympy import Rational
 
 from ldpaudit.proofs._algebra import share

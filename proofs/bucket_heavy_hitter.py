@@ -7,8 +7,6 @@ squared, is less than the 192 c rows that it is derived from. Lemma 4.7 holds: o
 most 1/2.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._algebra import nonnegative, positive, share
 from ldpaudit.proofs._kernel import Noise, Theorem, named
 from ldpaudit.proofs._parameters import plain

@@ -3,8 +3,6 @@
 For each matrix it is checked anew, entry by entry, in rationals: there is nothing to derive that would hold of all of them.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from operator import attrgetter
 

@@ -4,8 +4,6 @@ The hash function is drawn before the value is looked at. Given it, two values' 
 coordinates, each kept with probability p; a coefficient of their Hadamard transforms is the same or the opposite.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

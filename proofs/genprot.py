@@ -7,8 +7,6 @@ kinds occur on two inputs; at every T it is below 2 log(r), which is 8 epsilon f
 the larger of log(hi/lo) and log((1 - lo)/(1 - hi)).
 """
 
-from __future__ import annotations
-
 from sympy import Expr
 
 from ldpaudit.proofs._algebra import nonnegative, positive

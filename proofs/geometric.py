@@ -4,8 +4,6 @@ So is its truncated form. One step of the input moves every view by one step nea
 two inputs are at most B steps apart, and what the steps cost adds up.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ldpaudit.proofs._kernel import Theorem

@@ -4,8 +4,6 @@ Its (epsilon, delta) guarantees are the accountant's, not proved here. They rest
 this: a coordinate which is shifted by 2 tells no less than two that are shifted by 1, one after the other.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._algebra import nonnegative, positive, share
 from ldpaudit.proofs._kernel import Noise, Theorem, named
 from ldpaudit.proofs._parameters import plain

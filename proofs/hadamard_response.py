@@ -4,8 +4,6 @@ With r = p/(1-p) and `half` columns on either side of every row that is not cons
 probabilities, whose ratio is r; two different rows differ in half of the columns, a quarter in either direction.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ldpaudit.proofs._algebra import positive

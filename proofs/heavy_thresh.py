@@ -9,8 +9,6 @@ the first vote is yes whatever the stream, that vote of both counts no more, whi
 most epsilon/4. The repaired one, whose counters stay within epsilon/4, is 3/4 epsilon-LDP.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs._parameters import transcript
 

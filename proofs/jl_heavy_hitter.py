@@ -4,8 +4,6 @@ Here entry is one over the root of rows. With fresh noise for each of N values e
 products only, that is an upper bound. Its (epsilon, delta) guarantees are the accountant's, not proved here.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._algebra import nonnegative, positive, share
 from ldpaudit.proofs._kernel import Noise, Theorem, named
 from ldpaudit.proofs._parameters import plain

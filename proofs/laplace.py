@@ -4,8 +4,6 @@ On the indicator of a value it is epsilon-LDP exactly for epsilon >= 2/b for rep
 The loss at a view y is ``(|y - x'| - |y - x|)/b``; it is bounded wherever y lies, by the triangle inequality case by case.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ldpaudit.proofs._algebra import positive, share

@@ -4,8 +4,6 @@ The function is drawn before the value is looked at, so its probability is commo
 the view is g-ary randomized response on the hash, or the same on both inputs where they are hashed alike.
 """
 
-from __future__ import annotations
-
 from sympy import Expr
 
 from ldpaudit.proofs._kernel import Part, Theorem, named

@@ -7,8 +7,6 @@ log((1-p)/(1-q)) where p + q >= 1. The first epoch costs less, as the copy is wr
 The bound for many epochs is not tight, and no one formula in p, q and f gives the tight one for all parameters.
 """
 
-from __future__ import annotations
-
 from sympy import Expr
 
 from ldpaudit.proofs._algebra import nonnegative, share

@@ -6,8 +6,6 @@ bits of its bucket and of the other stream's, hence 2 D. Where only one value is
 they hold, and one drawn bucket tells once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Expr

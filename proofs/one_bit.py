@@ -9,8 +9,6 @@ dBitFlip costs log(p/(1-p)) for each of the drawn bits in which two values diffe
 are kept, and flipped anew with gamma in each report, that is all that any number of reports cost.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Expr

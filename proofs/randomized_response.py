@@ -4,8 +4,6 @@ With r = p/q, the ratio of the truth's probability to that of each single lie, e
 inputs is r, 1/r or 1, and r is attained at the view that names the first input.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ldpaudit.proofs._kernel import Part, Theorem

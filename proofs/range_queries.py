@@ -11,8 +11,6 @@ most the number of its nodes times the error of one, as coefficients are -1, 0 o
 No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

@@ -6,8 +6,6 @@ q* and p* are the probabilities that a report shows a bit of the filter as 1 whe
 signatures have at most h bits each. Both costs are attained where they have h bits each and none in common.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

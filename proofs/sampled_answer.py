@@ -4,8 +4,6 @@ With r = (2 - gamma)/gamma, the ratio of the truth's probability to that of the 
 where two users answer the question differently, and 1 where they answer it alike.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._algebra import nonnegative
 from ldpaudit.proofs._kernel import Part, Theorem, named
 from ldpaudit.proofs._steps import Steps

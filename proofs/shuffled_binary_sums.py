@@ -5,8 +5,6 @@ are about ratios, and no epsilon of the mechanism follows from them alone. With 
 Bin(n, gamma) has P[Y = y - 1] / P[Y = y] = odds y / (n - y + 1).
 """
 
-from __future__ import annotations
-
 from sympy import Expr
 
 from ldpaudit.proofs._steps import Steps

@@ -8,8 +8,6 @@ absence changes, not what another set in place of hers does, which is the paper'
 and 4.12 its argument needs 360 where sets are replaced, 90 where a user is absent. The lemma holds all the same, for gamma <= 1/2.
 """
 
-from __future__ import annotations
-
 from sympy import Rational
 
 from ldpaudit.proofs._steps import Steps

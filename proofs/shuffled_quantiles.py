@@ -5,8 +5,6 @@ A larger share never has a smaller quantile: a count that reaches the larger goa
 delta = 0, so none of these is a bound on one.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

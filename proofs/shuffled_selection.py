@@ -5,8 +5,6 @@ is about ratios, and no epsilon of the mechanism follows from it alone. N is the
 yeses less than the best is named with probability at most P[Bin(2N, 1/2) >= N + m]: X and N - X have one law for X ~ Bin(N, 1/2).
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

@@ -6,8 +6,6 @@ What D replaced elements cost is proved in proofs/range_queries.py, one by one, 
 epsilon is enough at delta = 0, so this is no bound there: the accountant says which (epsilon, delta) hold.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

@@ -4,8 +4,6 @@ A subset has one of two probabilities, by whether it contains the value. With `w
 ``ways (k-d)/d`` that do not, so the ratio of the two probabilities is r = p(k-d)/((1-p)d).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

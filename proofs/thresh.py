@@ -11,8 +11,6 @@ is what is left of the paper's Theorem 4.1; it gives epsilon only where 2a + b <
 says nothing. A repaired one is 3/4 epsilon-LDP: the votes of two streams cost epsilon/2, their estimates epsilon/4.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs._parameters import transcript
 

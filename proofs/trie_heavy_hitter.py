@@ -16,8 +16,6 @@ m, q = m/(n+1), and w users beside the new one on a prefix:
   a round, except with probability q (2 delta0 - delta0^2).
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._algebra import nonnegative, positive
 from ldpaudit.proofs._kernel import Part, Theorem, named
 from ldpaudit.proofs._steps import Steps

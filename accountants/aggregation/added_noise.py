@@ -4,8 +4,6 @@ One count's two laws are X and X + k. Where X is log-concave the loss grows or f
 Several counts are independent: the best event is a staircase over one half of them together and the other half (`coordinate`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -22,8 +22,6 @@ At delta = 0, without noise, the local epsilon: n accepted reports that all have
 ones with their sum. That needs as many ones as m.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -30,8 +30,6 @@ larger one, and by a sixth where it is not.
 other counts lies, with theirs.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

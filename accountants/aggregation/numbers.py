@@ -5,8 +5,6 @@ event is a tail, a larger shift never costs less, and the inputs furthest apart 
 is log-concave.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

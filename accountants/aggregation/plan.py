@@ -9,8 +9,6 @@ set is the worst no theorem says: with few users all of them are looked at, with
 coordinate alone. Upper bounds compose curves above each coordinate's divergence over all data sets (`envelope`).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -20,8 +20,6 @@ Open: what a sum costs of which only the number of reports in each row is told, 
 This is a sum of independent steps, one of each user (`exchanged`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -22,8 +22,6 @@ and because this event is the best one at epsilon (Neyman, Pearson), :math:`\var
 :math:`\log\frac{P - \delta}{Q}` over all epsilon.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator

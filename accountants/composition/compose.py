@@ -1,7 +1,5 @@
 r"""Profile of a composition of given pairs: by formula, by enumeration, or on a lattice."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

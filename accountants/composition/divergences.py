@@ -4,8 +4,6 @@ a published rho or mu guarantees.
 Every function returns the theorem's bound as ``high``, rounded up; the theorem gives no lower bound, hence ``low = 0``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -45,8 +45,6 @@ So, with a sum over the coordinates of a step s < y,
           \delta' = D_{N-1}(y - s) \text{ where } y - s \text{ is at most the least step, and } \delta' \le 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ best one; but the variance of a Laplace noise is twice the inverse of its Fisher
 square root of 2 apart.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

@@ -31,8 +31,6 @@ in the place of :math:`\binom Dc K_c`, the formula holds for all of them togethe
 The cost of the sum grows with D and D s; where these are large, the integral of `laplace_contour` is taken instead.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections import Counter

@@ -7,8 +7,6 @@ common factor, the probability
 .. math:: \prod_c \Bigl(1 + \sum_m R(m|c) (u^{n_{cm}} - 1)\Bigr), \qquad R(c|c) = p, \quad R(m|c) = q
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product

@@ -9,8 +9,6 @@ them over values with :math:`a_i` ones and :math:`b_i` zeros each, the probabili
 with :math:`m_i = 1 - \mu` for a value whose bit is 1. The order of epochs does not matter, only these counts do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -13,8 +13,6 @@ the method:
 Where all pairs of one plan are listed and none dominates, `pld.several_pairs` lets each run have its own, from above.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -6,8 +6,6 @@ in rationals and merged at every step: d equal parts with s values each cost :ma
 :math:`s^d`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

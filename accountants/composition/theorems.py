@@ -5,8 +5,6 @@ Hypotheses are checked: a ValueError names the one that fails. All theorems hold
 `changed`, :math:`\delta'` `slack`; epsilons are in nats.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

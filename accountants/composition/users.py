@@ -6,8 +6,6 @@ transcript can show at most, against any other stream whose draws come in the sa
 published is a bound on the number of draws that every client keeps to, and its reading.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

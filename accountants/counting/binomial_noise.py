@@ -16,8 +16,6 @@ smaller.
 Source: the Neyman-Pearson lemma.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -10,8 +10,6 @@ Losses are put on a lattice under an exponential tilt that is made for the query
   than the best.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """Tables of noisy counters, such as a count-min sketch: pairs of laws of a user's messages, and the worst hash
 functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction

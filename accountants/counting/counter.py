@@ -9,8 +9,6 @@ neighbouring counts, narrower where counts are likely.
 - Lower bound: only the cell of a count is shown, which is post-processing.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -10,8 +10,6 @@ because :math:`1 + \mathrm{Bin}(M, p)` has this density with respect to :math:`\
 2L independent counters, and what `counting.compose` does with those it does here: an enclosure at any depth.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -11,8 +11,6 @@ a shuffled guarantee says of the local one) and `information` (of a message); co
 questions). `_SHARED` names the files that hold no calculator.
 """
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from collections.abc import Callable

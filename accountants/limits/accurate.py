@@ -24,8 +24,6 @@ What a message tells uses :math:`(1+t) \ln(1+t) \le t + t^2`, and :math:`\le t +
 Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.12, 3.14 and 3.15, whose constants are not printed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

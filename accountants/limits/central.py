@@ -4,8 +4,6 @@ If E of n users hold v and all others a fixed value, estimates within less than 
 change probabilities by :math:`e^{E \varepsilon}`, and B answers have probability 1 together.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import flint

@@ -1,7 +1,5 @@
 """What the calculators of the error of frequency estimation are asked, and how they answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self

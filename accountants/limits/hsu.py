@@ -13,8 +13,6 @@ probability delta, and otherwise reports it by randomized response with :math:`p
 an answer is accurate where the value that it names has at least as many holders as the other one, minus alpha.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -13,8 +13,6 @@ bound it is delta. As the likelihood ratio of the two counts is monotone, no oth
 reject a message in E, or accept one outside, at random, so :math:`a^*(p)` rises and :math:`a^*(p)/p` falls.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ The bound is that of `accurate`. Source: Ghazi, Golowich, Kumar, Pagh, Velingker
 (11), whose constants are not printed.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.limits.accurate import largest, told, told_as_printed

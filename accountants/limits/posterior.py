@@ -1,7 +1,5 @@
 """Posterior of the number of ones among n users, given their randomized responses, under a uniform prior."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

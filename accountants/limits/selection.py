@@ -12,8 +12,6 @@ independent given J and V, so that information adds up, and Fano's inequality bo
 :math:`p \log_2(2B) - 1 \le n I`. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Theorem 3.22, for Omega(B).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

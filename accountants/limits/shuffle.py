@@ -5,8 +5,6 @@ an event, whose law is known whatever the protocol, says more: see `information`
 rest on this.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.limits import information as told

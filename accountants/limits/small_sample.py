@@ -8,8 +8,6 @@ Of n users n' hold the same unknown one of B values, all others a fixed one. Est
 Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.8, 3.9 and 3.11, (6) and (9), without their constants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Balls: real numbers enclosed at the working precision."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import TypeAlias
 

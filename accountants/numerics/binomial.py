@@ -5,8 +5,6 @@ where that needs too many terms, Gauss's continued fraction, whose convergents b
 near the mode of a wide law, the incomplete beta integral (`beta_factor`), at a cost that does not grow with n.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

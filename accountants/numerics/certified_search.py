@@ -5,8 +5,6 @@ ball.
 evaluations.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -5,8 +5,6 @@ of variance at most v inherit this. From it follow Bernstein's tail and a bound 
 whatever their joint law. Where the sums are equal, independent binomial laws, both are computed exactly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

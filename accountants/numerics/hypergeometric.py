@@ -3,8 +3,6 @@ r"""The hypergeometric law, certified: masses and tails of a sample without repl
 A tail is its first term times a sum of ratios of integers (`log_concave`).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import flint

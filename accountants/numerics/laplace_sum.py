@@ -11,8 +11,6 @@ a^2/(1 + ac)^2)` and 1/|z| is at most 1/c. *Nodes left out* beyond T: the modulu
 logarithmic slope at T, so they are at most the modulus at T times :math:`2/p`, and 1/|z| times t is at most 1.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -27,8 +27,6 @@ modulus is largest at 0, so that laws whose :math:`M_x(\theta)^m / 2\theta` is b
 Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `positive_part`; the bound of the product is Hölder's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

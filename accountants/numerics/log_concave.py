@@ -11,8 +11,6 @@ up to `n`: a transcendental probability needs ``n.bit_length()`` bits more than 
 working precision.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -10,8 +10,6 @@ Beyond :math:`u \ge 0` the distance to u is stochastically less than the modulus
 with :math:`w = u + 15^{1/6}`, :math:`\int |f^{(6)}| \le V^{-3} (w^6 + 15 w^4 + 45 w^2 + 15) \int f`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -21,8 +21,6 @@ which bounds its tail by its first term.
 Source: the integral is the inverse Laplace transform of :math:`x_+`, whose transform is :math:`1/s^2`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

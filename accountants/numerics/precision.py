@@ -1,7 +1,5 @@
 """The loop that raises precision until an enclosure is narrow, or a comparison is decided."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Exact rationals in two forms: Python's, which nouns hold, and flint's, which is faster where numerators are long."""
 
-from __future__ import annotations
-
 import math
 import sys
 from fractions import Fraction

@@ -5,8 +5,6 @@ the cumulant generating function of one value, the contour crosses the real line
 least, and the integrand along it is about a Gaussian.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

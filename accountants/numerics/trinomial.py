@@ -4,8 +4,6 @@ r"""The law of S, the number of pluses minus the number of minuses, in T runs wi
 .. math:: P[S = s] = [z^{T-s}] (p + w z + q z^2)^T = \sum_m \frac{T!}{(s+m)!\,(T-s-2m)!\,m!}\, p^{s+m} w^{T-s-2m} q^m
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import TypeAlias

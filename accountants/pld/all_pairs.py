@@ -5,8 +5,6 @@ be the worst, and these are computed in rationals.
           \qquad \varepsilon(0) = \max_y \log \frac{\max_x P_x(y)}{\min_x P_x(y)}
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ Source: Zhu, Dong, Wang 2022, Proposition 8 (a convex decreasing curve is the di
 in Doroshenko et al. 2022.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from heapq import heappop, heappush

@@ -5,8 +5,6 @@ r"""Profiles of finitely many pairs of finite laws: exact in rationals, except f
 is piecewise linear in :math:`e^\varepsilon` with rational breakpoints, so its inverse is the logarithm of a rational.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

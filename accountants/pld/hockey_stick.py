@@ -19,8 +19,6 @@ All of this holds in the tilted law, where the discretization never lowers the t
 the density of the loss at epsilon, and V is quadratic in the step.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the finite law of a mechanism allows, where nothing else is known of the mechanism: one that users write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Profiles made of other profiles, and the type of profiles that one pair of inputs attains."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator

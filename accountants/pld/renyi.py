@@ -18,8 +18,6 @@ with finitely many best events. So a mu is enough for it where :math:`\mu \ge \P
 them; between two events the pair's trade-off curve is straight, and the normal one is concave.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Profiles whose delta is a certified function of epsilon, and whose epsilon is searched for; of normal noise, or nearly so."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable

@@ -14,8 +14,6 @@ whose divergence is the polygon through the group's largest divergences at power
 so that h is known where it is asked for, and a run is a convolution.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 validity; and total losses of some runs of one law with their tilted masses, listed: all of them, or a window for
 coins."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

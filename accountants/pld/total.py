@@ -1,8 +1,6 @@
 """Privacy loss distribution of a whole composition: the sum of independent losses on one lattice, made for each
 tilt."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

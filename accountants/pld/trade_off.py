@@ -12,8 +12,6 @@ Sources: Dong, Roth, Su 2022 (Gaussian differential privacy), Proposition 2.12: 
 trade-off function, and a profile its convex conjugate; Kairouz, Oh, Viswanath 2015, Theorem 2.1, for one pair.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -19,8 +19,6 @@ Source: Balle, Barthe, Gaboardi 2018, Theorems 1 and 2 (advanced joint convexity
 (composition and sampling of dominating pairs).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator

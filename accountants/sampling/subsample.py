@@ -16,8 +16,6 @@ For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \m
 :math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

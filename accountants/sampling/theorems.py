@@ -6,8 +6,6 @@ TrieHH looks at the new user's own prefix only: where the batch is a few thresho
 too, and the theorem fails; see `other_prefixes`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

@@ -15,8 +15,6 @@ that delta is at most b from r on, and it is convex in :math:`e^\varepsilon` bef
 .. math:: \delta_{replace}(\varepsilon) \le \delta_{add}(\varepsilon - r) + e^{\varepsilon - r} b
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ about. Over a range of t, U is first bounded by a parabola in :math:`\psi`; for 
 floats with a bound of their error. What exceeds the number asked for survives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -9,8 +9,6 @@ which is the blanket. What it is worth depends on how many bits only x1 or only 
 that signatures can have are evaluated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import permutations, product

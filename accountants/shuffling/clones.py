@@ -18,8 +18,6 @@ Source: Feldman, McMillan, Talwar 2021 (arXiv 2012.12803), theorem 3.1 with the 
 stands only as a conjecture in `theorems`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ tables are small, all ways in which the others may hold user 1's two values and 
 likelihoods under these values are proportional are one view: which of them it was carries no information.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ data alone does not see it. But each user holds one value, so that only a few va
 k is no factor of their error. Source: GGKPV, Appendix A, without constants.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

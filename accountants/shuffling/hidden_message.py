@@ -14,8 +14,6 @@ Seen through A and N', it is :math:`(A + p N')/((M+1) p)` under the first input,
 Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, proof of Lemma 4.4, where the ratio is bounded by Chernoff's bound.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import Enum

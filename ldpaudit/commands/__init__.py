@@ -1,7 +1,5 @@
 """The command line: verbs by what they are about, each thin; no mathematics, no decisions."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """The questions of ``ldpaudit init --ask``: what is reported, how often, and by whom it is seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``ldpaudit check``: the gate of a build."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """How a command ends: by its own verdict, by a signal, or by a reader that has gone; never as what it is not."""
 
-from __future__ import annotations
-
 import atexit
 import io
 import os

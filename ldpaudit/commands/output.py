@@ -1,7 +1,5 @@
 """What commands print: results on standard output, progress and everything else on standard error."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import json

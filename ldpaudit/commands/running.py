@@ -1,7 +1,5 @@
 """``ldpaudit run``: a system on users' data in parts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A command line that cannot be read: what the command needs, what it got, and which command explains it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Records of earlier editions of the schema are read, too: their keys have other names.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

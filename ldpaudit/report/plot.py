@@ -1,7 +1,5 @@
 """A privacy profile as a picture; needs matplotlib (extra 'plot')."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of text in the forms in which commands print them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """JSON Schemas of the files that people write, and of those that are written for them: made from the models that read them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

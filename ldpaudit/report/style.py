@@ -1,7 +1,5 @@
 """How pages look: light, dark, printed, and on a telephone. Nothing is loaded from anywhere."""
 
-from __future__ import annotations
-
 STYLE = """
 :root { color-scheme: light dark; --text: #1c2430; --muted: #515c68; --line: #ccd3da; --page: #fff; --panel: #f4f6f8;
   --certified: #1d5fa8; --band: #bcd4ee; --measured: #8a5a00; --bad: #a3211a; --open: #7a5600; --good: #17633a }

@@ -1,7 +1,5 @@
 """Certificates as text that reads well at 80 columns, and what the words of a page mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The sources that claims and tables cite: sources.bib, whose entries docs/bibliography.md has as well, in its order."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """How often the auditor refutes what is true: measured where claims are exactly tight, so that nothing hides a fault."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

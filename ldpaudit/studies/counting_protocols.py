@@ -4,8 +4,6 @@ All keep the same promise for the same users and values. The closed forms are th
 2019, with constants that are their sources', restored from proofs, or for RAPPOR ours: their theorems print none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -3,8 +3,6 @@
 What is left out of a mechanism's parameters is what is asked for; where nothing is, it is how many users must shuffle.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How far an estimated count is off, where a formula says so."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants import randomized_response, unary_encoding

@@ -1,7 +1,5 @@
 """What the sources print of each mechanism: every claim at given parameters, judged; and errors, simulated."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping

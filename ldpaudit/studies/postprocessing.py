@@ -1,7 +1,5 @@
 """Estimated counts made to be counts, at no cost of privacy: functions of what is released."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

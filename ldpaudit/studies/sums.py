@@ -5,8 +5,6 @@ often it was the larger one. All are integers. What is neither is added in float
 last bits where the parts are others; of systems that name values all reports are kept.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The papers' bound tables, as printed: data. The certified values beside them are `ldpaudit.accountants.claims.tables`'."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
