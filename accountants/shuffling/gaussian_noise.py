@@ -32,15 +32,16 @@ proved here.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import flint
 
-from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import log_of
-from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_part
+from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_parts
 from ldpaudit.accountants.shuffling.blanket import FloatEstimate, float_estimate, largest, precision
 from ldpaudit.accountants.shuffling.bounds import Attained, BlanketBound, Bound, OthersAlike, Value
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
@@ -70,9 +71,6 @@ _FINE, _FINER, _ROUGH = 4e-3, 1e-3, 1e-2
 worth while; an epsilon moves by a twentieth of them."""
 _BOX, _QUICK_BOX = 5e-4, 1e-2
 """Width of the narrowest boxes of other users' inputs, next to the ends."""
-_PASSED, _LEFT, _SAME = 0.02, 1e-5, 5e-4
-"""Probability that more users are passed than in the first block, part of delta that may be lost to the chance that all are, and
-part of the users that may be lost without a block of its own."""
 _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
 _USUAL, _DECADES = 1e-6, 1
@@ -161,9 +159,8 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
             blankets = (CutBlanket(_blanket(s, guide.blanket_cuts(few)), 1 - gamma),)
         replaced = None
         if s <= _SMALL and gamma * users > _FEW:
-            rough = Line.of(s, guide.all_cuts(_QUICK), _QUICK_BOX)
-            line = rough if is_quick else Line.of(s, guide.all_cuts(min(cells, _UPPER_CELLS)), _BOX)
-            replaced = _Capped((), gamma, line=line, rough=rough, least=delta)
+            most, box = (_QUICK, _QUICK_BOX) if is_quick else (min(cells, _UPPER_CELLS), _BOX)
+            replaced = _Capped((), gamma, line=Line.of(s, guide.all_cuts(most), box), least=delta)
     finest = _FINER if cells == _MOST_CELLS else _ROUGH if _NONE_GUIDES < users <= _MANY else _FINE
     return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
 
@@ -240,24 +237,20 @@ class _Capped(Replacement):
     """Replacement by laws whose largest values are cut off."""
 
     line: Line
-    rough: Line  # the same with fewer cells, for a part that is hardly ever reached
     least: float  # about the delta that is looked for
 
-    def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
-        """See `Replacement`, of which there are two blocks here; what is cut off is added."""
-        missed = 1 - as_ball(self.gamma)
-        first, last = (math.ceil(math.log(chance) / float(missed.log())) for chance in (_PASSED, self.least * _LEFT))
-        if last >= users:
-            return flint.arb(1)
-        try:
-            if last <= _SAME * users:
-                return (self._mean(self.line, exp_epsilon, users - last) + missed**last).min(flint.arb(1)).upper()
-            near, far = self._mean(self.line, exp_epsilon, users - first), self._mean(self.rough, exp_epsilon, users - last)
-        except (ArithmeticError, ValueError):  # floats do not hold a number that large
-            return flint.arb(1)
-        beyond = missed**first
-        return ((1 - beyond) * near + beyond * far + missed**last).min(flint.arb(1)).upper()
+    def means(self, exp_epsilon: flint.arb) -> Callable[[int, Sequence[int]], list[flint.arb]]:
+        """See `Replacement`; what is cut off is added."""
+        laws, added = self.line.terms(exp_epsilon, self.least * _HARDLY)
 
-    def _mean(self, line: Line, exp_epsilon: flint.arb, users: int) -> flint.arb:
-        laws, added = line.terms(exp_epsilon, self.least * _HARDLY)
-        return largest_positive_part(laws, users) / users + added
+        def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
+            return [each / n + added for each, n in zip(largest_positive_parts(laws, m, numbers), numbers, strict=True)]
+
+        return ends
+
+    def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
+        """See `Replacement`; 1 where floats do not hold a number that large."""
+        try:
+            return super().delta(exp_epsilon, users)
+        except (ArithmeticError, ValueError):
+            return flint.arb(1)
