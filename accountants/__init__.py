@@ -11,7 +11,7 @@ from typing import Any
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, require_relation
 from ldpaudit.plan import (
     Aggregate,
     Compose,
@@ -64,6 +64,7 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     """
     plan = as_plan(target)
     profile: PrivacyProfile
+    require_relation(neighbours)
     if neighbours is not None and neighbours.kind == "group" and not isinstance(plan, Aggregate) and any(mixing(plan)):
         users, profile = neighbours.users, account(plan, REPLACE_ONE)
         return import_module(f"{__name__}.composition.replaced_group").ReplacedGroup(profile, users) if users > 1 else profile
