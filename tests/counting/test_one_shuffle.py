@@ -91,7 +91,7 @@ def sampled_delta(first: list[int], second: list[int], p: float, messages: int, 
 @pytest.mark.parametrize(
     ("first", "second", "tau", "messages"),
     [
-        ([1, 2], [4, 8], 9, 100_000),
+        pytest.param([1, 2], [4, 8], 9, 100_000, marks=pytest.mark.slow),
         ([1, 2], [3, 4], 9, 100_000),
         ([1, 2, 4], [3, 5, 6], 13, 2_400_000),
         pytest.param([1, 2, 3], [4, 5, 6], 13, 2_400_000, marks=pytest.mark.slow),

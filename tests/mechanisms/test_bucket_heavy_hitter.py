@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
+import flint
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -208,8 +209,6 @@ def test_the_condition_of_theorem_4_8_needs_millions_of_users() -> None:
 
 @pytest.mark.parametrize(("users", "reach"), [(1, 2.0), (1, 9.0), (7, 20.0), (500, 120.0)])
 def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: float) -> None:
-    import flint
-
     rng = np.random.default_rng(5)
     sums = np.abs(rng.standard_gamma(users, 400_000) - rng.standard_gamma(users, 400_000))
     bound = float(noise_tail(users, flint.arb(reach)))

@@ -79,8 +79,9 @@ def test_no_two_streams_are_told_apart_better_than_the_lifetime_s_epsilon_and_so
 
 @pytest.mark.parametrize("m", [
     MemoizedBit(3, Fraction(0), Fraction(1, 5), Fraction(1, 3)), MemoizedBit(4, HALF, HALF, Fraction(3, 4)),
-    MemoizedBit(4, Fraction(1, 10), Fraction(2, 5), Fraction(5, 6)), MemoizedBit(5, Fraction(4, 5), Fraction(1, 3), Fraction(2, 3)),
-    MemoizedBit(5, HALF, HALF, Fraction(3, 4)),
+    MemoizedBit(4, Fraction(1, 10), Fraction(2, 5), Fraction(5, 6)),
+    *(pytest.param(m, marks=pytest.mark.slow)
+      for m in (MemoizedBit(5, Fraction(4, 5), Fraction(1, 3), Fraction(2, 3)), MemoizedBit(5, HALF, HALF, Fraction(3, 4)))),
 ], ids=str)  # fmt: skip
 def test_a_few_epochs_cost_what_the_worst_of_all_streams_do(m: MemoizedBit) -> None:
     laws, found = np.array(all_laws(m), dtype=np.float64), account(m)
