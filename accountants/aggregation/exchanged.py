@@ -179,7 +179,7 @@ class ExchangedProfile(AtDataSets):
     def _seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
         found = self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
-        return found if (both := self.both()) is None else (*found, TwoCoordinates(both))
+        return found if (both := self.both()) is None else (*found, TwoCoordinates(both), TwoCoordinates(both.reversed))
 
     def _computed(self, first: int, second: int) -> Iterator[Pair]:
         """The laws of the difference, and of the first count where it is seen."""

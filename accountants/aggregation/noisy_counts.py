@@ -26,8 +26,8 @@ values the noise of C is the product of the two laws, shifted.
 Open: without T, or with what reports that are no uniform draws hide, epsilon may be less; by a hundredth or two where p is the
 larger one, and by a sixth where it is not.
 
-*From below.* All others hold a third value. Seen are the two counts with their noise, and in which of some ranges the sum of all
-other counts lies, with theirs.
+*From below.* All others hold a third value or, where this makes the two counts vary less, user 1's first. Seen are the two counts
+with their noise, and in which of some ranges the sum of all other counts lies, with theirs.
 """
 
 import math
@@ -193,31 +193,46 @@ def _sums(shared: Floats, law: Floats) -> Floats:
     return found
 
 
-def neither(of: OneOf, users: int, noise: Masses) -> Pair | None:
-    """The laws of what is computed from the sum, where all others hold a third value; None where there is none, or too much."""
+def two_counts(of: OneOf, users: int, noise: Masses) -> Pair | None:
+    """The laws of what is computed from the sum, where all others hold a third value, or the first; None where it is too much."""
     n, p, q = users - 1, float(of.p), float(of.q)
-    first = _shortened(Masses.binomial(n, of.q))
-    size, least = len(first.values), first.first
-    if of.k == 2 or size > _COUNTS or len(noise.values) > _LONGEST:
+    at = noise.first + np.arange(len(noise.values))
+    spread = float((noise.values * at**2).sum() - (noise.values * at).sum() ** 2)
+
+    def known(shares: tuple[Fraction, Fraction]) -> float:
+        """About what both counts tell, if they are of these parts of the others."""
+        return sum(1 / max(float(n * share * (1 - share)) + spread, UNIT) for share in shares)
+
+    shares = max([(of.p, of.q), *([(of.q, of.q)] if of.k > 2 else [])], key=known)
+    laws = [_shortened(Masses.binomial(n, share)) for share in shares]
+    if max(len(law.values) for law in laws) > _COUNTS or len(noise.values) > _LONGEST:
         return None
-    counts, noise = least + np.arange(size), _shortened(noise)
-    rows = [Masses.binomial(n - int(c), of.q / (1 - of.q)) for c in counts]
-    joint = first.values[:, None] * np.array([_masses(row, counts) for row in rows])
-    seen = least + noise.first + np.arange(size + len(noise.values))
-    starts = np.arange(0, len(seen), math.ceil(len(seen) / _CELLS))
-    alone, own = (np.add.reduceat(_masses(noise, seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
-    totals, off, lost = _totals(of.k, 2 * q * n - 2 * least, 2 * size, noise)
-    both = counts[:, None] + counts - 2 * least
+    noise = _shortened(noise)
+    first, second = (law.first + np.arange(len(law.values)) for law in laws)
+    rows = [Masses.binomial(n - int(c), shares[1] / (1 - shares[0])) for c in first]
+    joint = laws[0].values[:, None] * np.array([_masses(row, second) for row in rows])
+    alone, own = zip(*(_seen(counts, noise) for counts in (first, second)), strict=True)
+    size, least = len(first) + len(second), int(first[0] + second[0])
+    totals, off, lost = _totals(of.k, float(n * sum(shares)) - least, size, noise)
+    both = first[:, None] + second - least
     found: list[tuple[Floats, Floats]] = []
     for part in totals:
         one_more, as_many = joint * part[both + 1], joint * part[both]
-        up, down = (a @ one_more @ b.T for a, b in ((own, alone), (alone, own)))
-        rest = (1 - p - q) * (alone @ as_many @ alone.T)
+        up, down = (a @ one_more @ b.T for a, b in ((own[0], alone[1]), (alone[0], own[1])))
+        rest = (1 - p - q) * (alone[0] @ as_many @ alone[1].T)
         found.append((p * up + q * down + rest, q * up + p * down + rest))
     first_law, second_law = (np.concatenate([each[place].ravel() for each in found]) for place in (0, 1))
-    error = first.error + max(row.error for row in rows) + 2 * noise.error + off + (2 * size + 4 * len(seen) + 64) * UNIT
-    outside = first.outside + max(row.outside for row in rows) + 4 * noise.outside + 4 * _LEFT + lost
+    error = laws[0].error + max(row.error for row in rows) + 2 * noise.error + off + (8 * (size + len(noise.values)) + 64) * UNIT
+    outside = sum(law.outside for law in laws) + max(row.outside for row in rows) + 4 * noise.outside + 4 * _LEFT + lost
     return sorted_pair(first_law, second_law, error, outside).coarse()
+
+
+def _seen(counts: np.ndarray[tuple[int, ...], np.dtype[np.int64]], noise: Masses) -> tuple[Floats, Floats]:
+    """Probabilities of ranges of a noisy count, for each count, and for one more."""
+    seen = counts[0] + noise.first + np.arange(len(counts) + len(noise.values))
+    starts = np.arange(0, len(seen), math.ceil(len(seen) / _CELLS))
+    alone, own = (np.add.reduceat(_masses(noise, seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
+    return alone, own
 
 
 def _totals(k: int, mean: float, size: int, noise: Masses) -> tuple[list[Floats], float, float]:

@@ -23,7 +23,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
-from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, neither
+from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, two_counts
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.composition.plan import Part, composed
@@ -123,7 +123,7 @@ def profile(
         if (of := counts.one_of) and rounds == 1:
             added_up = reduce(Masses.plus, noise)
             seen = of, plan.users, added_up.mirrored if of.is_left_out else added_up
-            return replace(found, above=NoisyCounts(bounds, *seen), both=partial(neither, *seen))
+            return replace(found, above=NoisyCounts(bounds, *seen), both=partial(two_counts, *seen))
         return found
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
