@@ -232,7 +232,7 @@ class Copy:
 
     def _passes(self, test: str) -> bool:
         """Whether a test passes where nothing is changed; a file, whether it can be read."""
-        found = self.tested(["--version"] if test == "the start" else [test] if "::" in test else ["--collect-only", test], [])
+        found = self.tested([test] if "::" in test else ["--collect-only", test.replace("the start", "tests/conftest.py")], [])
         if not ("failed" in found or "timeout" in found):
             self.sound.add(test)
         elif "::" not in test:

@@ -1,17 +1,18 @@
 """Two programs by two hands, from one page, agree on which proofs are valid."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.random_proofs import NODE, compare, second, second_of
+from benchmarks.random_proofs import compare, second, second_of
 from ldpaudit.certificates import verify_certificate as first
 from ldpaudit.certificates.ledger import proved
 from ldpaudit.files.bundled import ids
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
 @pytest.mark.slow

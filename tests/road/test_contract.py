@@ -138,6 +138,16 @@ def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> 
     assert (tree.unsound, (tmp_path / path).read_text()) == ({"a.py::always"}, "honest")
 
 
+def test_a_start_that_fails_where_nothing_is_changed_is_told_from_one_that_a_mutant_breaks(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/conftest.py").touch()
+    assert Copy(tmp_path)._passes("the start")
+    (tmp_path / "tests/conftest.py").write_text("1 / 0")
+    with pytest.raises(RuntimeError, match="the start does not"):
+        Copy(tmp_path)._passes("the start")
+
+
 @pytest.mark.parametrize(("path", "test"), [
     ("accountants/sampling/subsample.py", "tests/sampling/test_subsample.py"),
     ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
