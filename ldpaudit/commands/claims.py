@@ -55,7 +55,7 @@ def claims(
         with progress("claims", len(known)) as advance:
             rows = []
             for each in known:
-                rows += [row for row in _judged(each, cache) if paper is None or row.where.startswith(paper)]
+                rows += [row for row in _judged(each, cache) if row.where.startswith(paper or "")]
                 advance(each)
         if bibtex:
             say_sources(row.where for row in rows)
@@ -67,7 +67,7 @@ def claims(
     found = []
     with progress(f"claims about {stem}", len(chosen)) as advance:
         for command, x in chosen:
-            found.append((command, x, literature.of_paper(literature.printed(stem, x), paper)))
+            found.append((command, x, [each for each in literature.printed(stem, x) if each.where.startswith(paper or "")]))
             advance(command)
     if paper is not None and not any(judged for *_, judged in found):
         raise ValueError(f"{stem} has no claims of {paper!r:.60}: `ldpaudit claims {stem}` prints those that it has")

@@ -32,11 +32,6 @@ def stems(paper: str | None = None) -> list[str]:
     return sorted({stem for source, several in STEMS.items() if paper in (None, source) for stem in several})
 
 
-def of_paper(claims: Iterable[Printed], paper: str | None) -> tuple[Printed, ...]:
-    """Those of one source; all where none is named."""
-    return tuple(claim for claim in claims if paper is None or claim.where.startswith(paper))
-
-
 def _claims(stem: str) -> Any:
     return import_module(f"ldpaudit.accountants.claims.{stem}")
 
