@@ -249,7 +249,7 @@ def test_a_bound_holds_or_fails_beside_what_is_certified() -> None:
 
 
 def test_a_bound_of_other_plans_is_no_row_and_one_whose_hypothesis_is_not_met_says_which() -> None:
-    repeated = Repeat(PLAN, 2)
+    repeated = Repeat(COIN, 2)
     assert "one" not in {row.name for row in published(repeated, THOUSANDTH, account(repeated).epsilon(THOUSANDTH), bounds=(one,))}
     (row,) = (row for row in published(PLAN, Fraction(0), account(PLAN).epsilon(0), bounds=(one,)) if row.name == "one")
     assert (row.standing, row.unmet) == (Standing.OUTSIDE, "delta > 0, got delta=0")

@@ -190,7 +190,7 @@ def test_a_million_candidates_need_hundreds_of_thousands_of_users() -> None:
 
 
 @pytest.mark.parametrize(("candidates", "named", "delta", "printed", "needed"), [
-    (64, F(1, 3), F(1, 10**12), 14, 55), (10**4, F(1, 3), F(1, 10**9), 2717, 4926),
+    (64, F(1, 3), F(1, 10**12), 14, 55), pytest.param(10**4, F(1, 3), F(1, 10**9), 2717, 4926, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_the_sharper_local_guarantee_needs_about_twice_as_many_users(
     candidates: int, named: Fraction, delta: Fraction, printed: int, needed: int
