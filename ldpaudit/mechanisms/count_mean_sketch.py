@@ -37,7 +37,7 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sketch(DomainValues):
+class Sketch(DomainValues):
     """What the two mechanisms share: values, their buckets, and what is estimated.
 
     Parameters
@@ -108,6 +108,16 @@ class _Sketch(DomainValues):
             seen += self._decoded(row, 0)[self.bucket(every, j)]
         return self._debiased(seen + self._decoded(np.zeros(1), users), users)
 
+    @property
+    @abstractmethod
+    def noises(self) -> int:
+        """How many numbers of a sum are in the estimate of a count."""
+
+    @property
+    def weight(self) -> float:
+        """Of each of these, but for its sign."""
+        return self.width / (self.width - 1) / float(2 * self.p - 1)
+
     @abstractmethod
     def _row(self, group: NDArray[Any]) -> NDArray[np.float64]:
         """What views with one hash function add to its row of a sum, shape ``(width,)``."""
@@ -122,7 +132,7 @@ class _Sketch(DomainValues):
 
 
 @dataclass(frozen=True, slots=True)
-class CountMeanSketch(_Sketch):
+class CountMeanSketch(Sketch):
     """CMS: a uniform hash function j, and the one-hot vector of the value's bucket, its coordinates flipped by coins.
 
     A view is a row of ``1 + width`` numbers: j, and the coordinates, where 1 stands for +1 and 0 for -1. In a sum of views it is
@@ -150,6 +160,10 @@ class CountMeanSketch(_Sketch):
     def for_epsilon(cls, epsilon: Number, width: int, hashes: int, domain: int = DOMAIN) -> Self:
         """The most accurate one that is epsilon-LDP: ``p = e**(epsilon/2) / (1 + e**(epsilon/2))``, rounded down."""
         return cls(width, hashes, odds(epsilon, scale=Fraction(1, 2)), domain)
+
+    @property
+    def noises(self) -> int:
+        return self.hashes
 
     @property
     def view_length(self) -> int:
@@ -190,7 +204,7 @@ class CountMeanSketch(_Sketch):
 
 
 @dataclass(frozen=True, slots=True)
-class HadamardCountMeanSketch(_Sketch):
+class HadamardCountMeanSketch(Sketch):
     """HCMS: a uniform hash function j, and a uniform coefficient l of the bucket's one-hot vector's Hadamard transform.
 
     The coefficient is +1 or -1 and is reported as it is with probability p. A view is a row ``(j, l, +1 or -1)``; in a sum of views
@@ -213,7 +227,7 @@ class HadamardCountMeanSketch(_Sketch):
     title = "Hadamard count mean sketch"
 
     def __post_init__(self) -> None:
-        _Sketch.__post_init__(self)
+        Sketch.__post_init__(self)
         if self.width & (self.width - 1):
             raise ValueError(f"HadamardCountMeanSketch needs a power of two width, got width={self.width}")
 
@@ -221,6 +235,10 @@ class HadamardCountMeanSketch(_Sketch):
     def for_epsilon(cls, epsilon: Number, width: int, hashes: int, domain: int = DOMAIN) -> Self:
         """The most accurate one that is epsilon-LDP: ``p = e**epsilon / (1 + e**epsilon)``, rounded down."""
         return cls(width, hashes, odds(epsilon), domain)
+
+    @property
+    def noises(self) -> int:
+        return self.cells
 
     @property
     def summed_range(self) -> tuple[int, Fraction]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -32,6 +32,7 @@ from ldpaudit.accountants.numerics.two_kinds import TwoKinds, holders
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.count_mean_sketch import Sketch
 from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric
@@ -45,6 +46,7 @@ _PROBED = 1 << 22  # numbers that they may add in all
 _WHOLE = 1e-3  # how far from an integer a sum of ones may be, by rounding
 _LISTED = 1 << 12  # most views of a law whose reports are looked at one by one
 _BERRY_ESSEEN = 0.56
+_SPREADS = 9  # variances of coins for which a reach is computed; others are rounded up
 _MULTIPLES = 1 << 10  # of the least step between what reports add, up to which sums of these are sums of integers
 _HEAVIEST, _STEPS = Fraction(64), 16  # a one's weight beside a zero's, at most, and the number of steps to it, about
 
@@ -76,25 +78,29 @@ def intervals(
         return Intervals(estimates - (half := reach(alpha)), estimates + half, "by the exact law of the noise")
     if (two := _two_numbers(m, estimates, users, noise, total)) is not None:
         return _of_coins(*two, users, alpha, added, of_users=_counts_users(m))
-    if noise:
-        raise Unsupported(m, "no intervals: where noise is added to a sum, the law of its estimates is not known")
-    if _counts_users(m) and (found := _integers(m, estimates, users, total)) is not None:
-        fewest, most = holders(*found, alpha)
+    if _counts_users(m) and (found := _integers(m, estimates, users, noise, total)) is not None:
+        fewest, most = holders(replace(found[0], noise=added), found[1], alpha)
         return Intervals(fewest.astype(np.float64), most.astype(np.float64), "by the exact law of sums of integers")
-    return _by_tails(m, estimates, users, alpha)
+    if not noise:
+        return _by_tails(m, estimates, users, alpha)
+    if isinstance(m, Sketch) and (numbers := two_numbers(m, estimates.size)) is not None:
+        return _of_sketch(m, numbers[0], estimates, users, alpha, _times(added, m.noises))
+    raise Unsupported(m, "no intervals: where noise is added to a sum, the law of its estimates is not known")
 
 
-def _integers(m: Mechanism, estimates: Floats, users: int, tally: NDArray[Any] | None) -> tuple[TwoKinds, Floats] | None:
+def _integers(
+    m: Mechanism, estimates: Floats, users: int, noise: Sequence[CountNoise], total: NDArray[Any] | None
+) -> tuple[TwoKinds, Floats] | None:
     """Sums of integers, one of each report, that tell each count, and their law; None where estimates are no sums of any.
 
     Of drawn bits a one counts as much more than a zero as it is likelier from a holder, to a few parts in a hundred.
     """
     laws: tuple[Mapping[Fraction, Fraction], Mapping[Fraction, Fraction]]
-    if isinstance(m, DrawnBits) and tally is not None:
+    if isinstance(m, DrawnBits) and total is not None:
         odds = min(m.first().p / (1 - m.first().p), _HEAVIEST)
         odds = odds.limit_denominator(max(1, int(_STEPS / odds)))
         least, unit, laws = Fraction(0), Fraction(1), m.scores(Fraction(odds.numerator), Fraction(-odds.denominator))
-        seen = odds.numerator * tally[0] - odds.denominator * (m.reports * tally[1] - tally[0])
+        seen: Floats | None = odds.numerator * total[0] - odds.denominator * (m.reports * total[1] - total[0])
     else:
         try:
             laws = m.added()
@@ -103,11 +109,25 @@ def _integers(m: Mechanism, estimates: Floats, users: int, tally: NDArray[Any] |
         numbers = {y for law in laws for y, chance in law.items() if chance}
         least, common = min(numbers), math.lcm(*(y.denominator for y in numbers))
         unit = Fraction(math.gcd(*(int((y - least) * common) for y in numbers)), common)
-        seen = (estimates - users * float(least)) / float(unit)
-        if max(numbers) - least > _MULTIPLES * unit or not near_whole(seen).all():
+        seen = _seen(estimates, users, float(least), float(unit), noise, total)
+        if max(numbers) - least > _MULTIPLES * unit:
             return None
     holder, other = ({int((y - least) / unit): float(chance) for y, chance in law.items() if chance} for law in laws)
-    return TwoKinds(users, holder, other), np.rint(seen)
+    return None if seen is None else (TwoKinds(users, holder, other), seen)
+
+
+def _seen(
+    estimates: Floats, users: int, least: float, unit: float, noise: Sequence[CountNoise], total: NDArray[Any] | None
+) -> Floats | None:
+    """How many units reports add to each estimate besides the least that each adds, with noise; None where it is not known."""
+    if noise:
+        # In a sum of vectors, a coordinate is what reports add, and noise; of no other sum is this known.
+        off = float(sum((each.mean for each in noise), Fraction(0)))
+        if total is None or total.shape != estimates.shape or not np.allclose((total - off) * unit + users * least, estimates):
+            return None
+        return np.asarray(np.floor(total), dtype=np.float64)
+    found = (estimates - users * least) / unit
+    return np.rint(found) if near_whole(found).all() else None
 
 
 def variances(
@@ -137,16 +157,8 @@ def _two_numbers(
     if (two := two_numbers(m, estimates.size)) is None or not two[0] <= 0 < 1 <= two[1] + 1e-9:
         return None
     a, b = two
-    if noise:
-        # In a sum of vectors, a coordinate is how many reports add b, and noise; of no other sum is this known.
-        off = float(sum((each.mean for each in noise), Fraction(0)))
-        if total is None or total.shape != estimates.shape or not np.allclose((total - off) * (b - a) + users * a, estimates):
-            return None
-        return (1 - a) / (b - a), -a / (b - a), np.floor(total)
-    ones = (estimates - users * a) / (b - a)
-    if not near_whole(ones).all():
-        return None
-    return (1 - a) / (b - a), -a / (b - a), np.rint(ones)
+    ones = _seen(estimates, users, a, b - a, noise, total)
+    return None if ones is None else ((1 - a) / (b - a), -a / (b - a), ones)
 
 
 def two_numbers(m: Mechanism, size: int) -> tuple[float, float] | None:
@@ -207,6 +219,39 @@ def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Inte
     if _counts_users(m):
         low, high = np.clip(low, 0, users), np.clip(high, 0, users)
     return Intervals(low, high, "by certified tails")
+
+
+def _of_sketch(m: Sketch, least: float, estimates: Floats, users: int, alpha: float, noise: Masses) -> Intervals:
+    """By the law of the noise on all numbers that an estimate has, and the normal one of users' coins, with its error.
+
+    The probability of a coin is between 1 - p and p, its third absolute moment at most 1 - 2 p (1 - p) times its variance, and the
+    sum of their variances at most that of coins of their mean.
+    """
+    from scipy.special import ndtr  # here: it takes a while to import
+
+    step, quiet = m.summed_range[0], users * float(m.p * (1 - m.p))
+    at = noise.first + np.arange(len(noise.values))
+    apart, error = at - at @ noise.values, _BERRY_ESSEEN * float(1 - 2 * m.p * (1 - m.p)) / math.sqrt(quiet)
+
+    def beyond(distance: float, deviation: float) -> float:
+        return float(max(ndtr((sign * apart - distance) / deviation) @ noise.values for sign in (1, -1)))
+
+    def reach(coins: float) -> float:
+        far = step * float(tail(coins, 0.0, 0.0, 1.0, alpha / 2)) + _reach_of_masses(noise)(alpha / 2)
+        low, high = 0.0, far
+        for _ in range(30 if error < alpha / 2 else 0):
+            middle = (low + high) / 2
+            low, high = (low, middle) if beyond(middle, step * math.sqrt(coins)) <= alpha / 2 - error else (middle, high)
+        return m.weight * high
+
+    spreads = np.linspace(quiet, users / 4, _SPREADS)
+    halves = np.array([reach(coins) for coins in spreads])
+    half = np.full(estimates.shape, halves[-1])
+    for _ in range(3):
+        ends = ((estimates + sign * half - users * least) / (users * step * m.weight) for sign in (-1, 1))
+        nearest = np.median([*ends, np.full(estimates.shape, 0.5)], axis=0)  # the share of coins that show 1, of the interval's
+        half = halves[np.searchsorted(spreads, np.clip(users * nearest * (1 - nearest), quiet, users / 4))]
+    return Intervals(estimates - half, estimates + half, "by the law of the noise, and certified tails of coins")
 
 
 def tail(variance: Floats | float, least: float, third: float, spread: float, alpha: float) -> Floats:
@@ -315,6 +360,14 @@ def _masses(noise: CountNoise) -> Masses:
         return Masses(-reach, np.diff(ends), 1e-12, 1e-40)
     found: Masses = import_module(f"ldpaudit.accountants.{mechanisms.stem(noise)}").masses(noise)
     return found
+
+
+def _times(noise: Masses, number: int) -> Masses:
+    """Of the sum of this many."""
+    if number == 1:
+        return noise
+    half = _times(noise, number // 2)
+    return _sum([half, half, noise] if number % 2 else [half, half])
 
 
 def _sum(noises: Sequence[Masses]) -> Masses:

@@ -2,8 +2,10 @@
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,6 +172,32 @@ def test_the_noise_of_aggregators_enters_the_intervals(noise: DiscreteLaplace | 
         held[len(known)] = float(np.mean((found.low <= counts) & (counts <= found.high)))
     assert LOW <= held[1] <= HIGH
     assert held[0] < 0.9  # without it they would be too short
+
+
+@pytest.mark.parametrize(
+    "m",
+    [CountMeanSketch.for_epsilon(1, 8, 4, 8), HadamardCountMeanSketch.for_epsilon(1, 8, 2, 8), LongitudinalUnary.optimized(2, 8)],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_noise_of_aggregators_enters_the_intervals_of_other_sums(m: Any) -> None:
+    m = replace(m, reports=3) if isinstance(m, LongitudinalUnary) else m
+    rng, noise, totals = np.random.default_rng(4), DiscreteLaplace(Fraction(49, 50)), []
+    for _ in range(RUNS):
+        views = np.concatenate([m.sample(x, int(n), rng) for x, n in enumerate(np.bincount(VALUES, minlength=8))]).astype(np.int64)
+        total = np.zeros((4, 8), dtype=np.int64)
+        match m:
+            case CountMeanSketch():
+                np.add.at(total, views[:, 0], views[:, 1:])
+            case HadamardCountMeanSketch():
+                total = total[:2]
+                np.add.at(total, (views[:, 0], views[:, 1]), views[:, 2])
+            case _:
+                total = views.sum(axis=0)
+        totals.append(np.ravel(total) + noise.noise(total.size, rng))
+    estimates = np.array([m.estimate_from_sum(total.astype(np.float64), USERS) for total in totals])
+    found = intervals(m, estimates, USERS, ALPHA, (noise,), np.array(totals))
+    assert LOW <= np.mean((found.low <= m.truth(VALUES)) & (m.truth(VALUES) <= found.high)) <= 0.99
+    assert np.mean(found.high - found.low) < 2.4 * 2 * (estimates - m.truth(VALUES)).std()  # 1.96 is the normal law's
 
 
 def test_intervals_of_noise_are_those_of_its_law() -> None:
