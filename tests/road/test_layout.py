@@ -124,6 +124,7 @@ def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
     assert {"deployments/enpa-notification.toml", "schemas/deployment.json"} <= names
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     place = tmp_path / "site"
