@@ -92,7 +92,7 @@ def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
     ("deployments = ['a.toml']\nbaseline = '../b.json'", "needs a file inside the configuration's folder, got '../b.json'"),
     ("deployments = ['a.toml']\nbaseline = '/tmp/b.json'", "needs a file inside the configuration's folder"),
     ("deployments = ['a.toml']\nbaseline = ''", "needs a file inside the configuration's folder, got ''"),
-     ("x = " + "[" * 3000 + "]" * 3000, "at most 64 levels of tables"),
+    ("x = " + "[" * 3000 + "]" * 3000, "at most 64 levels of tables"),
     (TWICE, "needs targets with unique ids, got 'a' twice"), (TWICE.replace("'a'", "'../a'"), "got '../a'"),
     (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required"),
 ])  # fmt: skip
