@@ -11,16 +11,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldpaudit import Aggregate, Shuffle, account
+from ldpaudit import Aggregate, Mechanism, Neighbours, Shuffle, account
 from ldpaudit.accountants.aggregation.clamped import contained
 from ldpaudit.accountants.aggregation.envelope import CountLaw
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.geometric import TruncatedGeometric
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, TruncatedGeometric, UnaryEncoding
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 F = Fraction
 ROUNDED = 1e-12

@@ -14,17 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
-from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
+from ldpaudit import Aggregate, Compose, Mechanism, Repeat, Shuffle, Unsupported, account
 from ldpaudit.accountants.aggregation import clamped
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.laplace_sum import density
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from ldpaudit.mechanisms.laplace import Laplace
+from ldpaudit.mechanisms import DiscreteLaplace, Gaussian, GaussianReport, Geometric, Laplace, TruncatedGeometric
 from ldpaudit.neighbours import group
 from tests.oracles.sums import Outcomes, divergence, summed, worst
 

@@ -12,16 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, Repeat, Shuffle, Unsupported, account, audit
+from ldpaudit import Aggregate, PrivacyProfile, Repeat, Shuffle, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.count_mean_sketch import summands
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, HadamardCountMeanSketch, UnaryEncoding
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import REPLACE_ONE
-from ldpaudit.profile import PrivacyProfile
 from tests.aggregation.test_exchanged import noise_of
 from tests.aggregation.test_sums import together
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst

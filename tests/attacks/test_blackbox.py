@@ -19,10 +19,7 @@ from ldpaudit.attacks.blackbox.weights import monotone_ratio
 from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form, Mode
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, Laplace, LaplaceHistogram, SubsetSelection
 
 SIGMA = math.e / (1 + math.e)
 SURE = 0.99

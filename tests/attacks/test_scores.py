@@ -20,9 +20,7 @@ from ldpaudit.attacks.blackbox.weights import parity_ratio, ramp_ratio, shared_r
 from ldpaudit.attacks.bounds.binomial import epsilon_lower
 from ldpaudit.attacks.games.two_inputs import GROUPS, Prospect, ScoreLaw, ThresholdRule
 from ldpaudit.evidence import Form, Mode
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms import BucketHeavyHitter, CountMeanSketch, HadamardCountMeanSketch, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from ldpaudit.workers.experiment import Experiment, Reading
 

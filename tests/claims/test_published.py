@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 from rich.console import Console
 
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published, published
 from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
@@ -21,12 +21,8 @@ from ldpaudit.accountants.sampling.theorems import subsampled_renyi, without_rep
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.commands.claims import table
 from ldpaudit.errors import ImplementationError
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace, ShuffledCountMin, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from ldpaudit.studies.bibliography import cited

@@ -19,9 +19,7 @@ from ldpaudit.accountants.claims import (
 )
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
-from ldpaudit.mechanisms.hashtogram import Hashtogram
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.mechanisms import Hashtogram, ShuffledCountMin, SignOracle
 from tests.claims.test_literature import claims_of
 
 

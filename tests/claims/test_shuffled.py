@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Shuffle, account, literature
 from ldpaudit.accountants.claims import randomized_response, unary_encoding
 from ldpaudit.accountants.claims.range_queries import Setting as RangeSetting
 from ldpaudit.accountants.claims.range_queries import accuracy as range_accuracy
@@ -30,12 +30,9 @@ from ldpaudit.accountants.claims.shuffled_hadamard import (
     failure,
     sufficient_rho,
 )
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms import HadamardRangeQueries, KaryRandomizedResponse, RangeQueries, ShuffledHadamard
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, printed_rho
-from ldpaudit.plan import Shuffle
-from ldpaudit.studies import literature
+from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from tests.claims.test_literature import printed_at
 
 LEVEL = 1e-6

@@ -11,21 +11,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit, derivation, judge
+from ldpaudit import Claim, Rigour, Run, account, audit, derivation, judge, literature
 from ldpaudit.accountants.claims import heavy_thresh as heavy
 from ldpaudit.accountants.claims import thresh as paper
 from ldpaudit.accountants.claims.heavy_thresh import level, most_votes, votes_of
-from ldpaudit.claim import Claim
-from ldpaudit.enclosure import Rigour
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh, ThreshRepaired
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import USER_LEVEL
-from ldpaudit.plan import Run
 from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
-from ldpaudit.studies import literature
 from tests.helpers import proved
 
 PROOFS_OF = cache(derivation.proofs_of)

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ldpaudit as ldp
-from ldpaudit.accountants import account
+from ldpaudit import Enclosure, Rigour, account, load
 from ldpaudit.certificates.risk import percent, percent_up, risk
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.files.deployment import load
 from tests.helpers import fails_in_one_line, run, stdout
 
 

@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from ldpaudit import account
+from ldpaudit import Repeat, account
 from ldpaudit.accountants.composition import laplace_contour, laplace_vector
 from ldpaudit.accountants.composition.laplace_contour import Groups
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, LaplaceGroups
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
-from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Repeat
+from ldpaudit.mechanisms import FreshProducts, GlpsHeavyHitter, JLHeavyHitter, KaryRandomizedResponse
 
 F = Fraction
 PERIODS, PER_PERIOD = 1000, 400

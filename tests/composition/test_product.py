@@ -12,18 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ldpaudit.accountants import account
+from ldpaudit import Repeat, Rigour, account
 from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.pld.exact import ExactPLD, ProductPair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.attacks.shared.odds import CERTAIN, count_losses, look_up
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.rappor import Rappor
+from ldpaudit.mechanisms import LongitudinalUnary, Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients
-from ldpaudit.plan import Repeat
 
 SAMPLE = 20_000
 LEVEL = 1e-6

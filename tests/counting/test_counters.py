@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldpaudit import account
+from ldpaudit import Rigour, account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.count_min import largest, replaced
@@ -26,9 +26,7 @@ from ldpaudit.accountants.counting.counter import (
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.pld import lattice
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
+from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE
 
 F = Fraction

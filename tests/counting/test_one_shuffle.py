@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit.accountants import account
+from ldpaudit import Mechanism, account
 from ldpaudit.accountants.counting.counter import HitCounter, cells
 from ldpaudit.accountants.counting.hits import ComposedHits, MergedHits
 from ldpaudit.accountants.counting.one_shuffle import (
@@ -30,10 +30,7 @@ from ldpaudit.accountants.counting.one_shuffle import (
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.range_queries import HadamardRangeQueries
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
+from ldpaudit.mechanisms import HadamardRangeQueries, ShuffledHadamard, SparseStatisticalQueries
 
 F = Fraction
 LEVEL = 1e-6

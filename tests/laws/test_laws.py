@@ -15,19 +15,14 @@ import sympy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ldpaudit import account, derivation, mechanisms, strategies
+from ldpaudit import Mechanism, Rigour, Unsupported, account, derivation, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.certificates.proof import _by_ratio
 from ldpaudit.derivation import sum_of_terms
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import ENUMERABLE, Mechanism
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
-from ldpaudit.mechanisms.memoized_bit import LISTED, MemoizedBit
-from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
+from ldpaudit.mechanism import ENUMERABLE
+from ldpaudit.mechanisms import DBitFlip, HeavyThresh, MemoizedBit, PerturbedDBitFlip, ShuffledHadamard, ThreshRepaired
+from ldpaudit.mechanisms.memoized_bit import LISTED
 from ldpaudit.profile import Number
 from ldpaudit.proofs._hypotheses import HYPOTHESES
 from ldpaudit.proofs._kernel import Part, Theorem, named

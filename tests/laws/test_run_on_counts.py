@@ -9,12 +9,8 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Shuffle
+from ldpaudit import Mechanism, Shuffle, Unsupported
+from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledSelection, UnaryEncoding
 from tests.zoo import ONE_EACH
 
 COUNTED = [

@@ -8,14 +8,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account
+from ldpaudit import Enclosure, Rigour, Shuffle, account
 from ldpaudit.accountants.limits import shuffle
 from ldpaudit.accountants.limits.information import LocalView, corners, points
 from ldpaudit.accountants.limits.selection import selection_success, selection_users, sharpened_users
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse
 
 F = Fraction
 LN2 = F(math.nextafter(math.log(2), 1))

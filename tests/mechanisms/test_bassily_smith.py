@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import account
+from ldpaudit import Guarantee, PrivacyProfile, Rigour, Shuffle, account
 from ldpaudit.accountants import bassily_smith
 from ldpaudit.accountants.claims import bassily_smith as claims
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith, RowSign
+from ldpaudit.mechanisms import BassilySmith, ProjectedBassilySmith
+from ldpaudit.mechanisms.bassily_smith import RowSign
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Guarantee, Shuffle
-from ldpaudit.profile import PrivacyProfile
 from tests.oracles.shuffle import worst
 from tests.samples import fits, same_number
 

@@ -13,18 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import account, strategies
+from ldpaudit import Enclosure, Mechanism, Rigour, Unsupported, account, certify, strategies
 from ldpaudit.accountants import genprot as accountant
 from ldpaudit.accountants.claims import genprot as claims
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.certificates.certify import certify
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import loads
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.mechanisms.genprot import GenProt, GenProtBit, chance
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import Channel, GenProt, GenProtBit, KaryRandomizedResponse
+from ldpaudit.mechanisms.genprot import chance
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
 from tests.samples import fits
 

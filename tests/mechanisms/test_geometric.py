@@ -10,12 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ldpaudit import account
+from ldpaudit import Enclosure, Rigour, account
 from ldpaudit.accountants.geometric import ClosedForm
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import Geometric, KaryRandomizedResponse, TruncatedGeometric
 from tests.samples import matches, meet
 
 ALPHAS = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20)

@@ -10,14 +10,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from ldpaudit import account
+from ldpaudit import Rigour, Unsupported, account
 from ldpaudit.accountants.claims import jl_heavy_hitter as claims
 from ldpaudit.accountants.claims.jl_heavy_hitter import FRESH, ONE, PRODUCTS, Setting
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import coordinates
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from ldpaudit.mechanisms import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import noise_for
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.jl_heavy_hitter import prove

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import account, audit
+from ldpaudit import Repeat, Rigour, Run, Unsupported, account, audit
 from ldpaudit.accountants.composition import memoized_answers, memoized_bits
 from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers
 from ldpaudit.accountants.composition.memoized_bits import MOST_EPOCHS, MemoizedNoise, lifetime_epsilon
 from ldpaudit.accountants.memoized_bit import kept, repeated, same_pattern
 from ldpaudit.accountants.one_bit import memoized_values
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
-from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing, over_epochs
-from ldpaudit.mechanisms.one_bit import DBitFlip
+from ldpaudit.mechanisms import DBitFlip, MemoizedBit, MemoizedDBitFlip, MemoizedResponse
+from ldpaudit.mechanisms.memoized_bit import Stream
+from ldpaudit.mechanisms.memoized_response import Memoizing, over_epochs
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
-from ldpaudit.plan import Repeat, Run
 from tests.samples import around, meet
 
 HALF = Fraction(1, 2)

@@ -13,15 +13,13 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit import account
+from ldpaudit import Rigour, Unsupported, account
 from ldpaudit.accountants import range_queries, shuffled_heavy_hitters, shuffled_quantiles
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.range_queries import any_two_values
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.certificates.proof import _by_ratio
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
+from ldpaudit.mechanisms import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Neighbours, Rigour, Unsupported, account, literature
 from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.accountants.claims.shuffled_count_min import (
     EXAMPLES,
@@ -29,12 +29,10 @@ from ldpaudit.accountants.counting.count_min import added, largest, replaced, wo
 from ldpaudit.accountants.counting.counter import NoisyCounter
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.shuffled_count_min import Held, OneSidedShuffledCountMin, ShuffledCountMin
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.mechanisms import OneSidedShuffledCountMin, ShuffledCountMin
+from ldpaudit.mechanisms.shuffled_count_min import Held
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.shuffled_count_min import prove
-from ldpaudit.studies import literature
 from tests.helpers import proved
 from tests.samples import meet
 

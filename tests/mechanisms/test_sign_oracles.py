@@ -10,15 +10,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Unsupported, account
 from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
 from ldpaudit.accountants.claims import sign_oracle
 from ldpaudit.accountants.pld.finite import channel_profile
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms import hashtogram
-from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms import Hashtogram, SignOracle, hashtogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from tests.samples import same_number
 
 MANY = 1 << 20

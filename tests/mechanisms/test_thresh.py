@@ -15,21 +15,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ldpaudit import Enclosure, PrivacyProfile, Rigour, Unsupported
 from ldpaudit.accountants import heavy_thresh, thresh
 from ldpaudit.accountants.composition.coins import TwoCoins
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.exact import product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
+from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, sentinel_needs
 from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import _are_few
 from ldpaudit.mechanisms.shared.voting.thresh import Levels, thresholds
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.profile import PrivacyProfile
 from tests.oracles.voting import (
     HALF,
     HeavyToy,

@@ -14,15 +14,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import Enclosure, Neighbours, Rigour, Unsupported, account, audit
 from ldpaudit.accountants.sampling.discovery import discovery_rate
 from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Words
-from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs.trie_heavy_hitter import prove
 from tests.helpers import proved

@@ -9,17 +9,13 @@ import flint
 import numpy as np
 import pytest
 
-from ldpaudit.accountants import account
+from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
 from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
 from ldpaudit.accountants.shuffling.blanket import _Walk, float_estimate, precision, two_answers
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import Rappor
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse, Rappor, UnaryEncoding
 
 F = Fraction
 ROUNDING = 1e-6

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Enclosure, PrivacyProfile, Repeat, Rigour, account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.compose import LatticeProfile, compose
 from ldpaudit.accountants.laplace import OneCoordinate
@@ -25,10 +25,8 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.pld.total import common_step
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.plan import Compose, Repeat
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.mechanisms import Laplace, LaplaceHistogram
+from ldpaudit.profile import Number
 from tests.composition.test_plan import assert_meets, enumerated, rr
 
 

@@ -13,16 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ldpaudit as ldp
-from ldpaudit.accountants import account
+from ldpaudit import Enclosure, PrivacyProfile, Rigour, Shuffle, account
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Shuffle
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
+from ldpaudit.profile import Number
 
 SHARP = 1e-6  # relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent
 RATES = st.fractions(Fraction(1, 10_000), Fraction(1, 2), max_denominator=10_000)

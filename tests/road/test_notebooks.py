@@ -13,17 +13,15 @@ from xml.etree import ElementTree
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit import Evidence, Repeat, account, frames
+from ldpaudit import Enclosure, Evidence, PrivacyProfile, Repeat, Rigour, Unsupported, account, frames, literature
 from ldpaudit.accountants.claims.sentence import Accuracy
 from ldpaudit.certificates.risk import risk
 from ldpaudit.display.markup import STYLE
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
+from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import loads
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.mechanisms import KaryRandomizedResponse
+from ldpaudit.profile import Number
 from ldpaudit.report.plot import draw
-from ldpaudit.studies import literature
 from ldpaudit.studies.comparison import Score, contenders
 from ldpaudit.studies.literature import Measured
 from tests.helpers import Tags, contrast, deployment, fails_in_one_line, raises, run, within

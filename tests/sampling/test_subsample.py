@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import account
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
+from ldpaudit import Aggregate, Mechanism, Plan, Poisson, Repeat, Rigour, Run, Shuffle, Subsample, Unsupported, account
+from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Aggregate, Plan, Poisson, Repeat, Run, Shuffle, Subsample
 from tests.oracles import shuffle as oracle
 
 F = Fraction

@@ -14,6 +14,7 @@ import flint
 import mpmath
 import pytest
 
+from ldpaudit import Neighbours, PrivacyProfile, Rigour, Unsupported
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling import rounds
 from ldpaudit.accountants.sampling.other_prefixes import critical, mean_verge, tail, verge, verge_leak
@@ -26,10 +27,7 @@ from ldpaudit.accountants.sampling.theorems import (
 )
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL
 from tests.oracles.trie import at_least, divergence, heads, joined, law
 
 EPSILONS = (0.0, 0.05, 0.3, 1.0, 3.0)

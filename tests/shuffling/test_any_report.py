@@ -10,16 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from ldpaudit.accountants import account
+from ldpaudit import Guarantee, Mechanism, Repeat, Rigour, Shuffle, account
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
 from ldpaudit.accountants.shuffling.plan import OneDataSet, ShuffleProfile
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Guarantee, Repeat, Shuffle
+from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, UnaryEncoding
 from tests.oracles import shuffle as oracle
 
 F = Fraction

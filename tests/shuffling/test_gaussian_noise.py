@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from ldpaudit import Repeat, Shuffle, Subsample, Unsupported, account
+from ldpaudit import Enclosure, Repeat, Run, Shuffle, Subsample, Unsupported, account
 from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.blanket import precision
@@ -21,10 +21,7 @@ from ldpaudit.accountants.shuffling.gaussian_noise import _blanket, _Cut, _near
 from ldpaudit.accountants.shuffling.gaussian_types import Line, below
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.plan import Run
+from ldpaudit.mechanisms import GaussianReport, Laplace
 from tests.oracles.shuffle import short_of_mixtures
 from tests.shuffling import test_laplace_noise as sharp
 from tests.shuffling.test_laplace_noise import shuffled

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Mechanism, Repeat, Shuffle, Unsupported, account
 from ldpaudit.accountants import randomized_response, unary_encoding
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
@@ -25,11 +25,7 @@ from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Repeat, Shuffle
+from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
 from tests.oracles import shuffle as oracle
 
 F = Fraction

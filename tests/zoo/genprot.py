@@ -5,11 +5,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit import Mechanism
+from ldpaudit.mechanisms import GenProt, GenProtBit, KaryRandomizedResponse, ShuffledHadamard
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from tests.zoo import Broken, Mutant, Zoo, mutant, refusals
 
 QUARTER = Fraction(1, 4)
