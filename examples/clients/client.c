@@ -130,23 +130,24 @@ static int parity(number v) { int odd = 0; for (; v; v &= v - 1) odd = !odd; ret
 static number another(number x, number n) { number drawn = uniform(n - 1); return drawn + (drawn >= x); }
 
 static number k, g, d, bits, hashes, width, prime, reports;
-static fraction p, q, f, not_p, half_f, not_half_f;
+static fraction p, q, f, not_p, kept_one, kept_zero, ones, zeros;
 /* One report on x, which is -1 for an absent user; the number of its numbers, or 0 where it is a single one. */
 static size_t report(const char *kind, number x, number *y) {
     if (!strcmp(kind, "randomized_response:")) { y[0] = coin(p) ? x : another(x, k); return 0; }
     if (!strcmp(kind, "unary_encoding:")) { for (number i = 0; i < k; i++) y[i] = coin(i == x ? p : q); return (size_t)k; }
-    if (!strncmp(kind, "rappor:", 7)) {
+    if (!strncmp(kind, "rappor:", 7) || !strcmp(kind, "longitudinal_unary:")) {
         char *kept = room((size_t)bits); /* what a device keeps for ever, one for each value */
-        for (number j = 0; j < hashes; j++) kept[bucket(j, x, bits)] = 1;
-        for (number i = 0; i < bits; i++) y[i] = kept[i] = (char)coin(kept[i] ? not_half_f : half_f);
-        for (number t = 0; t < reports; t++) for (number i = 0; i < bits; i++) y[i] = (t ? y[i] : 0) + coin(kept[i] ? q : p);
+        for (number j = 0; j < (hashes ? hashes : 1); j++) kept[hashes ? bucket(j, x, bits) : x] = 1;
+        for (number i = 0; i < bits; i++) y[i] = kept[i] = (char)coin(kept[i] ? kept_one : kept_zero);
+        for (number t = 0; t < reports; t++) for (number i = 0; i < bits; i++) y[i] = (t ? y[i] : 0) + coin(kept[i] ? ones : zeros);
         free(kept); /* no reports are asked of the permanent response: it is what is shown */
         return (size_t)bits;
     }
-    if (!strcmp(kind, "local_hashing:")) {
-        y[0] = uniform(prime), y[1] = uniform(prime), y[2] = (y[0] * x + y[1]) % prime % g;
-        if (!coin(p)) y[2] = another(y[2], g);
-        return 3;
+    if (!strcmp(kind, "local_hashing:") || !strcmp(kind, "loloha:")) {
+        y[0] = uniform(prime), y[1] = uniform(prime);
+        number truth = (y[0] * x + y[1]) % prime % g, kept = y[2] = coin(p.size ? p : kept_one) ? truth : another(truth, g);
+        for (number t = 0; t < reports; t++) y[2 + t] = coin(ones) ? kept : another(kept, g); /* of LOLOHA */
+        return 3 + (size_t)(reports ? reports - 1 : 0);
     }
     if (!strcmp(kind, "hadamard_response:")) {
         number row = x + 1, columns = 1;
@@ -170,19 +171,18 @@ static size_t report(const char *kind, number x, number *y) {
 }
 
 int main(void) {
-    char *line = NULL, kind[64];
-    size_t size = 0;
-    if (!(urandom = fopen("/dev/urandom", "rb"))) fail("needs /dev/urandom");
-    if (getline(&line, &size, stdin) < 0) fail("needs a header");
+    char *line = NULL, kind[64]; size_t size = 0;
+    if (!(urandom = fopen("/dev/urandom", "rb")) || getline(&line, &size, stdin) < 0) fail("needs /dev/urandom and a header");
     if (strncmp(needed(line, "format"), "ldpaudit.vectors/1\"", 19)) fail("needs a header of format ldpaudit.vectors/1");
     char *stem = needed(line, "mechanism"), *variant = needed(line, "variant");
     snprintf(kind, sizeof kind, "%.*s:%.*s", (int)strcspn(stem, "\""), stem, (int)strcspn(variant, "\""), variant);
-    k = integer(line, "k"), g = integer(line, "g"), d = integer(line, "d"), bits = integer(line, "bits");
+    k = integer(line, "k"), g = integer(line, "g"), d = integer(line, "d"), bits = integer(line, value(line, "p1") ? "k" : "bits");
     hashes = integer(line, "hashes"), width = integer(line, "width"), prime = integer(line, "prime");
     reports = integer(line, "reports"), p = rational(line, "p"), q = rational(line, "q"), f = rational(line, "f");
+    kept_one = rational(line, "p1"), kept_zero = rational(line, "q1"), ones = rational(line, "p2"), zeros = rational(line, "q2");
     if (p.size) not_p = not(p);
-    if (f.size) half_f = half(f), not_half_f = not(half_f);
-    number *y = room(((size_t)(bits > width ? bits : width) + 3) * sizeof *y + (strchr("uo", *kind) ? (size_t)k * sizeof *y : 0));
+    if (f.size) kept_zero = half(f), kept_one = not(kept_zero), ones = q, zeros = p;
+    number *y = room(((size_t)(bits > width ? bits : width) + (size_t)reports + 3) * sizeof *y + (strchr("uo", *kind) ? (size_t)k * sizeof *y : 0));
     while (getline(&line, &size, stdin) >= 0) {
         char *input = needed(line, "input");
         used = 0, given = value(line, "bytes"), given_bytes = given ? strcspn(given, "\"") / 2 : 0;

@@ -89,19 +89,29 @@ function permanent(x, r, { bits, hashes, f }) {
   return range(bits).map((each) => bit(r.coin(signature.has(each) ? not(half(f)) : half(f))));
 }
 
+/** How often reports show each bit of what a device keeps for ever, one copy for each value, as 1. */
+function shown(kept, r, reports, one, zero) {
+  let counts = kept.map(() => 0n);
+  for (let i = 0n; i < reports; i++) counts = counts.map((count, each) => count + bit(r.coin(kept[each] ? one : zero)));
+  return counts;
+}
+
+function hashed(x, r, { g, p, prime }) {
+  const a = r.uniform(prime), b = r.uniform(prime), truth = (a * x + b) % prime % g;
+  return [a, b, r.coin(p) ? truth : another(truth, g, r)];
+}
+
 const MECHANISMS = {
   "randomized_response:": (x, r, { k, p }) => (r.coin(p) ? x : another(x, k, r)),
   "unary_encoding:": (x, r, { k, p, q }) => range(k).map((each) => bit(r.coin(each === x ? p : q))),
   "rappor:permanent": permanent,
-  "rappor:": (x, r, { bits, hashes, f, p, q, reports }) => {
-    const kept = permanent(x, r, { bits, hashes, f }); // what a device keeps for ever, one for each value
-    let counts = kept.map(() => 0n);
-    for (let i = 0n; i < reports; i++) counts = counts.map((count, each) => count + bit(r.coin(kept[each] ? q : p)));
-    return counts;
-  },
-  "local_hashing:": (x, r, { g, p, prime }) => {
-    const a = r.uniform(prime), b = r.uniform(prime), truth = (a * x + b) % prime % g;
-    return [a, b, r.coin(p) ? truth : another(truth, g, r)];
+  "rappor:": (x, r, m) => shown(permanent(x, r, m), r, m.reports, m.q, m.p),
+  "longitudinal_unary:": (x, r, { k, p1, q1, p2, q2, reports }) =>
+    shown(range(k).map((each) => bit(r.coin(each === x ? p1 : q1))), r, reports, p2, q2),
+  "local_hashing:": hashed,
+  "loloha:": (x, r, { g, p1, p2, prime, reports }) => {
+    const [a, b, kept] = hashed(x, r, { g, p: p1, prime });
+    return [a, b, ...range(reports).map(() => (r.coin(p2) ? kept : another(kept, g, r)))];
   },
   "hadamard_response:": (x, r, { k, p }) => {
     const row = x + 1n, y = r.uniform(2n ** BigInt(k.toString(2).length));

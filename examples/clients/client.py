@@ -86,18 +86,31 @@ def permanent_rappor(x, r, bits, hashes, f, domain):
     return [r.coin(1 - f / 2 if bit in signature else f / 2) for bit in range(bits)]
 
 
-def rappor(x, r, bits, hashes, f, p, q, reports, domain):
-    kept = permanent_rappor(x, r, bits, hashes, f, domain)  # what a device keeps for ever, one for each value
-    counts = [0] * bits
+def shown(kept, r, reports, one, zero):
+    """How often `reports` show each bit of what a device keeps for ever, one copy for each value, as 1."""
+    counts = [0] * len(kept)
     for _ in range(reports):
-        counts = [count + r.coin(q if bit else p) for count, bit in zip(counts, kept)]
+        counts = [count + r.coin(one if bit else zero) for count, bit in zip(counts, kept)]
     return counts
+
+
+def rappor(x, r, bits, hashes, f, p, q, reports, domain):
+    return shown(permanent_rappor(x, r, bits, hashes, f, domain), r, reports, q, p)
+
+
+def longitudinal_unary(x, r, k, p1, q1, p2, q2, reports):
+    return shown(unary_encoding(x, r, k, p1, q1), r, reports, p2, q2)
 
 
 def local_hashing(x, r, g, p, domain, prime):
     a, b = r.uniform(prime), r.uniform(prime)
     truth = (a * x + b) % prime % g
     return [a, b, truth if r.coin(p) else another(truth, g, r)]
+
+
+def loloha(x, r, g, p1, p2, domain, prime, reports):
+    a, b, kept = local_hashing(x, r, g, p1, domain, prime)
+    return [a, b] + [kept if r.coin(p2) else another(kept, g, r) for _ in range(reports)]
 
 
 def hadamard_response(x, r, k, p):
@@ -130,7 +143,9 @@ MECHANISMS = {
     "unary_encoding": unary_encoding,
     "rappor": rappor,
     "rappor:permanent": permanent_rappor,
+    "longitudinal_unary": longitudinal_unary,
     "local_hashing": local_hashing,
+    "loloha": loloha,
     "hadamard_response": hadamard_response,
     "count_mean_sketch": count_mean_sketch,
     "count_mean_sketch:hadamard": hadamard_count_mean_sketch,

@@ -9,6 +9,7 @@ from ldpaudit.mechanism import Mechanism, View
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -58,6 +59,11 @@ def _local_hashing(m: LocalHashing, x: int, source: Randomness) -> tuple[int, in
     return a, b, truth if source.coin(m.p) else _another(truth, m.g, source)
 
 
+def _loloha(m: Loloha, x: int, source: Randomness) -> tuple[int, ...]:
+    a, b, kept = _local_hashing(m.lifetime(), x, source)
+    return a, b, *(kept if source.coin(m.p2) else _another(kept, m.g, source) for _ in range(m.reports))
+
+
 def _hadamard_response(m: HadamardResponse, x: int, source: Randomness) -> int:
     y, row = source.uniform(m.columns), x + 1
     is_one, wanted = not (y & row).bit_count() % 2, source.coin(m.p)
@@ -98,6 +104,7 @@ SAMPLERS: dict[type[Mechanism], Callable[[Any, Any, Randomness], View]] = {
     PermanentRappor: _permanent,
     LongitudinalUnary: _rappor,
     LocalHashing: _local_hashing,
+    Loloha: _loloha,
     HadamardResponse: _hadamard_response,
     CountMeanSketch: _count_mean_sketch,
     HadamardCountMeanSketch: _hadamard_count_mean_sketch,

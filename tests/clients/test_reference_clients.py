@@ -14,6 +14,8 @@ from ldpaudit.clients.vectors import header, vectors
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -32,8 +34,11 @@ SETTINGS = (
     Rappor(16, 3, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)),
     Rappor(70, 2, Fraction(0), Q, P, reports=3, domain=1 << 31 - 1),
     PermanentRappor(8, 2, Fraction(2, 7)),
+    LongitudinalUnary(5, P, Q, Fraction(3, 4), Fraction(1, 5), reports=3),
+    UnaryEncoding.thresholded(1, 3),
     LocalHashing.optimal(2, 1 << 20),
     LocalHashing(3, P, 5, prime=5),
+    Loloha(3, P, Fraction(3, 4), domain=9, reports=4),
     HadamardResponse.for_epsilon(1, 100),
     HadamardResponse(2**62 - 1, LONG),
     CountMeanSketch.for_epsilon(2, 17, 5),

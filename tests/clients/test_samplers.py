@@ -16,6 +16,7 @@ from ldpaudit.mechanism import Mechanism, View
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -36,6 +37,7 @@ SMALL = (
     LongitudinalUnary.optimized(1, 3),
     LocalHashing(2, P, domain=3, prime=3),
     LocalHashing(4, P, domain=4, prime=5),
+    Loloha(3, P, Fraction(3, 4), domain=3, prime=3, reports=2),
     HadamardResponse(2, P),
     HadamardResponse(6, P),
     CountMeanSketch(3, 2, P, domain=5),
