@@ -123,23 +123,25 @@ class ClampedProfile(AtDataSets):
         largest = max(p / q for first, second in permutations(self.laws, 2) for p, q in zip(first, second, strict=True))
         x = nodes_of(pairs, math.log(largest) * (1 + 4 * UNIT))
         x = x[np.max([pair.low(x) for pair in pairs], axis=0) > _RARE]
-        return Curve.of_both(x, self._ends.high(x)).power(self.rounds)
+        fine = np.exp(np.interp(np.arange(0, len(x) - 1, 0.25), np.arange(len(x)), np.log(x)))
+        return Curve.of_both(fine, self._ends.high(fine)).power(self.rounds)
 
     @cached
     def _ends(self) -> Ends:
         """What is known without the draws that all reports contain, which bound sums of few users."""
         alone = self.rounds == 1
         usual = (self if alone else replace(self, rounds=1))._low(_USUAL)
-        step, known = max(usual, _LEAST) / (16 if alone else 8), dict[tuple[int, float], float]()
+        usual, known = max(usual, _LEAST), dict[tuple[int, float], float]()
 
         def few(others: int, x: float) -> float:
-            at = below_exp(min(math.floor(math.log(x) / step - _NEAR) * step, 1.5 * usual))
+            part = math.log(x) / usual - _NEAR
+            at = below_exp(usual * min(math.floor(part * (steps := 16 if part > 0.5 else 4)) / steps, 1.375))
             if (key := (others, at)) not in known:
                 known[key] = self._contained_high(at, others)
             return known[key]
 
         added = reduce(Masses.plus, self.added, Masses.point(0))
-        tried = [1.0] if alone else [0.0, 0.25, 0.5, 1.0]
+        tried = [1.0] if alone else [0.0, 0.4, 1.0]
         return Ends(Moves(self.laws), self.users - 1, added, few, np.exp(usual * np.array(tried)))
 
     def _contained_high(self, x: float, others: int) -> float:

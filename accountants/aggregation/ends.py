@@ -47,7 +47,7 @@ from ldpaudit.accountants.aggregation.envelope import CountLaw
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 
-_END, _BETWEEN = 0.13, 0.46
+_END, _BETWEEN = 0.13, 0.48
 """Parts of the others that hold an end, and an integer between the ends, for each of the former and all of the latter together."""
 _FEWEST, _MOST = 8, 3 * 10**4
 """Least number of users whose sum is smooth enough to be tried, and most others, whose laws take long."""
