@@ -114,15 +114,15 @@ SHUFFLED = deployment(
     'id = "report"\nepsilon = "{claimed}"\ndelta = "{delta}"\nunit = "{unit}"\nneighbours = "{neighbours}"\nsource = "a test"',
     more="[shuffle]\nusers = 1000\n",
 )
-CLAIMED = {"own": "3/4", "claimed": "1", "delta": "1e-6", "unit": "user-day", "neighbours": "group-of-2"}
+CLAIMED = {"own": "3/4", "claimed": "2", "delta": "0", "unit": "user-day", "neighbours": "group-of-2"}
 
 
 @pytest.mark.parametrize(("change", "says"), [
     ({}, ""),
     ({"own": "2/3"}, ""),
-    ({"own": "4", "delta": "0.5"}, "it claimed delta = 1e-06 in the baseline, and claims 0.5"),
-    ({"claimed": "9"}, "it claimed epsilon = 1 in the baseline, and claims 9"),
-    ({"claimed": "?"}, "it claimed epsilon = 1 in the baseline, and claims none"),
+    ({"delta": "0.5"}, "it claimed delta = 0 in the baseline, and claims 0.5"),
+    ({"claimed": "9"}, "it claimed epsilon = 2 in the baseline, and claims 9"),
+    ({"claimed": "?"}, "it claimed epsilon = 2 in the baseline, and claims none"),
     ({"unit": "report"}, "its unit was user-day in the baseline, and is report"),
     ({"neighbours": "replace-one"}, "its neighbours was group-of-2 in the baseline, and is replace-one"),
 ])  # fmt: skip
