@@ -123,9 +123,7 @@ class LaplaceVectors:
         told = _told(found, steps[1])
         best = np.argsort(-told, kind="stable")[: np.count_nonzero(told > -math.inf)]
         _, distinct = np.unique(found[best], axis=0, return_index=True)
-        held = (
-            (tuple(found[i].tolist()), (int(first[i]), int(second[i])), int(other[i])) for i in best[np.sort(distinct)[:_KEPT]]
-        )
+        held = ((tuple(found[i].tolist()), (int(first[i]), int(second[i])), int(other[i])) for i in best[np.sort(distinct)[:_KEPT]])
         hidden = copies * steps[1] * min(Fraction(varying, 2), Fraction(weight))
         return cls(steps, _largest((_times(each, copies) for each in overlaps), steps[1]), tuple(held), hidden)
 

@@ -95,9 +95,7 @@ def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
     ("flipping:fails", "--cluster flipping:fails: needs an executor of concurrent.futures: no nodes"),
     ("flipping:dict", "cannot import"), ("builtins:dict", "needs an executor of concurrent.futures, got {}"),
 ])  # fmt: skip
-def test_a_cluster_that_is_none_is_an_error_of_a_line(
-    name: str, says: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_that_is_none_is_an_error_of_a_line(name: str, says: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "flipping", raising=False)
     lay_out(folder.parent, {"flipping.py": CODE})
     fails_in_one_line(within(folder.parent, "run", *SYSTEM, "--data", "data", "--cluster", name), says)

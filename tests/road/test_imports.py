@@ -146,9 +146,7 @@ def test_only_certify_sees_all_three_and_the_theory_knows_no_mechanism_by_name()
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
-    )
+    code = ("import sys\nfrom ldpaudit.commands import app\ntry: app(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)")
     shown = stdout(python("-c", code))
     assert "certify" in shown
     loaded = set(shown.split("\n")[-2].split())

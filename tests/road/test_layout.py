@@ -48,11 +48,7 @@ def python(*arguments: str, cwd: Path, **environment: str) -> str:
 def packages_on_disk() -> set[str]:
     inits = [p for p in (ROOT / "ldpaudit").rglob("__init__.py") if not any(o in p.relative_to(ROOT).parts for o in OUTER)]
     inner = {".".join(p.parent.relative_to(ROOT).parts) for p in inits}
-    outer = {
-        ".".join(("ldpaudit", *p.parent.relative_to(ROOT).parts))
-        for o in OUTER
-        for p in (ROOT / o).rglob("__init__.py")
-    }
+    outer = {".".join(("ldpaudit", *p.parent.relative_to(ROOT).parts)) for o in OUTER for p in (ROOT / o).rglob("__init__.py")}
     return inner | outer
 
 
@@ -85,9 +81,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from an sdist: whoever installs either gets the same files."""
     out = tmp_path_factory.mktemp("dist")
     source = out / "source"
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
     for name in listed.stdout.splitlines():
@@ -128,9 +122,7 @@ def test_the_sdist_holds_the_tests_and_the_deployments(built: Path) -> None:
 def test_the_wheel_runs_where_it_is_installed(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     place = tmp_path / "site"
-    python(
-        "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(place), str(wheel), cwd=tmp_path
-    )
+    python("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(place), str(wheel), cwd=tmp_path)
     where = python("-S", "-c", f"import sys; sys.path[:0] = {[str(place), *site()]!r}\n{PROBE}", cwd=tmp_path)
     assert where == str(place / "ldpaudit" / "__init__.py")
 
@@ -142,9 +134,7 @@ def test_an_editable_install_runs(tmp_path: Path) -> None:
     copy.mkdir()
     for name in ("ldpaudit", *OUTER, *DATA, "examples", "pyproject.toml", "README.md", "LICENSE"):
         (copy / name).symlink_to(ROOT / name)
-    command = (
-        "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(place),
-    )
+    command = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(place))
     python(*command, "--editable", str(copy), cwd=tmp_path)
     where = python(
         "-S",
