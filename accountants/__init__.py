@@ -1,7 +1,5 @@
 """What it costs: mechanism or plan to privacy profile."""
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec

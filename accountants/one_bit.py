@@ -1,7 +1,5 @@
 """What 1BitMean and dBitFlip cost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """What one sampled answer costs, and how many users name a question by it."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What heavy hitters cost in the shuffled model."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.range_queries import least_rho, one_element_each

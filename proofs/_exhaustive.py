@@ -4,8 +4,6 @@ A law is a row; of any two rows of one table, either may be the other's neighbou
 P(y) <= r Q(y) for all pairs of rows and all views y: no event's likelihood ratio is larger than that of its best view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Accountants of positive deltas rest on such proofs. What a certificate calls a theorem is the kernel's, or one of `_composition`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ K such steps apart, and what the steps cost adds up. Polya noise of shape 1 or m
 log(1/(alpha shape)) a step at most. Other noise on counts has no epsilon at delta = 0: of it there are steps on paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

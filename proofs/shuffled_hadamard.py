@@ -13,8 +13,6 @@ k n (1 - p) + B (rho + k) n p elements on average: each message is in its own el
 No epsilon is enough at delta = 0, so none of these is a bound there: the accountant says which (epsilon, delta) hold.
 """
 
-from __future__ import annotations
-
 from sympy import Integer, Rational
 
 from ldpaudit.proofs._steps import Steps

@@ -5,8 +5,6 @@ message is told by two counters, and the oracles are independent. No epsilon is 
 accountant says which (epsilon, delta) hold. accountants/claims/shuffled_heavy_hitters.py has what is kept at which error.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._steps import Steps
 
 

@@ -5,8 +5,6 @@ response on one sign, (-1)^<s, x> with s not 0, or on two. That holds of the sig
 what the hashtogram, TreeHist, Bitstogram and PrivateExpanderSketch hash costs accuracy, never privacy.
 """
 
-from __future__ import annotations
-
 from ldpaudit.proofs._kernel import Part, Theorem
 from ldpaudit.proofs._parameters import both, coin, flipped, hashed
 

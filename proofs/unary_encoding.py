@@ -4,8 +4,6 @@ Where a user comes or goes, one bit changes in place of two, and epsilon >= log 
 p + q <= 1, the second where p + q >= 1. The probabilities q, p - q and 1 - p are in proportion 1 : gap : rest.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

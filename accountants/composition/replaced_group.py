@@ -10,8 +10,6 @@ times epsilon, and otherwise about K times that at a smaller delta. Source: Vadh
 less than one of its users. Independent reports need none of this: K of them are K runs (`plan.of_one_user`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -9,8 +9,6 @@ Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Lemmas 3.10 and 3.18. Thei
 shuffled model, takes the guarantee for n users to be one for fewer; no limit here rests on that, and those below fall as n grows.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ldpaudit.accountants.limits.accurate import largest, told, told_as_printed

@@ -9,8 +9,6 @@ powers of j are the same for all ranges. Short ranges are summed term by term. W
 factor within a range, its probability is a difference of tails.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ A search returns points at which the caller's own certified predicate was evalua
 For functions that return balls at a chosen tolerance, see `certified_search`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

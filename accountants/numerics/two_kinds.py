@@ -11,8 +11,6 @@ p and q on two neighbouring integers :math:`|\varphi(\theta)|^2 \le 1 - 2 p q (1
 are computed. What is left is the rounding of phases, some :math:`2^{-53}` of :math:`\sqrt n` turns: 1e-10 for a billion users.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -25,8 +25,6 @@ without losses. Where users differ in how often they answer, those who always do
 n' the number of users who may answer: n' is then to be used in place of n, and must be a public lower bound.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ parts. The event is that nothing is released, or p is. If all users hold one of 
 + 1`, some prefix always gets theta of m votes; but with the new user among the m, nothing may be released.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """Inverse problems: the number of users, or the local epsilon, that reaches a goal, for any local randomizer; and the least
 noise of one whose shuffled bound is known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -21,8 +21,6 @@ the source says so. At delta = 0 shuffling changes nothing: where all n views ar
 and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

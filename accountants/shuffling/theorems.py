@@ -5,8 +5,6 @@ quantity that it bounds, from 0 to the formula's value rounded up. ``claims/publ
 value: a row there shows a new one in ``ldpaudit account ... --compare`` and in docs/literature.md, which has their ratios.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ data or have a usual size. The epsilon that is put into the constructor is searc
 is asked, in its own model. Oracles are asked about a dictionary of frequent values; systems that name values know none.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """From what users sent, or an aggregator released, to counts with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -8,8 +8,6 @@ that each adds all of the noise that is needed, and the sum carries the noise of
 noise, however many users there are: more users need fewer flips.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ a binomial number of the same mean (Hoeffding 1956, Theorems 4 and 5). *Exact*, 
 inequality.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
