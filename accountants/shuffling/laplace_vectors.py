@@ -56,9 +56,9 @@ Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 """A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
 
 _NONE = flint.arb(0)
-_INTERVALS = 16, 32
+_INTERVALS, _OF_BUNDLES = (16, 32), (10, 32)
 """Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
-the root of s, as what is lost grows with s and falls with their square."""
+the root of s, as what is lost grows with s and falls with their square. Of bundles, too, which also have half of the kinds."""
 _ALONE = 8  # intervals for the blanket of a histogram
 _CELLS, _MOST_CELLS = (32_000, 160_000), 60_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
@@ -92,6 +92,7 @@ class LaplaceVectors:
     # data sets in which all others hold the last value: its overlap with the pair, and the pair
     held: tuple[tuple[Overlap, tuple[Any, Any], Any], ...]
     hidden: Fraction  # the blanket has the mass e**-hidden
+    reports: int = 1  # of a bundle
 
     @classmethod
     def of_code(
@@ -137,7 +138,7 @@ class LaplaceVectors:
                 if len(sums) > _MOST_SUMS:
                     sums = list(_largest(sums, self.steps[1]))
         held = tuple((_times(own, times), tuple((x,) * times for x in pair), (other,) * times) for own, pair, other in self.held)
-        return LaplaceVectors(self.steps, _largest(sums, self.steps[1]), held, times * self.hidden)  # type: ignore[arg-type]
+        return LaplaceVectors(self.steps, _largest(sums, self.steps[1]), held, times * self.hidden, times)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def histogram(s: Fraction, k: int, users: int) -> VectorsBound | None:
     vectors = LaplaceVectors((s, s), ((2, 0, 0), *(own for own, *_ in held)), held, s)
     with working_precision(precision(users)):
         less = ball(-s).exp()
-        alone = _Products(s, (_ALONE, _ALONE), True, _MOST_CELLS).kinds((0, 1, 1))
+        alone = _Products(s, (_ALONE, _ALONE), True, _MOST_CELLS, _MOST_CELLS).kinds((0, 1, 1))
         cells = tuple((r1, r2, less * b if k > 2 else r1.min(r2)) for r1, r2, b in alone)
         blanket = CutBlanket(cells, 1 - sum((b for *_, b in cells), _NONE))
     return bound(vectors, users, (blanket,))
@@ -187,18 +188,19 @@ def repeated(one: VectorsBound, times: int, otherwise: AnyReportBound) -> Blanke
 def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fine: int) -> VectorsBound:
     """The bounds with fewer or more intervals."""
     s = vectors.steps[0]
-    least, most = (math.ceil(each * math.sqrt(s)) for each in _INTERVALS)
+    part, cuts = (1, _INTERVALS) if vectors.reports == 1 else (2, _OF_BUNDLES)
+    least, most = (math.ceil(each * math.sqrt(s)) for each in cuts)
     intervals = (least, most if fine else least)
     with working_precision(precision(users)):
         different = [each for each in vectors.overlaps if each[1:] != (0, 0)]
-        told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different))
+        told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
         types = tuple(CutBlanket(told.kinds(each)) for each in different)
         listed = types if fine and sum(len(each.cells) for each in types) <= _LISTED_CELLS else ()
         replaced = Replacement(listed, ball(-vectors.hidden).exp(), pairs=quotients(types))
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
-        seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held))
+        seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
         alike = tuple(
             OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=own[1] == own[2] and not at), pair, other)
             for own, pair, other in vectors.held
@@ -214,6 +216,7 @@ class _Products:
     intervals: tuple[int, int]  # of a coordinate: at least, and at most
     is_told: bool  # whether grid points are told, or only the interval that a coordinate lies in
     cells: int  # kinds of reports that may be made
+    most: int  # and of any of them
 
     def __post_init__(self) -> None:
         self._known: dict[tuple[int, int, int], Factor] = {}
@@ -224,7 +227,7 @@ class _Products:
         # What is lost to a factor falls with the square of its values, and grows with its variance and that of what it multiplies.
         variances = [math.expm1(min(count * _mean_square(self.step), _FAR)) for count in overlap]
         deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
-        unit = (min(self.cells, _MOST_CELLS) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
+        unit = (min(self.cells, self.most) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
         values = [max(3, int(unit * d)) for d in deviations]
         intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, overlap, strict=True) if count)))
         factors = (self._factor(count, intervals, kept) for count, kept in zip(overlap, values, strict=True))

@@ -63,7 +63,7 @@ from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _NEAR = 0.2
-"""Part of the users who are left that may be passed on one contour: it is as good as the best for most of them."""
+"""Part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits."""
 _MANY = 10**5
 """Users from which on three moments of each law are as good as its transform."""
 _ROUNDED = 1e-13
@@ -124,8 +124,8 @@ class Replacement:
         total, chance, passed = flint.arb(0), flint.arb(1), 0
         lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(self.gamma)
         while left >= 1:
-            # Up to as many more users are passed, all but the last one of those that are left, or they are one part of them.
-            steps = math.floor(min(max(1, left - 2), max(1.0, left * _NEAR), max(1, 2 * lost, passed)))
+            # As many more users are passed, but for the last one, or they are one part of them.
+            steps = math.floor(min(max(1, left - 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
             first, last = means(max(left - steps, left - math.ceil(min(steps / 2, usual))), (left, left - steps + 1))
             beyond = missed**steps
             total += (chance * as_ball(self.gamma) * _along(first, last, missed, steps)).min(chance * (1 - beyond))

@@ -289,7 +289,7 @@ def test_every_vector_has_the_blanket(m: Any) -> None:
 def test_laws_are_below_their_type_and_above_their_data_set_in_the_convex_order(overlapping: Any, s: float, cells: int) -> None:
     """Coordinates are cut into many intervals, and the laws of these are multiplied."""
     with working_precision(200):
-        kinds = (_Products(Fraction(s), (4, 12), is_told, cells).kinds(overlapping) for is_told in (True, False))
+        kinds = (_Products(Fraction(s), (4, 12), is_told, cells, cells).kinds(overlapping) for is_told in (True, False))
         above, least = (np.array([[float(p) for p in cell] for cell in each]) for each in kinds)
     assert len(above) <= max(cells, 27)
     cuts = np.concatenate([[-np.inf], np.arange(37) * s / 36, [np.inf]])
@@ -311,7 +311,7 @@ def test_a_larger_overlap_is_larger_in_the_convex_order(seed: int) -> None:
     small = rng.integers(0, 3, 3)
     pairs = [tuple(small.tolist()), tuple((small + rng.integers(0, 2, 3)).tolist())]
     with working_precision(200):
-        products = _Products(Fraction(1, 2), (3, 3), True, 8_000)
+        products = _Products(Fraction(1, 2), (3, 3), True, 8_000, 8_000)
         less, more = (np.array([[float(p) for p in cell] for cell in products.kinds(each)]) for each in pairs)
     for e in (1.0, 1.1, 1.5):
         tested = np.linspace(-20, 20, 200)
@@ -341,7 +341,7 @@ def test_no_data_set_of_vectors_is_above_the_bound(m: Any) -> None:
     reached = 0.0
     occurring = np.array(sorted({overlap(m, *three) for three in product(m.inputs, repeat=3) if three[0] != three[1]}))
     with working_precision(precision(users)):
-        seen = _Products(vectors.steps[0], (1, 16), False, 2_000)
+        seen = _Products(vectors.steps[0], (1, 16), False, 2_000, 2_000)
         for a, b, c in occurring[np.argsort(-_told(occurring, vectors.steps[0]))[:4]].tolist():
             value = CutBlanket(seen.kinds((a, b, c))).delta(ball(Fraction(epsilon)).exp(), users, 1e-4)
             assert value.lower() <= delta.high
