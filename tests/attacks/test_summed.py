@@ -414,7 +414,7 @@ LITTLE: list[Any] = [
 
 
 @pytest.mark.parametrize(("trials", "share"), [(50_000, 0.5), pytest.param(200_000, 0.6, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("m", "users", "code", "wrong"), LITTLE, ids=str)
+@pytest.mark.parametrize(("m", "users", "code", "wrong"), LITTLE, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_code_that_adds_too_little_noise_to_numbers_is_refuted_and_what_is_described_is_not(
     m: Mechanism, users: int, code: Any, wrong: Any, trials: int, share: float
 ) -> None:

@@ -244,7 +244,7 @@ def test_a_view_of_many_labels_shows_two_and_the_total_of_the_others() -> None:
 @pytest.mark.parametrize(
     ("m", "data", "law_of", "noise"),
     [(SELECT, ((0,), (0, 1)), coins_and_answers, SELECT.noise / 2), (SMALL, (0, 0, 2), labels_and_blankets, SMALL.expected_noise)],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_run_has_the_law_of_the_counts_of_all_messages(m: Any, data: Any, law_of: Callable[..., Outcomes], noise: float) -> None:
     rng = np.random.default_rng(5)
