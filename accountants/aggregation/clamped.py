@@ -54,9 +54,9 @@ _UNSEEN = 1e-15
 """Mass of which no mean is taken, and that is not looked for in a law."""
 _PARTS, _MASSES = 16, 1 << 20
 """Part of the draws to which a range of k is halved, and most masses of all these ranges together."""
-_LEAST, _NEAR, _NEXT, _ENOUGH = 1e-9, 1e-4, 1.005, 1.02
-"""Least epsilon at which a search begins, its relative width, and parts of the lower end: the first place that is tried, and one
-at which the shuffled reports need not be asked."""
+_LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
+"""Least epsilon at which a search begins, its relative width, also where all data sets are listed, and parts of the lower end: the
+first place that is tried, and one at which the shuffled reports need not be asked."""
 _USUAL, _RARE = 1e-6, 1e-13
 """Delta at whose epsilon the worst data sets are looked for, and at which a curve ends that is composed."""
 
@@ -97,7 +97,8 @@ class ClampedProfile(AtDataSets):
             found = super().epsilon(delta)
             if not self._high(found.high) < goal:
                 return found
-        return self._least(found, crossing(self._high, goal, max(low, _LEAST) * _NEXT, _NEXT, _NEAR)[1])
+        width = _NEAREST if self._is_small else _NEAR
+        return self._least(found, crossing(self._high, goal, max(low, _LEAST) * _NEXT, _NEXT, width)[1])
 
     def _least(self, found: Enclosure, high: float) -> Enclosure:
         if high > found.high:
