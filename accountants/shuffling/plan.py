@@ -66,7 +66,19 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Guarantee, Poisson, PostProcess, Repeat, Run, Shuffle, Subsample, flat, names_users
+from ldpaudit.plan import (
+    Compose,
+    Guarantee,
+    Poisson,
+    PostProcess,
+    Repeat,
+    Run,
+    Shuffle,
+    Subsample,
+    flat,
+    names_users,
+    nodes,
+)
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
 _ATTEMPTS = 3
@@ -113,7 +125,7 @@ def profile(
         raise Unsupported(plan.plan, f"a shuffled plan needs a mechanism for one user, but this one is {system}")
     # An absent user sends nothing; of some mechanisms an absent user's view is another one, which these name.
     silent = all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)
-    if neighbours == ADD_REMOVE and silent:
+    if neighbours == ADD_REMOVE and silent and not any(isinstance(node, Poisson) for node in nodes(plan)):
         return revealed("every user sends one view, so that the number of views reveals that a user is absent")
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"shuffling a known number of users needs replace-one neighbours, not {neighbours}")
