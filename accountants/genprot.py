@@ -51,8 +51,7 @@ def one_of_many(m: GenProt) -> PrivacyProfile:
     Unsupported where the base has too many inputs and outputs.
     """
     pairs = kinds_of(m)
-    laws = sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs)
-    if laws * m.slots**2 > _MOST_WORK:
+    if (laws := _choices(m, pairs)) is None:
         return _between(m, pairs)
     return _fresh((_listed(kinds, m.slots) for kinds in pairs), f"GenProt: {laws} choices of the public draws, listed")
 
@@ -80,11 +79,17 @@ def worst_draws(m: GenProt | GenProtBit) -> FiniteProfile:
         given = [atoms for kinds in kinds_of(m) for _, atoms in _answers(kinds)]
     else:
         pairs = kinds_of(m)
-        if sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs) * m.slots**2 > _MOST_WORK:
+        if _choices(m, pairs) is None:
             raise Unsupported(m, "its public draws are too many to look for the worst")
         given = [atoms for kinds in pairs for _, atoms in _listed(kinds, m.slots)]
     worst = dict.fromkeys(each for atoms in given for each in both_directions(atoms))
     return FiniteProfile(tuple(worst), "GenProt: the worst draws")
+
+
+def _choices(m: GenProt, pairs: Sequence[Kinds]) -> int | None:
+    """How many multisets of kinds there are; None where they are too many to list."""
+    laws = sum(comb(m.slots + len(kinds) - 1, m.slots) for kinds in pairs)
+    return None if laws * m.slots**2 > _MOST_WORK else laws
 
 
 def _fresh(pairs: Iterable[Iterable[tuple[Fraction, list[Atom]]]], source: str) -> FiniteProfile:

@@ -122,15 +122,19 @@ def shuffled_mean(m: OneBitMean, users: int) -> Bound | None:
     if fewer == m:
         return of_law({x: dict(m.law(x).items()) for x in (0, 1)}, users)
     below, above = (listed({x: dict(each.law(x).items()) for x in (0, 1)}, users) for each in (fewer, m.lifetime()))
-    return replace(below, blankets=above.blankets, replaced=above.replaced, few=None) if below and above else None
+    return _between(below, above) if below and above else None
 
 
 def shuffled_counts(m: PerturbedDBitFlip, users: int) -> Bound:
     """As `shuffled_histogram`; many reports cost more than as many as are listed, and less than the kept bits."""
-    fewer = replace(m, reports=min(m.reports, _LISTED_COUNTS))
-    below = shuffled_histogram(fewer, users)
-    above = below if fewer == m else shuffled_histogram(m.lifetime(), users)
-    return below if fewer == m else replace(below, blankets=above.blankets, replaced=above.replaced, few=None)
+    if m.reports <= _LISTED_COUNTS:
+        return shuffled_histogram(m, users)
+    return _between(*(shuffled_histogram(each, users) for each in (replace(m, reports=_LISTED_COUNTS), m.lifetime())))
+
+
+def _between(below: BlanketBound, above: BlanketBound) -> BlanketBound:
+    """The data sets of one mechanism, and the upper bound of another."""
+    return replace(below, blankets=above.blankets, replaced=above.replaced, few=None)
 
 
 def shuffled_histogram(m: DBitFlip | PerturbedDBitFlip, users: int) -> BlanketBound:

@@ -270,7 +270,7 @@ class Ends:
         return found
 
     def _pair(self, k: int, each: Range) -> Pair:
-        """Where so many hold 0 at least, and at most; all others hold the other end."""
+        """Where the range says how many hold 0, at least and at most; all others hold the other end."""
         order, least, most = each
 
         def others() -> Masses:

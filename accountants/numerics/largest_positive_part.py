@@ -75,20 +75,12 @@ class Law:
             return float(np.log1p(max(float(self.masses @ (np.expm1(theta * self.values) + room)), -1 + 2.0**-50)))
 
 
-def largest_positive_part(laws: Sequence[Law], m: int) -> flint.arb:
-    """Upper bound of the expected positive part of a sum of `m` independent values, whatever law each has of the given ones.
-
-    Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
-    it is far out in a tail; infinite where floats do not hold the values. The precision must exceed ``m.bit_length()``
-    by 64 bits.
-    """
-    return largest_positive_parts(laws, m, (m,))[0]
-
-
 def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) -> list[flint.arb]:
-    """The same of several numbers of values, on one contour that is made for about m: of an integral that is log-convex in them.
+    """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
-    One number may be 1, alone.
+    For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
+    number. Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
+    it is far out in a tail; infinite where floats do not hold the values. The precision must exceed their bits by 64.
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return [flint.arb(0)] * len(numbers)

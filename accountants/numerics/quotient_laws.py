@@ -97,15 +97,13 @@ class QuotientLaws:
         ))  # fmt: skip
         return replace(self, differences=d, seconds=r2, others=b)
 
-    def log_largest(self, growth: flint.arb, m: int) -> float:
-        """Upper bound of the logarithm of the largest of the groups' expectations; inf where none is known.
-
-        ``growth``: ``e**epsilon - 1``; ``m``: how many values are added.
-        """
-        return self.log_ends(growth, m, (m,))[0]
-
     def log_ends(self, growth: flint.arb, m: int, numbers: Sequence[int]) -> list[float]:
-        """The same of several numbers of values: of integrals on contours that are made for about m, log-convex in them."""
+        """Upper bounds of the logarithm of the largest of the groups' expectations; inf where none is known.
+
+        Of integrals that are log-convex in the number of values that are added.
+
+        ``growth``: ``e**epsilon - 1``; ``m``: about how many values the contours are made for; ``numbers``: how many are added.
+        """
         rise = max(float(growth), _SLIGHT)
         if not rise < math.sqrt(_MOST):
             return [math.inf] * len(numbers)

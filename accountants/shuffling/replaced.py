@@ -117,18 +117,19 @@ class Replacement:
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
-        missed, means = 1 - as_ball(self.gamma), self.means(exp_epsilon)
+        gamma, means = as_ball(self.gamma), self.means(exp_epsilon)
+        missed = 1 - gamma
         left = users - 1 + self.is_sample  # one of them is lost, user 1 or the user in whose place it is
         if not missed > 0:
             return means(left, (left,))[0].min(flint.arb(1)).upper()
         total, chance, passed = flint.arb(0), flint.arb(1), 0
-        lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(self.gamma)
+        lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(gamma)
         while left >= 1:
             # As many more users are passed, but for the last one, or they are one part of them.
             steps = math.floor(min(max(1, left - 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
             first, last = means(max(left - steps, left - math.ceil(min(steps / 2, usual))), (left, left - steps + 1))
             beyond = missed**steps
-            total += (chance * as_ball(self.gamma) * _along(first, last, missed, steps)).min(chance * (1 - beyond))
+            total += (chance * gamma * _along(first, last, missed, steps)).min(chance * (1 - beyond))
             chance, passed, left = chance * beyond, passed + steps, left - steps
             if chance <= total * _LEFT:
                 break
