@@ -319,11 +319,11 @@ def prove(
             raise ValueError(f"prove {one_of(mechanisms.names(), stem, LISTING)}")
         rows += [(stem, proof) for proof in proofs_of(stem)]
     if smt is not None:
+        from ldpaudit.files.whole import write_whole
         from ldpaudit.proofs._smt import scripts
 
-        smt.mkdir(parents=True, exist_ok=True)
         for name, script in scripts(rows):
-            (smt / f"{name}.smt2").write_text(script, encoding="utf-8")
+            write_whole(smt / f"{name}.smt2", script)
     if format is Format.json:
         keys = ("statement", "mechanism", "relation", "steps", "assumes", "admissions")
         say_json([{"stem": stem, **{key: getattr(proof, key, "") for key in keys}} for stem, proof in rows])
