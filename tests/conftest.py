@@ -1,5 +1,7 @@
 import gc
 import os
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,21 @@ CLAIMS = "tests/claims/"
 def _no_secret_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The gate's secret is made where the tests are: nothing of theirs is believed afterwards."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``few(n)`` n cases, spread over all of them, are run by default; the others are slow."""
+    tests = defaultdict[tuple[Path, str], list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("few") is not None and item.get_closest_marker("slow") is None:
+            tests[item.path, item.name.partition("[")[0]].append(item)
+    for cases in tests.values():
+        (most,) = next(cases[0].iter_markers("few")).args
+        kept = {i * len(cases) // most for i in range(most)}
+        for i, case in enumerate(cases):
+            if i not in kept:
+                case.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -29,6 +29,7 @@ def laws_of(m: Mechanism) -> tuple[CountLaw, ...]:
     return tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("trials", [0, 2])
 @pytest.mark.parametrize(("users", "bound", "alpha"), [(14, 2, F(1, 10)), (20, 2, F(1, 2)), (10, 3, F(9, 10)), (70, 1, F(1, 5))])
 def test_the_ends_contain_the_worst_of_all_data_sets(users: int, bound: int, alpha: Fraction, trials: int) -> None:
@@ -89,6 +90,7 @@ def test_every_law_contains_as_many_shifts_of_two_laws_as_is_said(bound: int, al
     assert min(most) < found.share + 1e-6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bound", "epsilon0", "worse"), [(3, 5, 1.17), (10, 10, 1.09)])
 def test_the_ends_of_many_users_are_near_where_a_shuffle_says_much_more(bound: int, epsilon0: int, worse: float) -> None:
     m = TruncatedGeometric.for_epsilon(epsilon0, bound)

@@ -193,6 +193,7 @@ def test_sums_from_which_reports_are_left_out_are_drawn_as_they_are(m: Mechanism
 FLIPS = UnaryEncoding.flips(F(1, 50), 8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("code", [None, lambda x, size, rng: FLIPS.sample(x, size, rng)])
 def test_the_audit_of_a_filtered_sum_comes_close_to_what_is_certified_and_not_above(code: Any) -> None:
     for plan in (Aggregate(FLIPS, 50, (), 3), Aggregate(FLIPS, 50, [DiscreteLaplace(F(1, 2))], 3), Aggregate(FLIPS, 1, (), 3)):

@@ -88,6 +88,7 @@ def test_a_sum_of_clamped_integers_costs_what_brute_force_over_all_data_sets_fin
     assert not few or high - low < 2 * LEFT
 
 
+@pytest.mark.slow
 def test_a_sum_of_many_clamped_integers_costs_less_than_their_shuffle_where_aggregators_add_noise() -> None:
     m, noise = TruncatedGeometric(2, HALF), DiscreteLaplace(F(9, 10))
     found, alone = (account(Aggregate(m, 100, added)).epsilon(MILLIONTH) for added in ([noise], []))
@@ -95,6 +96,7 @@ def test_a_sum_of_many_clamped_integers_costs_less_than_their_shuffle_where_aggr
     assert found.high < alone.low < alone.high <= account(Shuffle(m, 100)).epsilon(MILLIONTH).high < 1.1 * alone.low
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("users", [2, 3, 64, 65, 1000])
 @pytest.mark.parametrize("shift", [F(1, 7), F(1), F(5, 2)])
 def test_a_sum_of_real_numbers_costs_what_its_tails_say_at_thresholds_on_a_grid(users: int, shift: Fraction) -> None:
@@ -137,6 +139,7 @@ def test_more_users_never_cost_and_a_group_costs_more() -> None:
         assert 2 * found[3].low < two.low <= two.high < 3 * found[3].high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [Geometric(3, HALF), pytest.param(Laplace(F(1)), marks=pytest.mark.slow)], ids=str)
 def test_rounds_of_sums_compose(m: Mechanism) -> None:
     one, five = (account(plan).epsilon(1e-6) for plan in (Aggregate(m, 100), Repeat(Aggregate(m, 100), 5)))

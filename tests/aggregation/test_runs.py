@@ -45,6 +45,7 @@ def test_what_has_no_sum_has_no_estimate_from_one() -> None:
         Aggregate(TruncatedGeometric(3, Fraction(1, 2)), 2).run([0, 1], np.random.default_rng(0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [UnaryEncoding(3, Fraction(2, 3), Fraction(1, 5)), KaryRandomizedResponse(3, Fraction(1, 2))], ids=str
 )

@@ -151,6 +151,7 @@ def test_the_row_is_told_where_rows_are_few_and_the_reports_are_shuffled_where_t
     assert weak.low < weak.high < 1.14 * weak.low
 
 
+@pytest.mark.slow
 def test_noise_hides_what_reports_tell_and_users_hide_more() -> None:
     m, noise = CountMeanSketch.for_epsilon(4, 16, 4, 40), DiscreteLaplace(F(9, 10))
     plans = Aggregate(m, 200), Aggregate(m, 200, [noise]), Aggregate(m, 2000, [noise])
@@ -167,6 +168,7 @@ def test_a_sum_hides_nothing_at_delta_0(m: CountMeanSketch | HadamardCountMeanSk
     assert account(Aggregate(m, 7, [DiscreteLaplace(F(1, 2))])).epsilon(0).high <= local.high
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("m", [CountMeanSketch(4, 3, F(3, 4), 5), HadamardCountMeanSketch(4, 3, F(3, 4), 5)], ids=str)
 def test_a_noisy_run_adds_noise_to_every_cell(m: CountMeanSketch | HadamardCountMeanSketch) -> None:
     counts, rng, noise = {0: 30, 1: 10}, np.random.default_rng(2), BinomialNoise(400, F(1, 3))

@@ -131,6 +131,7 @@ def test_no_corner_is_always_the_worst_data_set() -> None:
 _MEMOIZED = Rappor(2, 1, Fraction(1, 5), Fraction(1, 10), Fraction(4, 5), 3)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("one", "zero", "users"),
     [
@@ -206,6 +207,7 @@ def test_rounds_have_noise_of_their_own() -> None:
     assert first == second
 
 
+@pytest.mark.slow
 def test_different_sums_compose() -> None:
     parts = [Aggregate(symmetric(5), USERS), Aggregate(symmetric(6), USERS)]
     first, second = (account(part).epsilon(DELTA) for part in parts)
@@ -238,6 +240,7 @@ def test_composed_sums_cost_at_least_what_is_certified_and_at_most(
     assert truth <= found.high + Fraction(1, 10**12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [UnaryEncoding(2, Fraction(9, 10), HALF), Rappor(3, 1, Fraction(0), Fraction(1, 10), Fraction(1, 3), 1, 3)]
 )
@@ -357,6 +360,7 @@ def test_counts_of_several_reports_cost_what_brute_force_finds(users: int, x: Fr
     assert m.differences != {(1, 1): (0, 1)} or found.low >= truth * Fraction(99, 100) - Fraction(1, 10**12)
 
 
+@pytest.mark.slow
 def test_more_reports_of_a_memoized_bit_cost_more_but_never_more_than_the_bit() -> None:
     found = [
         account(Aggregate(Rappor(32, 2, HALF, Fraction(1, 4), Fraction(3, 4), reports), 1000)).epsilon(1e-6)
@@ -409,6 +413,7 @@ def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
     assert twice.values in m.differences.values()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bits", "domain", "different"), [(3, 3, 2), (8, 9, 3)])
 def test_rappor_of_one_hash_is_unary_encoding_of_its_signatures(bits: int, domain: int, different: int) -> None:
     m = Rappor(bits, 1, HALF, Fraction(1, 10), Fraction(4, 5), domain=domain)

@@ -56,6 +56,7 @@ FIRST = {type(m): m for m in reversed(AT_ONE)}
 OF_STEM = list({stem(m): m for m in reversed(AT_ONE)}.values())
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("m", [m if m in OF_STEM else pytest.param(m, marks=pytest.mark.slow) for m in AT_ONE], ids=str)
 def test_a_tenth_of_the_default_budget_comes_near_and_what_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
     found = audit(m, epsilon=1.0, delta=delta_of(m), trials=100_000, seed=11)
@@ -92,6 +93,7 @@ NIGHTLY: list[tuple[Any, Neighbours, float, int, float, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("m", "relation", "delta", "trials", "share", "options"),
     [*NEARLY, *(pytest.param(*each, marks=pytest.mark.slow) for each in NIGHTLY)], ids=str,
@@ -110,6 +112,7 @@ MISTAKES = [pytest.param(b, id=f"{b.declared}: {b.mistake}", marks=[pytest.mark.
 """Of each class the first two; the others are run nightly."""
 
 
+@pytest.mark.few(69)
 @pytest.mark.parametrize("broken", MISTAKES)
 def test_every_broken_mechanism_is_refuted(broken: Broken) -> None:
     declared = broken.declared

@@ -92,6 +92,7 @@ SHOWN = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("function", "inputs", "form", "trials", "share"), SHOWN)
 def test_a_function_of_which_nothing_is_known_shows_its_epsilon(
     function: Callable[..., Any], inputs: list[Any], form: Form, trials: int, share: float
@@ -116,6 +117,7 @@ LEAKS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_is_found_and_shown_by_a_report(leak: str) -> None:
     evidence = audit(LEAKS[leak], inputs=[0, 1], trials=200_000 if leak == "one view in fifty" else 30_000)

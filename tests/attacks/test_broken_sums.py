@@ -113,6 +113,7 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
     return np.asarray(np.array([data[0], USERS - data[0]]) + drawn[np.abs(drawn) <= 10][: 2 * size].reshape(size, 2))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("system", "plan", "delta", "neighbours"),
     [
@@ -177,6 +178,7 @@ def test_what_is_computed_from_the_noisy_sum_is_not_refuted(system: System, plan
     assert found.epsilon_lower <= exact.high
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("reduced", [True, False])
 def test_a_share_that_is_not_reduced_tells_the_value(reduced: bool) -> None:
     """Uniform in the field, it tells nothing; added over the integers, it is 0 for 0 alone, and the modulus for 1 alone."""
@@ -228,6 +230,7 @@ def name(system: tuple[Any, Any, Any]) -> str:
     return str(system[0]).partition("(")[0] + str(system[0])[-20:]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("system", SYSTEMS, ids=name)
 def test_a_system_without_noise_is_refuted_by_its_outputs_at_the_default_budget(system: tuple[Any, Any, Any]) -> None:
     m, x, other = system

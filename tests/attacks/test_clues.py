@@ -41,6 +41,7 @@ SHOWN: dict[str, tuple[Callable[[int, np.random.Generator], Any], list[str]]] = 
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("leak", "mode"), [
     *((leak, Mode.SEQUENTIAL) for leak in SHOWN), ("a value", Mode.FIXED), ("a bit", Mode.FIXED),
     *(pytest.param(leak, Mode.FIXED, marks=pytest.mark.slow) for leak in SHOWN if leak not in ("a value", "a bit")),
@@ -128,6 +129,7 @@ def seen_with_the_seed(x: int, size: int, rng: np.random.Generator) -> Any:
     return np.stack([(a * y + b) % HASHED.prime % HASHED.g == value for y in (0, 1)], axis=1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", Mode)
 def test_of_hashed_reports_it_says_that_it_cannot_read_them_and_promises_nothing(mode: Mode) -> None:
     evidence = audit(HASHED.sample, inputs=[0, 1], epsilon=1.0, trials=10_000, mode=mode)

@@ -150,6 +150,7 @@ HONEST = [m for m in AT_ONE if "Trie" not in type(m).__name__]
 OF_EACH_STEM = {stem(m): m for m in HONEST}.values()
 
 
+@pytest.mark.few(23)
 @pytest.mark.parametrize("m", [m if m in OF_EACH_STEM else pytest.param(m, marks=pytest.mark.slow) for m in HONEST], ids=str)
 def test_an_honest_implementation_is_no_error_and_not_refuted(m: Mechanism) -> None:
     delta = delta_of(m)

@@ -161,6 +161,7 @@ def test_a_sound_function_of_four_inputs_is_audited_to_its_end_whichever_lead(se
     assert evidence.epsilon_lower <= 1.5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", Mode)
 def test_no_view_is_drawn_twice_and_none_beyond_the_budget(mode: Mode) -> None:
     drawn: list[float] = []
@@ -248,6 +249,7 @@ def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, s
     assert evidence.p_value <= 0.05
 
 
+@pytest.mark.slow
 def test_one_report_in_ten_thousand_is_found_in_a_million() -> None:
     evidence = audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000)
     assert evidence.refutes(1.0)
@@ -315,6 +317,7 @@ def test_two_sightings_of_two_count_and_what_a_coin_would_show_does_not() -> Non
     assert ratios[[0, 3, 4]] == pytest.approx([math.log(5), math.log(900.5 / 600.5), -math.log(15)])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("function", "trials"), [(leaking(2e-3), 50_000), (BINARY.sample, 20_000)])
 def test_an_audit_of_rare_leaks_or_with_a_last_part_goes_on_from_its_checkpoint(
     function: Callable[..., Any], trials: int, tmp_path: Path

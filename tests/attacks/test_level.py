@@ -45,6 +45,7 @@ def shorter(several: list[Case]) -> list[Any]:
     return [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * (case.name in LONG)) for case in several]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("case", shorter(CASES))
 def test_a_true_claim_is_refuted_no_more_often_than_stated(case: Case) -> None:
     fewer = {"last views": 5, "learned again": 5, "a function": FEW, "delta": FEW}
@@ -105,6 +106,7 @@ SOUND: dict[str, Sound] = {
 FEW_KINDS = ("randomized response", "noise alone", "many noises and a classifier", "canonical reports of 1")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [kind if kind in FEW_KINDS else pytest.param(kind, marks=pytest.mark.slow) for kind in SOUND])
 def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> None:
     s = SOUND[kind]
@@ -115,6 +117,7 @@ def test_a_sound_function_is_refuted_no_more_often_than_stated(kind: str) -> Non
     assert refuted <= limit(s.runs)
 
 
+@pytest.mark.slow
 def test_runs_may_be_done_a_few_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, parts, names = tmp_path / "whole.json", tmp_path / "parts.json", ["unary encoding, a look"]
     level.main(whole, 700, names)

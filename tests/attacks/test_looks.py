@@ -159,6 +159,7 @@ def _same_seed_in(write: Callable[[list[int]], Any]) -> Callable[[int], Any]:
     return report
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("write", [
     bytes, np.array,
     *(pytest.param(write, marks=pytest.mark.slow)

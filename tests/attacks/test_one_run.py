@@ -210,6 +210,7 @@ def test_it_is_sharper_than_the_published_bound() -> None:
         assert p_value(v, r, m, delta, epsilon) < published(m, r, v, epsilon, delta)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_broken_system_is_refuted_and_a_sound_one_is_not(case: Case) -> None:
     claimed = case.claimed

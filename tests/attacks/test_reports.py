@@ -112,6 +112,7 @@ if X87:
     IN_BITS["the lowest bit of a long double"] = in_a_long_double
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("leak", [pytest.param(leak, marks=[pytest.mark.slow] * ("anywhere" in leak)) for leak in IN_BITS])
 def test_a_leak_in_the_bits_of_a_number_is_found(leak: str) -> None:
     assert audit(IN_BITS[leak], inputs=[0, 1], trials=20_000, epsilon=4.0).epsilon_lower > 4
@@ -196,6 +197,7 @@ LONG: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("leak", [
     "a byte at place 1,200", "a number at place 2,500",
     *(pytest.param(leak, marks=pytest.mark.slow) for leak in LONG if "a bit at" in leak),
@@ -233,6 +235,7 @@ OF_LENGTHS: dict[str, Callable[[int], Any]] = {
 FEW_LENGTHS = ("bytes", "lists of about a hundred numbers")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "leak", [leak if leak in FEW_LENGTHS else pytest.param(leak, marks=pytest.mark.slow) for leak in OF_LENGTHS]
 )

@@ -123,6 +123,7 @@ LONGER: list[tuple[Shuffle, float, float, int, bool]] = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("plan", "delta", "reached", "trials", "given"),
     [*COMPARED, *(pytest.param(*each, marks=pytest.mark.slow) for each in LONGER)], ids=str,
@@ -146,6 +147,7 @@ def one_report(x: int) -> int:
     return int(KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, 1, rng)[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("code", "trials", "given"), [
     (twice_as_loud, 40_000, True), (one_report, 3_000, False),
     *(pytest.param(*each, marks=pytest.mark.slow) for each in ((twice_as_loud, 40_000, False), (one_report, 3_000, True))),
@@ -187,6 +189,7 @@ def test_the_witness_of_another_plan_is_refused() -> None:
         ldp.audit(Run(m), witness=witness_of(Shuffle(m, 6), 1e-2))
 
 
+@pytest.mark.slow
 def test_a_shuffled_deployment_is_measured_within_a_tenth_and_its_certificate_shows_the_witness() -> None:
     certificate = ldp.certify(EXAMPLE)
     question, claim = certificate.claims

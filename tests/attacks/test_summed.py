@@ -97,6 +97,7 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
         scores_have_laws(game, laws)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("plan", "delta", "neighbours", "reached"),
     [
@@ -237,6 +238,7 @@ def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
         ldp.audit(Aggregate(NOISY, 9), implementation=lambda x, size, rng: np.full((size, 8), 2), epsilon=1.0, delta=1e-2)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("epsilon", "neighbours", "code", "recorded"),
     [
@@ -306,6 +308,7 @@ MORE: list[tuple[Plan, bool]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("plan", "given"), [*PLAYED, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE)], ids=str)
 def test_audits_of_noisy_and_composed_sums_come_close_to_what_is_certified_and_never_above(plan: Plan, given: bool) -> None:
     """Also where rounds are repeated as wholes: each is summed by itself, and has noise of its own."""
@@ -328,6 +331,7 @@ def test_with_ten_million_views_nine_tenths_are_reached(name: str, delta: float)
 FIFTIETH = UnaryEncoding.flips(F(1, 50), 4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("m", "users", "share"), [
     (FIFTIETH, 1, 0.7), (KaryRandomizedResponse(4, F(19, 20)), 50, 0.5), pytest.param(FIFTIETH, 50, 0.7, marks=pytest.mark.slow),
 ])  # fmt: skip
@@ -386,6 +390,7 @@ def test_the_law_of_scores_that_chooses_the_event_is_that_of_the_views_and_attai
     assert (1 - OF_GROUPS) * exact.low < found < exact.high * (1 + OF_POINTS)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("m", [Geometric(2, F(1, 2)), Laplace(F(1)), TruncatedGeometric(2, F(1, 2))], ids=str)
 def test_a_tight_claim_about_a_sum_of_numbers_is_refuted_no_more_often_than_stated(m: Mechanism) -> None:
     plan, delta, alpha, views, runs = Aggregate(m, 3), 0.01, 0.1, 1_000, 300

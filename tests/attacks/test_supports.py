@@ -64,6 +64,7 @@ def many(x: int, size: int, rng: np.random.Generator) -> Any:
     return np.array([(seed, hashed(int(seed), x) ^ lie) for seed, lie in zip(seeds, rng.random(size) > 0.9, strict=True)])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("function", "inputs", "form", "users"),
     [
@@ -79,6 +80,7 @@ def test_a_hashing_client_that_leaks_is_refuted_with_its_support(
     assert SUPPORTED in found.event
 
 
+@pytest.mark.slow
 def test_a_sound_hashing_client_is_not_refuted_and_is_said_to_be_seen() -> None:
     sound = client(TRUTH)
     found = audit(sound, inputs=[0, 1], epsilon=1.0, trials=10_000, confidence=0.999, reading=Reading(support=support))
@@ -100,6 +102,7 @@ def test_a_support_that_raises_or_cannot_be_called_is_an_error_of_one_line() -> 
         Reading(support=7)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_program_has_a_support_on_the_command_line_and_in_a_gate(tmp_path: Path) -> None:
     (tmp_path / "hashing_client.py").write_text(CLIENT, encoding="utf-8")
     loop = "for line in sys.stdin: print(json.dumps(client(json.loads(line))), flush=True)"

@@ -148,6 +148,7 @@ LEAKS: dict[str, Many] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("leak", [pytest.param(leak, marks=[pytest.mark.slow] * ("any length" in leak)) for leak in LEAKS])
 def test_a_leak_that_has_no_place_of_its_own_is_refuted_in_few_views(leak: str) -> None:
     assert audit(LEAKS[leak], inputs=[0, 1], epsilon=1.0, trials=6_000).refutes(1)

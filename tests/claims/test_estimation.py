@@ -174,6 +174,7 @@ def test_the_noise_of_aggregators_enters_the_intervals(noise: DiscreteLaplace | 
     assert held[0] < 0.9  # without it they would be too short
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m",
     [CountMeanSketch.for_epsilon(1, 8, 4, 8), HadamardCountMeanSketch.for_epsilon(1, 8, 2, 8), LongitudinalUnary.optimized(2, 8)],

@@ -344,6 +344,7 @@ def test_people_read_it_on_80_columns() -> None:
     assert "HKR12 composition needs a total epsilon below 1, not 52.5652" in page.getvalue()
 
 
+@pytest.mark.slow
 def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
     table("field", TableFormat.json)
     chapters = json.loads(capsys.readouterr().out)["chapters"]

@@ -92,6 +92,7 @@ ASKED: list[range | Fraction] = [range(3), range(2, 9), range(15, 16), Fraction(
 TRUTH = [np.isin(VALUES, [*each]).sum() if isinstance(each, range) else np.sort(VALUES)[int(each * USERS) - 1] for each in ASKED]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [SignPrefixExtending.for_epsilon(1, USERS, 16, 1, 2), PrefixExtending.for_epsilon(2, USERS, 16, 1, 2)],
     ids=lambda m: type(m).__name__,

@@ -58,6 +58,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mistake", BROKEN)
 def test_a_client_that_draws_anything_else_is_refused_with_the_first_report_that_differs(mistake: str, conform: Conform) -> None:
     changes, mechanism = BROKEN[mistake]
@@ -86,6 +87,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mistake", REPEATED)
 def test_a_client_that_repeats_its_randomness_is_refused_with_a_report_that_is_repeated(mistake: str, conform: Conform) -> None:
     own, drawn, says = REPEATED[mistake]

@@ -79,7 +79,7 @@ def answers(client: list[str], *lines: object) -> list[dict[str, Any]]:
 
 def test_a_reference_client_draws_what_the_vectors_say(client: list[str]) -> None:
     for m in SETTINGS:
-        known = list(vectors(m, 20))
+        known = list(vectors(m, 8))
         expected = [{"report": v.record["report"], "used": len(v.bytes)} for v in known]
         assert answers(client, header(m), *(v.record for v in known)) == json.loads(json.dumps(expected)), m
 

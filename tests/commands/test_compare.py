@@ -115,6 +115,7 @@ def test_a_system_that_names_values_is_scored_by_what_it_names() -> None:
 ASKED = Contest(Fraction(2), Fraction(1, 10**6), dictionary=4, top=2)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("contender", [
     Contender("laplace", "histogram", "as_printed"), Contender("jl_heavy_hitter", "", "for_users"),
     Contender("randomized_response", "", "for_epsilon"), Contender("randomized_response", "", "for_epsilon", shuffled=True),

@@ -86,6 +86,7 @@ def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_st
         assert record["canonical"] is None
 
 
+@pytest.mark.slow
 def test_a_refutation_stands_where_the_code_hears_no_signal() -> None:
     target = "tests.misbehaving_callables:type_shown_to_the_deaf"
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.PIPE) as command:

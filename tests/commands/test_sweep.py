@@ -24,6 +24,7 @@ TABLES = {
 """Commands that print a table, and how many lines it has at least."""
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("asked", TABLES)
 def test_every_table_has_the_same_cells_in_every_format(asked: str) -> None:
     forms = ("csv", "markdown", "latex", "json", "text")

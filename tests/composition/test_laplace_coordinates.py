@@ -243,6 +243,7 @@ def test_tiny_noise_takes_no_longer_than_large_noise() -> None:
     assert time.process_time() - start < PATIENCE
 
 
+@pytest.mark.slow
 def test_the_least_positive_delta_is_found_in_seconds() -> None:
     start = time.process_time()
     profile = account(GlpsHeavyHitter(2**62, 9, 100, 2**20, F(10**4)))

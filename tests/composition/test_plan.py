@@ -227,6 +227,7 @@ LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fracti
 """Shifted by half a scale, in two coordinates by half a scale each, and by a scale."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "plan",
     [
@@ -273,6 +274,7 @@ def test_of_several_pairs_that_occur_the_best_is_repeated() -> None:
     assert found.low == max(alone) > 40 * account(m).epsilon(1e-6).low
 
 
+@pytest.mark.slow
 def test_a_composition_costs_at_least_what_many_runs_of_one_part_do() -> None:
     """A lattice of a million different losses is too wide to say more than 0."""
     many, noise = Repeat(rr(Fraction(3, 2)), 10**6), Repeat(LAPLACE[0], 10**4)

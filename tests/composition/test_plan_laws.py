@@ -150,7 +150,7 @@ def ordered() -> st.SearchStrategy[tuple[Plan, Plan]]:
     )  # fmt: skip
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(ordered(), shares, deltas)
 def test_more_rounds_and_fewer_users_and_reports_that_tell_more_cost_more(
     pair: tuple[Plan, Plan], share: float, delta: float
@@ -172,6 +172,7 @@ def test_a_crowd_is_never_worse_than_none(how: str, m: str, e: float, users: int
     assert hidden.epsilon(delta).low <= alone.epsilon(delta).high
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("m", [KaryRandomizedResponse.for_epsilon(2, 5), Rappor(8, 1, F(1, 2), F(1, 4), F(3, 4), 1, 9)], ids=str)
 @pytest.mark.parametrize(("users", "delta"), [(2, 1e-300), (2, 1e-3), (30, 1e-30), (400, 1e-3)])
 def test_an_epsilon_that_is_only_the_unshuffled_one_says_so(m: Mechanism, users: int, delta: float) -> None:
@@ -226,6 +227,7 @@ CASES: dict[str, tuple[Mechanism, list[Pair]]] = {
 LONG = {"binary sums", "an oracle per width"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in CASES])
 def test_repeated_shuffles_are_enclosed_closely(name: str, times: int) -> None:
@@ -277,6 +279,7 @@ def test_what_others_hide_is_a_lower_bound_however_often_it_is_repeated() -> Non
         assert composed.delta(epsilon).low == pytest.approx(all_at_once.delta(epsilon).low, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "times", "at_delta"),
     [(CountMinRangeQueries(40, 4, 1, 16, Fraction(1, 4)), 2, 1e-1),

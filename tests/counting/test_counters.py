@@ -79,6 +79,7 @@ def test_many_pairs_share_what_may_be_spent_on_enumeration(others: int) -> None:
     assert found.high >= largest(n, gamma, alone).delta(0.5).low
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n", "gamma", "shift"), [(10**7, F(7, 100), 1), (10**12, F(1, 10**6), 3)])
 def test_one_counter_on_the_lattice_encloses_the_exact_shift(n: int, gamma: Fraction, shift: int) -> None:
     counter, exact = NoisyCounter(n, gamma, shift), ShiftProfile(n, gamma, shift)
@@ -113,6 +114,7 @@ def test_the_loss_of_all_counters_is_within_eta_of_their_total(n: int, counters:
     assert eta < 0.2 * losses.std()
 
 
+@pytest.mark.slow
 def test_totals_and_single_counters_enclose_the_same_number() -> None:
     n, gamma, many = 50_000, F(1, 10), 3000
     counter, total = NoisyCounter(n, gamma, 0, 1), CounterTotal(n * many, gamma, (n - 1) * many)
@@ -174,6 +176,7 @@ def test_where_no_lattice_is_short_enough_delta_is_at_most_one(monkeypatch: pyte
     assert math.isinf(blind.epsilon(0.01).high)
 
 
+@pytest.mark.slow
 def test_counters_of_rare_messages_at_large_epsilons_take_seconds() -> None:
     start = time.process_time()
     assert account(ShuffledBinarySums(10**9, 100, F(1, 10**6)), ADD_REMOVE).delta(1.0).high < 1e-70

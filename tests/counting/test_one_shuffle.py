@@ -85,6 +85,7 @@ def sampled_delta(first: list[int], second: list[int], p: float, messages: int, 
     return float(gain.mean()), float(gain.std() / math.sqrt(size))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "second", "tau", "messages"),
     [
@@ -125,6 +126,7 @@ def test_the_smaller_of_the_two_bounds_is_taken() -> None:
     assert replaced_elements(rare, 1).delta(1) == replace(one.delta(1), source=replaced_elements(rare, 1).delta(1).source)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [OneShuffle(360 * 10**6, F(1, 2**20), 10), OneShuffle(100_000, F(1, 512), 2),
           pytest.param(OneShuffle(10**24, F(1, 2**70), 40), marks=pytest.mark.slow)],
@@ -271,6 +273,7 @@ def test_it_is_below_the_divergence_of_all_messages(
         assert least <= epsilon * (1 + 1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m",
     [

@@ -38,6 +38,7 @@ def test_counts_are_refused_where_a_system_runs_in_a_way_of_its_own(m: Mechanism
         m.run_on_counts(held(m), np.random.default_rng(0))
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("m", [m for m in ONE_EACH if m not in REFUSED], ids=str)
 def test_a_run_on_counts_has_the_law_of_a_run(m: Mechanism) -> None:
     counts = held(m)

@@ -60,6 +60,7 @@ def assert_is(found: Enclosure, truth: float) -> None:
     assert found.high - found.low <= ROUNDING
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("n", [1, 2, 3, 6, pytest.param(7, marks=pytest.mark.slow)])

@@ -268,6 +268,7 @@ SOON = 10
 """Seconds that a stranger's file may take."""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -277,6 +277,7 @@ def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:
     assert found.low == pytest.approx(0.0027182, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_thousand_runs_with_losses_of_tens_are_known_from_both_sides() -> None:
     """The lattice of all losses was once so coarse that it told nothing from below."""
     found = account(Repeat(RoundedGaussian(HALF, (1, -1)), 1000)).epsilon(1e-6)

@@ -116,6 +116,7 @@ def test_few_products_are_bounded_within_a_factor_of_the_root_of_two_where_rows_
         account(FreshProducts(2000, 100, B1))
 
 
+@pytest.mark.slow
 def test_where_not_all_pairs_or_rows_are_compared_the_cost_is_enclosed() -> None:
     wide, high = JLHeavyHitter(1 << 40, 10_000, B1), JLHeavyHitter(100, 10**9, B1)
     for m in (wide, high):

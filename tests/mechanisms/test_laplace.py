@@ -96,6 +96,7 @@ def test_delta_is_the_integral_for_two_coordinates(b: Fraction, share: Fraction)
     assert_encloses(found.low, found.high, truth)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.01, 0.2, 0.5])
 @pytest.mark.parametrize("b", SCALES)
 def test_epsilon_of_delta_is_where_the_integral_is_delta(b: Fraction, delta: float) -> None:

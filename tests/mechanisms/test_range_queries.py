@@ -258,6 +258,7 @@ def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:
     assert any_two_values(crowded).delta(0.5).high > bound.delta(0.5).high
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("m", [RangeQueries(3, 5, 2, 2), HadamardRangeQueries(3, 5, 2, 2)], ids=str)
 def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) -> None:
     rng, data, level = np.random.default_rng(5), [0, 1, 1], m.grid.levels[0]
@@ -268,6 +269,7 @@ def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) ->
     assert same_law(ours, [oracle.estimate(sent)[: len(ours[0])] for sent in messages])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m",
     [RangeQueries(2000, 100, 8, 20), HadamardRangeQueries(2000, 9, 8, 20, 2),

@@ -158,6 +158,7 @@ def test_a_question_is_named_wrongly_as_often_as_two_binomial_laws_say() -> None
     assert selection.failure(m, Fraction(119, 1000)).high == pytest.approx(wrong, abs=0.01)
 
 
+@pytest.mark.slow
 def test_several_selections_cost_what_one_of_all_their_questions_costs() -> None:
     start = time.perf_counter()
     several = account(Repeat(ShuffledSelection(users=8, questions=10, coins=10), 3))

@@ -66,6 +66,7 @@ def test_bernsteins_distance_is_where_its_bound_is_what_was_asked_for() -> None:
         assert abs(exponent - 18) < flint.arb("1e-50")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("split", [False, True])
 def test_a_count_is_wrong_by_more_than_its_bound_no_more_often_than_stated(split: bool) -> None:
     n, runs, rng = 300, 800, np.random.default_rng(5)
@@ -110,6 +111,7 @@ def test_questions_are_the_leading_bits_of_a_value() -> None:
     assert (m.levels, m.bits) == (3, 10)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [TreeHistogram, Bitstogram, *(pytest.param(kind, marks=pytest.mark.slow)
                                   for kind in (SplitTreeHistogram, SplitBitstogram))])  # fmt: skip
 def test_a_million_users_values_of_64_bits_are_named_and_no_others(kind: Any) -> None:

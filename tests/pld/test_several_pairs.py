@@ -57,6 +57,7 @@ def test_no_choice_of_pairs_costs_more_and_the_best_by_views_hardly_less(rows: R
     assert before <= whole.high + F(1, 10**12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("m", "runs"), [(SQUARE, 1000), (MemoizedBit(5, F(4, 5), F(1, 3), F(2, 3)), 10)])
 def test_many_runs_of_several_pairs_are_known_to_a_hundredth(m: Channel | MemoizedBit, runs: int) -> None:
     """A pair that dominates all at once costs up to a sixth more."""

@@ -184,6 +184,7 @@ def test_the_hook_checks_a_push_that_only_deletes(scratch: Scratch) -> None:
     assert "needs a file that matches 'ours.toml', got none" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_ends_as_the_page_says(scratch: Scratch) -> None:
     """In a repository with the page's configuration, one after the other; pre-commit's command is run by a slow test."""
     (configuration,) = fenced("toml")

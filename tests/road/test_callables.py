@@ -28,6 +28,7 @@ def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
     return process("audit", f"tests.misbehaving_callables:{name}", *common, *more)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "says"), [
     ("returns_what_ends_the_program", "the audited code raised SystemExit"),
     ("closes_standard_output", "needs code that leaves standard output open"),

@@ -285,6 +285,7 @@ def test_the_bounds_of_a_long_bundled_deployment_decide_its_claims_as_recorded(n
         assert judge(claim, [bound], [], []).outcome is (Outcome.REFUTED if claim.expect == "refuted" else Outcome.BOUNDED)
 
 
+@pytest.mark.few(26)
 @pytest.mark.parametrize(
     "file", [pytest.param(f, marks=[pytest.mark.slow] * (f.stem in LONG)) for f in FILES], ids=[f.stem for f in FILES]
 )

@@ -134,6 +134,7 @@ def test_a_place_s_key_says_nothing_of_the_run_s_and_numpy_s_seeds_and_refusals_
         raises(ValueError, r"low|high", KEY.generator().integers, low, high, 100, dtype=kind)
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 @pytest.mark.parametrize("rng", [Secret.fresh().generator(), CryptographicGenerator(map(os.urandom, repeat(64)))],
                          ids=["a secret's", "the system's"])  # fmt: skip
@@ -163,6 +164,7 @@ def test_a_signal_in_the_middle_of_a_draw_spoils_no_number(rng: np.random.Genera
 table = cache(samplers.page)
 
 
+@pytest.mark.slow
 def test_the_page_on_security_says_what_each_mechanism_draws() -> None:
     page = (ROOT / "docs" / "security.md").read_text()
     assert "\n".join(table()) in page, "python -m benchmarks.samplers prints the table"

@@ -119,6 +119,7 @@ def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
         assert mutant.splitlines()[site.node.lineno :] == lines[site.node.end_lineno :]
 
 
+@pytest.mark.slow
 def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> None:
     path = Path("proofs/laplace.py")
     (tmp_path / "proofs").mkdir()
@@ -138,6 +139,7 @@ def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> 
     assert (tree.unsound, (tmp_path / path).read_text()) == ({"a.py::always"}, "honest")
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_where_nothing_is_changed_is_told_from_one_that_a_mutant_breaks(tmp_path: Path) -> None:
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
     (tmp_path / "tests").mkdir()

@@ -165,6 +165,7 @@ def test_reports_are_left_out_of_sums_and_are_seen_as_they_are() -> None:
         assert (claim.plan.most_ones, replace(claim.plan, most_ones=None)) == (9, other.plan)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("noise", [
     '"polya_noise"\nalpha = "9/10"\nshape = "1/2"', '"skellam"\nmu = 20', '"binomial_noise"\ncoins = 120',
     '"discrete_gaussian"\nsigma = 40',

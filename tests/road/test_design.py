@@ -46,7 +46,7 @@ RUNS, SURE = 2000, 5
     ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
     *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
                    "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
-    ("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
+    pytest.param("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest", marks=pytest.mark.slow),
     ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
     ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
     ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),
@@ -98,6 +98,7 @@ def test_a_pure_goal_is_searched_without_curves() -> None:
     assert len(curves) <= 3
 
 
+@pytest.mark.slow
 def test_of_any_randomizer_the_answers_are_better_than_those_of_the_clones() -> None:
     """And nearly those of ternary response, which is one."""
     largest, clones = float(design("guarantee", {}, GOAL, users=1000).value), largest_local_epsilon(1000, *_pair(GOAL))
@@ -138,6 +139,7 @@ def titles(users: int, values: int, goal: Goal = COUNTED) -> list[str]:
     return [each.plan.plan.mechanism.title for each in one_message(goal, users, values)]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_vector_of_bits_is_better_from_a_number_of_values_on_that_is_about_the_root_of_that_of_users() -> None:
     users, needed = 10**6, 72.06
     # sqrt(needed B) = sqrt(2 ln(2B)) (needed n)**(1/4), the normal readings of both errors, at about B = 1900.
@@ -147,6 +149,7 @@ def test_a_vector_of_bits_is_better_from_a_number_of_values_on_that_is_about_the
     assert titles(users, round(1.6 * border))[0] == "unary encoding"
 
 
+@pytest.mark.slow
 def test_every_protocol_keeps_the_goal_ordered_by_errors_and_what_no_noise_makes_private_is_left_out() -> None:
     found = any_messages(COUNTED, 10**5, 256)
     assert len(found) == 3
@@ -196,6 +199,7 @@ def test_the_error_is_that_of_estimates_that_are_drawn(summed: tuple[Noisy, ...]
     assert abs(noise / laplace.error.high - 1) < SURE * math.sqrt(5 / (4 * RUNS)), "its kurtosis is 6 at most"
 
 
+@pytest.mark.slow
 def test_about_the_fewest_users_have_the_error_and_one_aggregator_adds_the_root_of_half(summed: tuple[Noisy, ...]) -> None:
     share = Fraction(1, 10)
     for each in least_users(SUMMED, share, 3):

@@ -153,6 +153,7 @@ def small(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     site.build(folder / "site", ["randomized_response"])
 
 
+@pytest.mark.slow
 @built
 def test_a_site_of_one_page_builds_in_strict_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(tmp_path, "[Claims](literature.md)", monkeypatch)

@@ -83,6 +83,7 @@ def stubborn(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None
             print(json.dumps(["accepted", "", "", 0.0]), file=done, flush=True)
 
 
+@pytest.mark.slow
 def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(fuzz, "work", stubborn)
     found = [(number, outcome.verdict) for number, outcome, _ in fuzz.outcomes("log", 1, range(5), tmp_path / "box")]
@@ -94,7 +95,7 @@ def test_a_process_that_takes_too_long_or_dies_is_replaced(monkeypatch: pytest.M
     pytest.param("deployment", fuzz_kinds.DEPLOYMENT, marks=pytest.mark.slow),
     ("gate", fuzz_kinds.GATE),
     ("baseline", json.dumps(fuzz_kinds.BASELINE).encode()),
-    ("program", fuzz_kinds.ANSWERS),
+    pytest.param("program", fuzz_kinds.ANSWERS, marks=pytest.mark.slow),
     ("certificate", None),
     ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n"),
     ("matrix", b"m.csv\n3/4,1/4\n1/3,rest\n\n"),

@@ -198,6 +198,7 @@ def test_code_that_is_not_refuted_says_so_and_too_few_views_for_any_code_are_an_
 PROGRAM = "import sys, random\nfor line in sys.stdin: print({answer}, flush=True)\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("answer", "problem"), [("line.strip()", "refuted"), ("random.randrange(2)", None)])
 def test_a_target_may_be_a_program_that_is_started_in_the_configurations_folder(
     tmp_path: Path, answer: str, problem: str | None

@@ -75,6 +75,7 @@ def rows(table: str, s: Setting) -> dict[str, dict[str, Any]]:
     return {f"{row['protocol']}, {row['noise']}": row for row in found(table, s)["rows"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_the_first_table_has_the_numbers_of_an_independent_computation(at: int) -> None:
     table = rows(ONE, SETTINGS[at])
@@ -154,6 +155,7 @@ def test_certified_noise_has_a_smaller_error_than_a_closed_form_s_and_a_measured
         assert largest_error(system.mechanism, s, np.random.default_rng(5)) < 2 * system.error.high
 
 
+@pytest.mark.slow
 def test_simulated_errors_are_below_their_bounds_and_the_same_at_the_same_seed() -> None:
     first = list(lines(ONE, SMALL, 40, 1))
     for line in first:

@@ -292,6 +292,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 def test_commands_run_where_there_is_nothing_of_posix() -> None:
     names = {module: sorted(lacks - KEPT.get(module, set())) for module, lacks in LACKING.items()}
     code = BARE.format(names=names, modules=sorted(MODULES), commands=list(COMMANDS))

@@ -124,6 +124,7 @@ def page_of(text: str) -> str:
     return html.page(certificate, exhibits(certificate))
 
 
+@pytest.mark.slow
 def test_of_shuffled_reports_and_sums_it_says_what_is_seen_what_is_left_out_and_whom_a_user_trusts() -> None:
     text = FILE.format(id="v", epsilon=1)
     seen = "An adversary who sees the views of all users in random order, one report each and"

@@ -48,6 +48,7 @@ def test_a_plugin_is_listed_with_its_package_and_a_name_that_none_has_answered_w
     fails_in_one_line(run(installed, "account", "hesitant:anwser", "p=3/4"), "got 'hesitant'; did you mean 'hesitant:answer'?")
 
 
+@pytest.mark.slow
 def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -> None:
     assert "by a hesitant answer: log(p/(1-p))" in run(installed, "account", "hesitant:answer", "p=3/4").stdout
     assert "hesitant:answer: a hesitant answer is private" in run(installed, "prove", "hesitant:answer").stdout
@@ -61,6 +62,7 @@ def test_a_plugin_s_own_accountant_attack_and_proof_are_asked(installed: Path) -
     assert "theorem: a hesitant answer is private with epsilon = log(p/(1 - p)), and no less" in words
 
 
+@pytest.mark.slow
 def test_a_plugin_s_law_serves_where_it_says_no_more_and_one_that_cannot_be_imported_is_named(bare: Path) -> None:
     (bare / "plugin.toml").write_text(DEPLOYMENT)
     done = run(bare, "certify", "plugin.toml", "--trials", "5000", "--output", str(bare / "out"))

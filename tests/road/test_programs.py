@@ -244,6 +244,7 @@ print(kept(1, 2, None))
     wait_until_gone(number_in(file))
 
 
+@pytest.mark.slow
 def test_the_command_line_has_patience_for_programs_and_functions_but_not_for_logs(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(f"import sys, time\n{answers('time.sleep(60)')}")
     common = ("--inputs", "0", "1", "--epsilon", "1", "--patience", "0.1")

@@ -105,6 +105,7 @@ def broken_rules(text: str, rules: Mapping[str, Any] = RULES) -> list[str]:
     return found + ["LaTeX"] * ("$" in text)
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in bundled.ids()])
 def test_the_record_of_every_bundled_file_passes_the_registry_s_rules(name: str) -> None:
     whole = typed(load(name), THIRD)

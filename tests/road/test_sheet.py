@@ -47,6 +47,7 @@ def sheet(whole: Deployment) -> dict[str, Layer]:
     return {each.name: each for each in layers(made(whole), {})}
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", bundled.ids())
 def test_no_cell_of_a_bundled_deployment_s_sheet_is_blank(name: str) -> None:
     found = bundled_sheet(name)

@@ -67,6 +67,7 @@ def test_a_local_package_of_our_name_or_a_local_module_of_pythons_replaces_none_
         assert crew.do(task(worker_calls.our_file)) == str(Path(ldpaudit.__file__))
 
 
+@pytest.mark.slow
 def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_for_it(tmp_path: Path) -> None:
     (tmp_path / "statistics.py").write_text("def mean(x):\n    return x\n")
     (tmp_path / "time.py").write_text("def sleep(x):\n    return x\n")
@@ -80,6 +81,7 @@ def resolved(name: str) -> None:
     resolve(name)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("asked", "message"), [
     (task(os._exit, 0), "ours: its process ended with exit code 0 before it answered"),
     (task(worker_calls.dies), "ours: its process was ended by SIGKILL before it answered"),
@@ -135,6 +137,7 @@ def test_a_worker_ends_with_the_process_that_started_it(sent: signal.Signals) ->
     wait_until_gone(worker)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [pytest.param((), marks=pytest.mark.slow), ("--no-import",)])
 def test_a_module_of_the_folder_that_has_a_librarys_name_is_not_taken_for_it(tmp_path: Path, option: tuple[str, ...]) -> None:
     """What is imported here only when it is needed would be the folder's, and end the build green."""

@@ -68,6 +68,7 @@ def is_quick(n: int, m: int, t: int, levels: int) -> bool:
     return n <= (5 if levels == 1 else 2) or (n, m, t, levels) == (3, 2, 2, 2)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize(
     ("n", "m", "t", "levels"), [pytest.param(*each, marks=() if is_quick(*each) else pytest.mark.slow) for each in LEVELS]
 )

@@ -336,6 +336,7 @@ def test_the_largest_batch_is_not_missed_where_other_prefixes_reveal_users_in_sm
     assert ThresholdProfile(FixedBatch(users, 20), threshold).delta(epsilon).high > delta
 
 
+@pytest.mark.slow
 def test_a_million_rounds_are_bounded_in_seconds() -> None:
     start = time.process_time()
     few, many = (ThresholdProfile(FixedBatch(2, 1), 1, levels) for levels in (50, 10**6))

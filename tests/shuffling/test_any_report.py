@@ -211,6 +211,7 @@ def of(m: Mechanism, held: list[int]) -> oracle.Law:
 LONG = [pytest.param(2, 21, 2, 0.98, marks=pytest.mark.slow), pytest.param(2, 20, 3, 0.5, marks=pytest.mark.slow)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("k", "users", "runs", "share"), [(3, 18, 2, 0.99), (4, 17, 1, 0), (2, 12, 3, 0.5), *LONG])
 def test_a_repetition_is_between_a_data_set_that_occurs_and_a_bound(k: int, users: int, runs: int, share: float) -> None:
     """Of bits, every number of others may hold each; else they hold a third value."""

@@ -62,6 +62,7 @@ NOISES = [(ONE, TABLE, CUT, APART), (sharp.ONE, sharp.TABLE, dict.fromkeys(TABLE
 BOTH = pytest.mark.parametrize("m", [ONE, sharp.ONE], ids=str)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("users", [10**3, 10**6, pytest.param(10**4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("m", "table", "cut", "apart"), NOISES, ids=["Gaussian", "Laplace"])
 def test_epsilon_is_that_of_the_best_data_set_or_little_more_and_below_the_blanket(
@@ -161,6 +162,7 @@ def stop_loss(values: Floats, masses: Floats, c: Floats) -> Floats:
     return np.maximum(values[:, None] - c, 0).T @ masses
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("s", [0.25, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: float, seed: int) -> None:
@@ -231,6 +233,7 @@ def test_few_users_are_told_apart_by_whether_a_report_lies_far_out(users: int) -
     assert found.high < 1.5 * found.low
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_more_users_cost_each_of_them_less(m: Noise) -> None:
     found = [hidden(m, n) for n in (3, 10**6, 10**9)]
@@ -238,6 +241,7 @@ def test_more_users_cost_each_of_them_less(m: Noise) -> None:
     assert all(few.high > many.high and few.low > many.low for few, many in pairwise(found))
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_delta_falls_with_epsilon_and_no_less_than_alone_is_enough_for_none(m: Noise) -> None:
     profile = account(Shuffle(m, 10**6))
@@ -247,6 +251,7 @@ def test_delta_falls_with_epsilon_and_no_less_than_alone_is_enough_for_none(m: N
     assert profile.epsilon(0).low == account(m).epsilon(0).low
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("users", "delta", "apart"), [(10**6, 1e-3, 1.0), (10**6, 1e-12, 1.02), *(pytest.param(*each, marks=pytest.mark.slow)
      for each in ((10**9, 1e-6, 1.01), (1000, 1e-9, 1.15)))],
@@ -263,6 +268,7 @@ def test_the_witness_is_a_pair_of_data_sets_whose_other_users_all_hold_one_end(k
     assert {frozenset(each.counts) for each in witness.pair} == {frozenset({(2.0, 1000)}), frozenset({(2.0, 999), (5.0, 1)})}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [pytest.param(ONE, marks=pytest.mark.slow), sharp.ONE], ids=str)
 def test_shuffles_of_noise_compose(m: Noise) -> None:
     once, thrice = hidden(m, 10**6), account(Repeat(Shuffle(m, 10**6), 3)).epsilon(1e-6)

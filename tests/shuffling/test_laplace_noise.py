@@ -156,6 +156,7 @@ def test_composed_curves_use_a_wider_bound_which_is_not_much_wider() -> None:
         assert quick[1].upper() < fine[1].upper() * (1 + 2 * FEW_CUT)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("of_scale", [Laplace, GaussianReport])
 def test_only_the_distance_in_scales_counts(of_scale: type[Laplace | GaussianReport]) -> None:
     mechanisms = of_scale(Fraction(1)), of_scale(Fraction(8), Fraction(-5), Fraction(3))
@@ -181,6 +182,7 @@ def floats(types: Iterable[Blanket]) -> list[Atoms]:
     return [np.array([[float(as_ball(p)) for p in cell] for cell in each.cells]) for each in types]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("s", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_any_three_numbers_are_below_a_mixture_of_types_in_the_convex_order(s: float, seed: int) -> None:
@@ -221,6 +223,7 @@ def test_the_two_ends_of_a_million_histograms_are_within_a_thousandth() -> None:
     assert 0.0051581 <= found.high <= 0.005162
 
 
+@pytest.mark.slow
 def test_secret_samples_and_bundles_of_laplace_noise_have_two_ends() -> None:
     for m in (ONE, LaplaceHistogram(3, Fraction(1))):
         found = account(Subsample(Shuffle(m, 10**5), 10**6, 10**5)).epsilon(1e-6)
@@ -330,6 +333,7 @@ def test_overlaps_that_are_rounded_up_are_at_least_all_others(varying: int, weig
         assert (found >= each).all(axis=1).any()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("m", [SYSTEMS[0], SYSTEMS[-1], *(pytest.param(m, marks=pytest.mark.slow) for m in SYSTEMS[1:-1])], ids=str)
 def test_no_data_set_of_vectors_is_above_the_bound(m: Any) -> None:
     """All others hold one value; seen only as far as intervals, many more of them than the lower end has."""

@@ -115,6 +115,7 @@ def worst_of(m: Mechanism, users: int) -> list[Fraction]:
     return oracle.worst(oracle.laws(m), users, *AT)
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
 def test_the_worst_data_set_lies_within_the_enclosure(m: Mechanism, users: int) -> None:
     for exp_epsilon, truth in zip(AT, worst_of(m, users), strict=True):

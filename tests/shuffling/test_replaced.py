@@ -199,6 +199,7 @@ NEAR: list[tuple[Plan, float, float | None]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("plan", "most", "expected"), NEAR, ids=lambda each: str(each)[:60])
 def test_the_two_ends_of_epsilon_are_near_each_other_among_many_users(plan: Plan, most: float, expected: float | None) -> None:
     found = account(plan).epsilon(1e-6)
@@ -418,6 +419,7 @@ def test_overlaps_of_words_cover_all_that_a_report_of_a_bundle_tells(m: Any, mos
     assert not exceeding(types, rows, np.random.default_rng(0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("g", "prime"), [(2, 5), (3, 7)])
 def test_reports_that_match_three_hashes_are_of_two_extreme_kinds(g: int, prime: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the prime is too large to count them."""
