@@ -250,6 +250,7 @@ def test_what_a_system_returns_shows_no_more_than_its_messages_cost(system: tupl
     assert found.epsilon_lower <= account(m).epsilon(DELTA).high
 
 
+@pytest.mark.slow
 def test_what_is_seen_of_outputs_is_what_two_shifted_counts_show() -> None:
     m = ShuffledBinarySums(USERS, 2, Fraction(1, 4))
     truth = account(m).epsilon(DELTA).low

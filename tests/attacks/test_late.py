@@ -87,6 +87,7 @@ CLAIMED = 5.0
 """Refuted by 640 right guesses, and by no fewer: more than an audit of 3,000 views sees while it learns."""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("more", [0, 100])
 def test_an_event_that_no_longer_fires_is_learned_again_and_the_tests_go_on(delta: float, more: int) -> None:
@@ -183,6 +184,7 @@ def test_the_last_part_is_small_and_is_left_out_where_it_would_be_too_small_to_l
     assert late.late_views(1_000_000, 0) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", Mode)
 def test_progress_is_told_from_the_first_reports_to_the_last_views_and_its_bound_never_falls_back(mode: Mode) -> None:
     told: list[tuple[int, float]] = []
@@ -197,6 +199,7 @@ def test_progress_is_told_from_the_first_reports_to_the_last_views_and_its_bound
     assert mode is Mode.SEQUENTIAL or bounds[-1] == evidence.epsilon_lower
 
 
+@pytest.mark.slow
 def test_a_test_that_goes_on_with_several_pairs_keeps_what_it_counted_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whatever is learned of noise on three inputs is bet on, and refutes nothing: another pair leads each time.
     monkeypatch.setattr(Learning, "_promises", lambda self, found: found and found.score is not NOTHING and not found.likely)

@@ -80,6 +80,7 @@ def test_a_witness_s_data_sets_differ_in_one_user() -> None:
             Witness(plan, (one, other), "")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("m", "pair"),
     [
@@ -256,6 +257,7 @@ def test_what_messages_show_of_several_nodes_is_what_all_tuples_of_indices_show(
         assert found.mean(axis=0) == pytest.approx(mean, abs=5 * found.std(axis=0).max() / 200)
 
 
+@pytest.mark.slow
 def test_the_audit_of_one_oracle_tells_values_apart_by_all_their_nodes_together_but_code_by_its_views() -> None:
     m = HadamardRangeQueries(1_000, 64, tau=10, rho=40)
     exact = account(m).epsilon(1e-2)

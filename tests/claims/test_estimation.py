@@ -142,6 +142,7 @@ def test_a_twentieth_of_the_intervals_misses(m: Mechanism, data: NDArray[np.int6
     assert LOW <= held.mean() <= most
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [DBitFlip.for_epsilon(1, 8, 4), DBitFlip.for_epsilon(6, 8, 1), PerturbedDBitFlip.for_epsilon(2, 8, 4, 1 / 8, 3)], ids=str
 )

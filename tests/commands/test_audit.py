@@ -5,6 +5,8 @@ import math
 import re
 from pathlib import Path
 
+import pytest
+
 from ldpaudit.evidence import UNREADABLE
 from tests.helpers import fails_in_one_line, process, run, stdout, wait_until_gone
 
@@ -59,6 +61,7 @@ def test_without_a_claim_epsilon_is_measured_by_all_views() -> None:
     fails_in_one_line(run(*common, "--estimate"), "--estimate with --epsilon")
 
 
+@pytest.mark.slow
 def test_an_estimate_is_measured_by_the_views_that_a_refutation_leaves() -> None:
     common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "20000", "--estimate", "--epsilon")
     record = json.loads(run(*common, "0.5", "--format", "json").stdout)

@@ -47,6 +47,7 @@ def test_a_certificate_that_replaces_that_of_another_file_says_so(tmp_path: Path
     assert "enpa-notification.json: was of another deployment file, or of this one before it was changed, and is replaced" in other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), pytest.param(("--format", "json"), marks=pytest.mark.slow)])
 def test_a_title_beyond_the_locale_s_letters_is_escaped_and_the_verdict_printed(tmp_path: Path, options: tuple[str, ...]) -> None:
     file = Path(written(tmp_path, "a"))

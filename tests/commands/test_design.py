@@ -65,6 +65,7 @@ def test_protocols_that_count_values_are_data_too() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("users", "delta", "epsilon", "value"), [
     ("1e2", "1e-3", "1", 3.9374),
     *(pytest.param(*each, marks=pytest.mark.slow) for each in (("1e3", "1e-3", "1", 7.997), ("1e5", "1e-9", "0.3", 10.05))),

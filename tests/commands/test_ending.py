@@ -26,6 +26,7 @@ def started(*arguments: str, out: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_results_that_nobody_reads_end_quietly_as_a_closed_pipe_does(arguments: tuple[str, ...]) -> None:
     reader, writer = os.pipe()

@@ -57,6 +57,7 @@ def test_many_users_err_by_about_the_fourth_root_of_their_number(
     assert sharpened[0] <= as_found("intermediate.error", n, values, epsilon, delta, shuffled=1) <= sharpened[1]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("n", "values", "epsilon", "error"), [
     (10**4, 100, 1, 177.0), (2000, 1024, 0.5, 233.5), (10**6, 10**4, 1, 3153.0), (10**8, 10**6, 1, 40352.0),
     (10**5, 1000, 0.5, 1723.0), (10**6, 100, 1, 1869.5), (10**6, 100, 4, 36.5),

@@ -266,6 +266,7 @@ leak = "1/1000"
 """
 
 
+@pytest.mark.slow
 def test_a_deployment_file_names_the_base_by_its_parameters_and_the_claim_is_proved() -> None:
     whole = loads(DEPLOYED)
     assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 5, Fraction(1, 1000))  # type: ignore[attr-defined]

@@ -312,6 +312,7 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
         RangeQueries(10**6, 1 << 30, 20, 20).run([1] * 10**3, np.random.default_rng(0))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("epsilon", "make"),
     [

@@ -124,6 +124,7 @@ def test_no_hash_functions_cost_more_than_those_that_collide(n: int, gamma: Frac
             assert found.delta(epsilon).low <= worst.delta(epsilon).high * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_a_trillion_users_are_accounted_down_to_1e_minus_300() -> None:
     m = ShuffledCountMin.as_printed(1, F(1, 10**300), 10**12, 2**20)
     found = account(m).epsilon(1e-300)

@@ -362,6 +362,7 @@ def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_m
     assert [len(each) for each in kept] == [2, 4, 8, 16]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("asked", "elements", "numbers", "others"),
     [([3, 5, 6], [], [], 3), ([3, 5, 6], [6, 8], [1, 1], 1), ([5, 7, 2], [2, 5, 15], [1, 1, 1], 0)],

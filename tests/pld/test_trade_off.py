@@ -144,6 +144,7 @@ def test_shuffled_answers_have_an_estimate_that_is_about_their_delta(k: int) -> 
         assert about(epsilon) == pytest.approx(profile.delta(epsilon).high, rel=0.02)
 
 
+@pytest.mark.slow
 def test_an_estimate_finds_the_best_test_among_shuffled_answers_in_fewer_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = account(Shuffle(KaryRandomizedResponse.for_epsilon(1, 3), 10_000))
     with_estimate, without = TradeOff(profile), TradeOff(profile)

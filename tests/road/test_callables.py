@@ -145,6 +145,7 @@ def test_what_a_callable_must_not_do_is_an_error_with_the_input_and_with_words()
     assert (len(shown(list(range(10**6)), 60)), shown([0, "a", None], 60)) == (60, "[0, 'a', None]")
 
 
+@pytest.mark.slow
 def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
     calls: list[int] = []
 

@@ -103,6 +103,7 @@ def test_a_drawn_plan_is_text_that_the_public_names_read_back() -> None:
         assert drawn(number) == drawn(number)
 
 
+@pytest.mark.slow
 def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
     path = Path("ldpaudit/enclosure.py")
     source = (ROOT / path).read_text()

@@ -76,6 +76,7 @@ def test_what_is_certified_is_what_the_accountant_says_of_the_answer() -> None:
     assert ShiftProfile(1000, Fraction(noise.value), 1).delta(ONE.epsilon) == noise.certified
 
 
+@pytest.mark.slow
 def test_a_pure_goal_is_searched_without_curves() -> None:
     curves = []
 

@@ -377,6 +377,7 @@ def test_code_beside_a_deployment_is_found_and_a_refutation_by_samples_has_no_ot
     assert "holds" not in shown.split("claims hold")[0].replace("0 of 1", "")
 
 
+@pytest.mark.slow
 def test_a_repositorys_life(tmp_path: Path) -> None:
     """A package passes, and pytest says how far it saw; its randomizer is changed; pytest and the gate say what is wrong."""
     lay_out(tmp_path, {name: text.replace("{epsilon}", "0.99") for name, text in LIFE.items()})

@@ -278,6 +278,7 @@ def test_a_cache_has_a_most_and_leaves_other_files_alone(tmp_path: Path, monkeyp
     assert (tmp_path / "other.json").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_one_entry_leave_it_whole_at_every_moment(tmp_path: Path) -> None:
     cache, ended = Cache(tmp_path / "c", SECRET), threading.Event()
     seen: set[str | None] = set()

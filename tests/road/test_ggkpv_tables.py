@@ -141,6 +141,7 @@ def test_a_protocol_exists_from_its_least_users_on_and_not_below(protocol: Proto
     assert protocol.system(replace(SMALL, users=n - 1)) is None
 
 
+@pytest.mark.slow
 def test_certified_noise_has_a_smaller_error_than_a_closed_form_s_and_a_measured_error_is_noise_alone() -> None:
     for closed, certified in (VECTORS, DRAWS, HADAMARD):
         s = replace(SMALL, users=10**6)
@@ -219,6 +220,7 @@ def test_a_limit_is_the_largest_that_is_known_for_the_model() -> None:
     assert limit(VECTORS[0], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error_as_printed ")
 
 
+@pytest.mark.slow
 def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_larger() -> None:
     table = rows(ONE, SETTINGS[0])
     for name, row in table.items():

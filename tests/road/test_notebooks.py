@@ -161,6 +161,7 @@ RESPONSE = account(KaryRandomizedResponse.for_epsilon(1, 2))
 REPEATED = account(Repeat(KaryRandomizedResponse.for_epsilon(1, 4), 30))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_a_picture_is_written_whole_in_the_form_of_its_ending(tmp_path: Path, ending: str, magic: bytes) -> None:
     path = tmp_path / f"profile.{ending}"
@@ -177,6 +178,7 @@ def curve(path: Path, element: str) -> list[tuple[float, float]]:
     return list(zip(map(float, words[::2]), map(float, words[1::2]), strict=True))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("profile", [RESPONSE, REPEATED], ids=lambda p: type(p).__name__)
 def test_the_curve_is_delta_and_the_claim_stands_where_it_belongs(tmp_path: Path, profile: PrivacyProfile) -> None:
     epsilon = profile.epsilon(0.01).high

@@ -123,6 +123,7 @@ def test_a_shuffle_of_users_who_take_part_by_coins_is_that_of_one_more_view(rows
         assert truth <= found.high + ROUNDED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [KaryRandomizedResponse(3, F(2, 3)), Laplace(F(1)), Channel([[F(1, 10), F(9, 10)], [F(3, 7), F(4, 7)]])], ids=str
 )

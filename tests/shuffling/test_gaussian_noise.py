@@ -139,6 +139,7 @@ def reports(x: float, s: float, pieces: int = 80) -> Floats:
     return np.diff(norm.cdf(cuts - x))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("users", "epsilon"), [(2, 0.0), (2, 0.5), pytest.param(3, 0.3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
 def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, epsilon: float, s: float) -> None:
@@ -296,6 +297,7 @@ def test_the_blanket_is_found_to_hide_far_ends_where_no_float_says_so() -> None:
     assert account(Shuffle(GaussianReport(F(1, 3)), 10**7)).epsilon(1e-6).high < 4
 
 
+@pytest.mark.slow
 def test_a_secret_sample_costs_less_and_a_bundle_is_refused() -> None:
     sampled = account(Subsample(Shuffle(ONE, 10**4), 10**5, 10**4)).epsilon(1e-6)
     assert 0 == sampled.low < sampled.high < hidden(ONE, 10**4).low

@@ -353,6 +353,7 @@ def test_no_data_set_of_vectors_is_above_the_bound(m: Any) -> None:
     assert reached >= 0.97 * delta.low
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("plan", "most"),
     [
@@ -373,6 +374,7 @@ def test_products_of_one_row_are_shuffled_as_the_projections_that_they_show() ->
     assert account(Shuffle(products, 1000)).epsilon(1e-6) == account(Shuffle(projections, 1000)).epsilon(1e-6)
 
 
+@pytest.mark.slow
 def test_few_users_have_the_bound_of_any_report() -> None:
     found = account(Shuffle(BucketHeavyHitter.for_epsilon(4, 1 << 20, 2, 2), 40)).epsilon(1e-3)
     assert found.high <= 4

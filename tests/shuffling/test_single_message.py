@@ -349,6 +349,7 @@ def test_the_worst_binary_data_set_is_found_among_any_number_of_users(users: int
     assert found.high < found.low * (1 + 1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("epsilon0", "users", "epsilon"), [(1, 400, F(1, 5)), (4, 600, F(1)), (8, 900, F(3)), (4, 500, F(0)), (1, 1500, F(1, 100))]
 )
