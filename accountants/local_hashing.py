@@ -1,32 +1,40 @@
 """What local hashing costs, once and memoized."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from math import comb, factorial, prod
 
 import numpy as np
 
-from ldpaudit.accountants.composition.product import exact_reports
-from ldpaudit.accountants.pld.exact import both_directions
+from ldpaudit.accountants import account
+from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers, lifetime_epsilon
+from ldpaudit.accountants.composition.product import exact_reports, product_profile
+from ldpaudit.accountants.pld.all_pairs import profile_of
+from ldpaudit.accountants.pld.exact import LawPair, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, Lifetime, SmallestBound
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
 from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.loloha import Loloha
+from ldpaudit.mechanisms.loloha import Loloha, LolohaStream
+from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import compositions
-from ldpaudit.neighbours import REPLACE_ONE, Neighbours
+from ldpaudit.neighbours import REPLACE_ONE, SAME_PATTERN, Neighbours
+from ldpaudit.plan import Compose, Guarantee, Repeat
 from ldpaudit.profile import PrivacyProfile
 
 _COUNTS = 1 << 12
 """Ways to share reports among hash values, up to which they are listed."""
+_MOST_SHARES, _MOST_PAIRS = 16, 1 << 9
+"""Ways to share epochs among hash values, and of both halves of the epochs to share reports, up to which they are; in a second."""
 _MOST_COUNTED = 1 << 10
 """Largest prime of which all triples of values are looked at: a second."""
 
 
-def profile(m: LocalHashing | Loloha, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
+def profile(m: LocalHashing | Loloha | LolohaStream, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Exact profile of local hashing with a public hash function of each user's own.
 
     .. math:: \delta(\varepsilon) = (1-c) \bigl(p - e^\varepsilon q\bigr)_+, \qquad q = \frac{1-p}{g-1},
@@ -43,9 +51,13 @@ def profile(m: LocalHashing | Loloha, neighbours: Neighbours = REPLACE_ONE) -> P
 
     attained where all of them are the hash of x. Source: derived; the mechanism, Arcolezi, Pinzon, Palamidessi, Gambs 2023.
 
+    A stream, of which values may be hashed to others: see `same_pattern` and `any_stream`.
+
     ``m``: ``2 <= g <= prime`` and ``1/g <= p < 1``, as its constructor ensures; so c < 1; ``neighbours``:
     replace-one. Returns in nats. Rigour EXACT at every epsilon; of many reports INTERVAL.
     """
+    if isinstance(m, LolohaStream):
+        return same_pattern(m) if neighbours == SAME_PATTERN else any_stream(m)
     if isinstance(m, Loloha):
         return _memoized(m)
     # Functions that hash the two values alike, and hash values that are neither's, have likelihood ratio 1.
@@ -58,21 +70,109 @@ def _memoized(m: Loloha) -> PrivacyProfile:
     """Several reports, by how many are the hash of x, that of x', and each other hash value."""
     if m.reports == 1:
         return profile(m.first())
-    most = exact_reports(m.p1, m.p2)
-    while most > 1 and comb(most + m.g - 1, most) > _COUNTS:
-        most -= 1
+    most = _longest(m)
     if m.reports > most:
         # Fewer reports are a part of these; the memoized response is all that any number of reports can show.
         return Bracket(_memoized(replace(m, reports=most)), profile(m.lifetime()))
-    u, kept, atoms = m.p2 * (m.g - 1) / (1 - m.p2), m.lifetime(), []
-    apart, once = 1 - kept.collision, ((1 - m.p2) / (m.g - 1)) ** m.reports
-    for alike in compositions(m.reports, m.g):
-        ways = apart * once * factorial(m.reports) / prod(map(factorial, alike))
-        likely = [u**n for n in alike]
-        rest = kept.lie * sum(likely)
-        here, there = (rest + (kept.p - kept.lie) * likely[side] for side in (0, 1))
-        atoms.append((ways * here, ways * there))
+    apart = 1 - m.lifetime().collision
+    atoms = [(apart * here, apart * there) for here, there in _told(m, m.reports)]
     return FiniteProfile(both_directions(atoms), f"{m.reports} reports of one memoized answer, by how many name each hash value")
+
+
+def _longest(m: Loloha) -> int:
+    """Number of reports that are counted exactly."""
+    most = exact_reports(m.p1, m.p2)
+    while most > 1 and comb(most + m.g - 1, most) > _COUNTS:
+        most -= 1
+    return most
+
+
+def _told(m: Loloha, reports: int) -> LawPair:
+    """Laws of reports of two hash values, by how many name each."""
+    return [(ways * _likelihood(m, 0, alike), ways * _likelihood(m, 1, alike)) for alike, ways in _counts(m, reports)]
+
+
+def _counts(m: Loloha, reports: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    """How many reports may name each hash value, and what all ways to do so have in common."""
+    once = ((1 - m.p2) / (m.g - 1)) ** reports
+    return ((alike, once * factorial(reports) / prod(map(factorial, alike))) for alike in compositions(reports, m.g))
+
+
+def _likelihood(m: Loloha, held: int, alike: Iterable[int]) -> Fraction:
+    """That this many reports name each hash value while one is held, but for what does not depend on it."""
+    u, kept = m.p2 * (m.g - 1) / (1 - m.p2), m.lifetime()
+    likely = [u**n for n in alike]
+    return kept.lie * sum(likely) + (kept.p - kept.lie) * likely[held]
+
+
+def same_pattern(m: LolohaStream) -> PrivacyProfile:
+    r"""Profile, given the hash function, between streams whose hash values repeat in the same epochs, the i-th one in T_i of them.
+
+    .. math:: \varepsilon(0) = \max_{T_1 + \dots + T_D = T} \sum_i \log \frac{p_1 (u^{T_i} - 1) + 1}{q_1 (u^{T_i} - 1) + 1}
+              < D \log \frac{p_1 (g-1)}{1 - p_1}, \qquad D \le \min(g, T)
+
+    Memoized answers of different hash values are independent, so that losses add, and of g hash values no more than g answers are
+    ever shown. Attained by streams of which each hash value of one is another in the other. Values that repeat alike are not
+    enough: where a function maps the values of one stream to one, `any_stream` holds. Source: derived; that each memoized answer
+    costs its epsilon, Arcolezi, Pinzon, Palamidessi, Gambs 2023. Proof: proofs/local_hashing.py, of the limit.
+
+    Returns in nats. EXACT for few reports; else from equal shares of the epochs to the memoized answers themselves, INTERVAL.
+    """
+    client, most = m.client, min(m.g, m.epochs, m.domain)
+    longest = _longest(client)
+    shares = list(islice(_shares(m.epochs, most), _MOST_SHARES + 1)) if m.epochs <= longest else []
+    source = f"up to {most} memoized answers, in the same epochs of both streams"
+    if 0 < len(shares) <= _MOST_SHARES:
+        return product_profile([[(_told(client, n), 1) for n in share] for share in shares], source)
+    each, more = divmod(min(m.epochs, most * longest), most)
+    equal = [(_told(client, each + 1), more), (_told(client, each), most - more)] if more else [(_told(client, each), most)]
+    return Bracket(product_profile([equal], source), account(Repeat(KaryRandomizedResponse(m.g, m.p1), most)))
+
+
+def _shares(epochs: int, most: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Every way to share epochs among at most this many hash values, the largest share first."""
+    if epochs == 0:
+        yield ()
+    elif most:
+        for first in range(min(epochs, largest or epochs), 0, -1):
+            yield from ((first, *rest) for rest in _shares(epochs - first, most - 1, first))
+
+
+def any_stream(m: LolohaStream) -> PrivacyProfile:
+    """Profile against any other stream, whose hash values may repeat in other epochs: it grows with the epochs for ever.
+
+    Epsilon at delta = 0 is `composition.memoized_answers.lifetime_epsilon`. At other deltas from pairs of streams of two values,
+    each held throughout or in turn, whose laws are known as every two values are hashed alike equally often; to whichever is less:
+    that of every mechanism with this epsilon, and that of one first report and T - 1 responses to what is memoized, as memoized
+    answers are drawn alike for every stream. Source: derived. Proof: proofs/local_hashing.py, of an upper bound.
+
+    Returns in nats. INTERVAL; of one epoch EXACT.
+    """
+    first = account(m.client)
+    if m.epochs == 1:
+        return first
+    noise = MemoizedAnswers(m.g, m.p1, m.p2 * (m.g - 1) / (1 - m.p2))
+    pure = lifetime_epsilon(noise, m.epochs, min(m.g, m.domain))
+    fresh = Repeat(KaryRandomizedResponse(m.g, m.p2), m.epochs - 1)
+    above = account(Guarantee(Fraction(pure.high), Fraction(0))), account(Compose([m.client.first(), fresh]))
+    throughout = account(replace(m.client, reports=m.epochs))
+    return Lifetime(LargestProfile((throughout, _in_turn(m))), SmallestBound(above), pure)
+
+
+@lru_cache(maxsize=64)
+def _in_turn(m: LolohaStream) -> PrivacyProfile:
+    """Two values, each held throughout or in turn with the other; of many epochs only the first, which are a part of them."""
+    client, epochs = m.client, min(m.epochs, _longest(m.client))
+    while epochs > 1 and prod(comb(n + m.g - 1, n) for n in (epochs // 2, epochs - epochs // 2)) > _MOST_PAIRS:
+        epochs -= 1
+    apart = 1 - client.lifetime().collision
+    laws: list[list[Fraction]] = [[1 - apart] for _ in range(4)]
+    for (early, ways), (late, more) in product(_counts(client, epochs - epochs // 2), list(_counts(client, epochs // 2))):
+        here, there = ([_likelihood(client, held, alike) for held in (0, 1)] for alike in (early, late))
+        both = [_likelihood(client, held, map(sum, zip(early, late, strict=True))) for held in (0, 1)]
+        for law, value in zip(laws, (*both, here[0] * there[1], here[1] * there[0]), strict=True):
+            law.append(apart * ways * more * value)
+    return profile_of(laws, "two values, each throughout or in turn with the other")
 
 
 def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TypeAlias
@@ -13,12 +12,12 @@ from ldpaudit.accountants.composition.product import exact_reports, product_prof
 from ldpaudit.accountants.pld.all_pairs import profile_of
 from ldpaudit.accountants.pld.exact import Atom, LawPair, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Lifetime
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream, all_streams
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import PrivacyProfile
 
 _LISTED = 5
 """Epochs up to which all 454 streams are compared, in less than a second."""
@@ -89,17 +88,6 @@ def _counts(m: MemoizedBit, epochs: int, bit: int) -> list[Atom]:
         (ways * m.shown(bit, ones, epochs - ones), ways * once**ones * (1 - once) ** (epochs - ones))
         for ones, ways in ((ones, math.comb(epochs, ones)) for ones in range(epochs + 1))
     ]
-
-
-@dataclass(frozen=True)
-class Lifetime(Bracket):
-    """A profile between those of pairs that occur and of all mechanisms with its epsilon at delta = 0, which is known."""
-
-    pure: Enclosure  # epsilon at delta = 0
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """`pure` at delta = 0, which no other delta exceeds."""
-        return super().epsilon(delta) if delta else self.pure
 
 
 def same_pattern(m: MemoizedBit, reports: Sequence[int]) -> PrivacyProfile:

@@ -80,7 +80,8 @@ def same_pattern(m: MemoizedResponse | MemoizedDBitFlip) -> PrivacyProfile:
 
     Of two streams of D values let c be held by both, in different epochs. Where the bucket of one of these is drawn, two bits
     tell; where it is that of one of the 2 (D - c) others, one bit does; which are drawn does not depend on the streams. The
-    profile is the largest over c. Streams of fewer values tell less, as one more value each can be added to them. Tight.
+    profile is the largest over c. Streams of fewer values tell less, as one more value each can be added to them. Tight. It is
+    not true of a client that keeps one set of bits for all values whose bucket is not drawn, where d <= k - 2.
     Source: derived; that D values cost D times one, Erlingsson, Pihur, Korolova 2014. Proof: proofs/memoized_response.py.
 
     Returns in nats. EXACT at every epsilon. Raises Unsupported where more than 256 bits tell two streams apart.

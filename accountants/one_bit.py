@@ -7,12 +7,11 @@ from math import comb, prod
 
 from ldpaudit.accountants.composition.product import exact_reports
 from ldpaudit.accountants.pld.exact import both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms, log_fraction
+from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern, listed, of_law
-from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
@@ -168,25 +167,3 @@ def shuffled_histogram(m: DBitFlip | PerturbedDBitFlip, users: int) -> BlanketBo
         for r, share in laws[d - sum(map(bool, y))].items():
             cells.append((w * share * ratio[y[0]], w * share * ratio[y[1]], w * share * min(own, r)))
     return replace(MatchedLaws.of(m.inputs, patterns(min(k, 3)), ratio, ()), blanket=Blanket.of(cells)).bound(users)
-
-
-def memoized_values(m: DBitFlip, values: int) -> Enclosure:
-    r"""Epsilon of a user's lifetime where the bits of each value are drawn once and kept, between streams of one pattern.
-
-    .. math:: 2 \min(D, d) \log \frac{p}{1-p} \quad (D \ge 2), \qquad \min(2, d) \log \frac{p}{1-p} \quad (D = 1)
-
-    The user draws d buckets once and for all. Of D different values in one stream at most min(D, d) have their own bucket drawn,
-    and as many in the other; each is a bit that tells. Tight: attained where the streams hold the same values in another order.
-    It holds between streams that repeat values in the same epochs; against any other stream, equal reports show equal values,
-    and no epsilon is enough from the second epoch on. The same is true of a client that keeps bits per drawn bucket, one set
-    for all values whose bucket is not drawn, even between streams of one pattern, where d <= k - 2: there, which values share
-    their bits depends on the values. Source: derived; the mechanism, Ding, Kulkarni, Yekhanin 2017.
-
-    ``m``: one report; ``values``: D, from 1 to k: different values that the user holds. Returns in nats, EXACT.
-    Raises ValueError for another number of values.
-    """
-    if not 1 <= values <= m.k:
-        raise ValueError(f"memoized_values needs from 1 to {m.k} values, got {values}")
-    bits = min(m.d, 2) if values == 1 else 2 * min(values, m.d)
-    source = f"dBitFlip, memoized: {bits} bits that tell {values} values of one stream from those of another"
-    return log_fraction((m.p / (1 - m.p)) ** bits, source)

@@ -19,8 +19,8 @@ class Neighbours:
     kind : str
         ``replace-one`` (one user holds another value), ``add-remove`` (one user is there or not; a local randomizer
         is then asked about the input ``None``), ``user-level`` (one user's whole stream is replaced), ``same-pattern``
-        (the same, by one that repeats values in the same epochs), ``pairs``, or ``group`` (this many users hold other
-        values, each its own).
+        (the same, by one that repeats values, or hash values if these are reported, in the same epochs), ``pairs``, or
+        ``group`` (this many users hold other values, each its own).
     pairs : tuple of pairs
         The pairs themselves, for the kind ``pairs`` only.
     users : int

@@ -101,7 +101,7 @@ HYPOTHESES = {
     "buckets": (
         "reports are of the same drawn buckets; of a value two bits tell, of its bucket and of that of the other stream's value, "
         "and of a bucket two, kept with either stream's value: of whichever are fewer",
-        f"{_MECHANISMS}memoized.py::test_memoized_values_of_dbitflip_are_the_epsilon_of_one_pattern",
+        f"{_MECHANISMS}memoized.py::test_between_streams_of_one_pattern_the_profile_is_that_of_all_pairs",
     ),
     "transcripts": (
         "given the updates so far, a user's bits are independent, and their laws depend on the stream alone; counters are checked "

@@ -15,12 +15,11 @@ import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Printed, restored
-from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers, lifetime_epsilon
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.enclosure import round_down
-from ldpaudit.mechanisms.loloha import Loloha
-from ldpaudit.plan import Repeat
+from ldpaudit.mechanisms.loloha import Loloha, LolohaStream
+from ldpaudit.neighbours import SAME_PATTERN
 
 PATTERN = "memoized answers are used in the same epochs of both streams"
 ANY = "of any two streams, one of which may change where the other does not; of which the source speaks is not known"
@@ -60,14 +59,14 @@ class Setting:
 def printed(s: Setting) -> tuple[Printed, ...]:
     """The first report, any number of one hash value, and what is said of all."""
     m, where, first = s.mechanism, "LOLOHA, lifetime", s.share * s.epsilon
-    noise = MemoizedAnswers(s.g, m.p1, m.p2 * (s.g - 1) / (1 - m.p2))
+    stream = LolohaStream(s.reports, m.g, m.p1, m.p2, m.domain)
     several, most = account(replace(m, reports=s.reports)), f"epsilon of {s.reports} reports of values that change"
     return (
         restored("LOLOHA, first report", "epsilon of the first report", first, account(m).epsilon(0)),
         restored("LOLOHA, first report", "epsilon of the first report, p2 as printed", first, account(s.as_printed).epsilon(0)),
         restored("LOLOHA, one hash value", f"epsilon of {s.reports} reports of one value", s.epsilon, several.epsilon(0)),
-        restored(where, most, s.g * s.epsilon, account(Repeat(replace(m, reports=s.reports), s.g)).epsilon(0), reading=PATTERN),
-        restored(where, most, s.g * s.epsilon, lifetime_epsilon(noise, s.reports), variant=ANY),
+        restored(where, most, s.g * s.epsilon, account(stream, SAME_PATTERN).epsilon(0), reading=PATTERN),
+        restored(where, most, s.g * s.epsilon, account(stream).epsilon(0), variant=ANY),
     )
 
 

@@ -48,8 +48,8 @@ class MemoizedAnswers:
         return sum((self.cost((n, *(0,) * (self.g - 1))) for n in reports), flint.arb(0))
 
 
-def lifetime_epsilon(noise: MemoizedAnswers, epochs: int) -> Enclosure:
-    r"""Smallest epsilon for which `epochs` reports hide which stream was held, whatever both streams are; at least g values.
+def lifetime_epsilon(noise: MemoizedAnswers, epochs: int, held: int | None = None) -> Enclosure:
+    r"""Smallest epsilon for which `epochs` reports hide which stream was held, whatever both are; `held`: of at most that many.
 
     .. math:: \max_{n} \; \sum_m \log\bigl(1 + p (u^{n_m} - 1)\bigr) - \min_{\sum_c n_{cm} = n_m}
               \sum_c \log\Bigl(1 + \sum_m R(m|c) (u^{n_{cm}} - 1)\Bigr)
@@ -65,20 +65,25 @@ def lifetime_epsilon(noise: MemoizedAnswers, epochs: int) -> Enclosure:
     against one of one value. It grows with T for ever: memoization hides what is held, not whether it changed. Source: derived; the
     mechanism, Arcolezi, Pinzon, Palamidessi, Gambs 2023.
 
-    INTERVAL: as wide as 2**-57 of the largest loss where it is searched, else some nats for each value.
+    INTERVAL: as wide as 2**-57 of the largest loss where it is searched, else some nats for each value; of fewer values than g,
+    up to what g of them cost.
     """
+    values = min(held or noise.g, noise.g)
     tried = noise.g * comb(epochs + noise.g, noise.g) * (epochs + 1) ** noise.g
-    return _searched(noise, epochs) if tried <= _SEARCHED else _enclosed(noise, epochs)
+    if tried > _SEARCHED:
+        return _enclosed(noise, epochs, values)
+    found = _searched(noise, epochs)
+    return found if values == noise.g else Enclosure(_enclosed(noise, epochs, values).low, found.high, found.rigour, found.source)
 
 
-def in_turn(noise: MemoizedAnswers, epochs: int) -> flint.arb:
-    """Loss of the transcript that reports all values in turn, of a stream of these against one of the first value throughout."""
-    reports = tuple(len(range(m, epochs, noise.g)) for m in range(noise.g))
+def in_turn(noise: MemoizedAnswers, epochs: int, values: int) -> flint.arb:
+    """Loss of the transcript that reports values in turn, of a stream of these against one of the first value throughout."""
+    reports = tuple(len(range(m, epochs, values)) if m < values else 0 for m in range(noise.g))
     loss: flint.arb = flint.arb(0).max(noise.gain(reports) - noise.cost(reports))
     return loss
 
 
-def _enclosed(noise: MemoizedAnswers, epochs: int) -> Enclosure:
+def _enclosed(noise: MemoizedAnswers, epochs: int, values: int) -> Enclosure:
     def above() -> flint.arb:
         steps = epochs * (1 - flint.arb(1) / noise.g) * ball(noise.u).log()
         long = steps - (ball(noise.p) * ball(noise.q) ** (noise.g - 1) * noise.g**noise.g).log()
@@ -86,7 +91,7 @@ def _enclosed(noise: MemoizedAnswers, epochs: int) -> Enclosure:
         least: flint.arb = long.min(first + (epochs - 1) * ball(noise.u).log())
         return least
 
-    low, high = narrow(lambda: in_turn(noise, epochs), "all values in turn against one", Rigour.INTERVAL), narrow(above, "Hoelder")
+    low, high = narrow(lambda: in_turn(noise, epochs, values), "values in turn", Rigour.INTERVAL), narrow(above, "Hoelder")
     return Enclosure(low.low, high.high, Rigour.INTERVAL, "from all values in turn against one of them to Hoelder's inequality")
 
 

@@ -133,6 +133,17 @@ class Bracket(JoinedProfile):
 
 
 @dataclass(frozen=True)
+class Lifetime(Bracket):
+    """A profile between those of pairs that occur and of all mechanisms with its epsilon at delta = 0, which is known."""
+
+    pure: Enclosure  # epsilon at delta = 0
+
+    def epsilon(self, delta: Number = 0) -> Enclosure:
+        """`pure` at delta = 0, which no other delta exceeds."""
+        return super().epsilon(delta) if delta else self.pure
+
+
+@dataclass(frozen=True)
 class LargestProfile(PrivacyProfile):
     """The largest of the profiles of several pairs of inputs, each of which occurs."""
 

@@ -31,6 +31,7 @@ from ldpaudit.mechanisms.laplace import Laplace as Laplace
 from ldpaudit.mechanisms.laplace import LaplaceHistogram as LaplaceHistogram
 from ldpaudit.mechanisms.local_hashing import LocalHashing as LocalHashing
 from ldpaudit.mechanisms.loloha import Loloha as Loloha
+from ldpaudit.mechanisms.loloha import LolohaStream as LolohaStream
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary as LongitudinalUnary
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit as MemoizedBit
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip as MemoizedDBitFlip

@@ -53,6 +53,20 @@ class StreamMechanism(Mechanism):
             raise ValueError(f"{type(self).__name__}.run needs {needs}, got an array of shape {streams.shape}")
         return streams.astype(np.int64)
 
+    @abstractmethod
+    def _reported(self, streams: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """Views of users whose values are given, shape ``(users, epochs)``."""
+
+    def sample(self, x: Stream, size: int, rng: np.random.Generator) -> Views:
+        self.require_input(x)
+        return self._reported(np.broadcast_to(np.array(x), (size, self.epochs)), rng)
+
+    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The whole system, from users' streams, shape ``(users, epochs)``."""
+        return self.estimate(self._reported(self._streams(data), rng))
+
+    run_on_counts = Mechanism.run_on_counts
+
 
 @dataclass(frozen=True, slots=True)
 class MemoizedBit(StreamMechanism):
@@ -126,12 +140,7 @@ class MemoizedBit(StreamMechanism):
 
         return Law(probability, lambda: Rows((range(2),) * self.epochs), 2**self.epochs)
 
-    def sample(self, x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-        self.require_input(x)
-        return self._reported(np.broadcast_to(np.array(x), (size, self.epochs)), rng)
-
     def _reported(self, streams: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Reports of users whose values are given, shape ``(users, epochs)``."""
         values, places = np.unique(streams, return_inverse=True)
         shape = len(streams), len(values)
         copies = (values % 2 == 1) ^ bernoulli(self.f / 2, shape, rng)
@@ -143,12 +152,6 @@ class MemoizedBit(StreamMechanism):
         ones: NDArray[np.float64] = np.asarray(views).sum(axis=0, dtype=np.float64)
         low, high = self.shown(0, 1, 0), self.shown(1, 1, 0)
         return (ones - len(views) * float(low)) / float(high - low)
-
-    run_on_counts = StreamMechanism.run_on_counts
-
-    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole system, from users' streams, shape ``(users, epochs)``."""
-        return self.estimate(self._reported(self._streams(data), rng))
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users hold a value with a 1 in each epoch."""
@@ -167,3 +170,8 @@ def _unused(x: Stream) -> tuple[int, int]:
     """The least values with the bits 0 and 1 that a stream does not hold yet."""
     even, odd = (sum(value % 2 == bit for value in set(x)) for bit in (0, 1))
     return 2 * even, 2 * odd + 1
+
+
+def counted(streams: NDArray[np.int64], values: int) -> NDArray[np.float64]:
+    """How many streams have each of these values in each epoch, shape ``(epochs, values)``."""
+    return np.stack([np.bincount(column, minlength=values) for column in streams.T]).astype(np.float64)

@@ -17,15 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.memoized_bit import EPOCHS, MemoizedBit, Stream, StreamMechanism
+from ldpaudit.mechanisms.loloha import LISTED, Loloha, LolohaStream
+from ldpaudit.mechanisms.memoized_bit import EPOCHS, MemoizedBit, Stream, StreamMechanism, counted
 from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.parameters import integer, integers
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from ldpaudit.profile import Number
-
-_LISTED = 32  # streams up to which all are listed as inputs; of more, those that matter for privacy
 
 
 class Memoizing(StreamMechanism):
@@ -80,7 +79,7 @@ class Memoizing(StreamMechanism):
     @property
     def inputs(self) -> Sequence[Stream]:
         """All streams of which every value is kept, where these are few; else two of one value, and two of the most values."""
-        if self.k**self.epochs <= _LISTED:
+        if self.k**self.epochs <= LISTED:
             return [x for x in product(range(self.k), repeat=self.epochs) if len(set(x)) <= self.values]
         return list(dict.fromkeys([(0,) * self.epochs, (self.k - 1,) * self.epochs, self.ascending, self.rolled]))
 
@@ -115,18 +114,15 @@ class Memoizing(StreamMechanism):
         reports = self.reports(views)
         return np.stack([self.report.estimate(reports[:, epoch]) for epoch in range(self.epochs)])
 
-    run_on_counts = StreamMechanism.run_on_counts
-
-    def run(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The whole system, from users' streams, shape ``(users, epochs)``; each client keeps a report of every value."""
-        shown = self.shown(self._streams(data))
+    def _reported(self, streams: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """Each client keeps a report of every value."""
+        shown = self.shown(streams)
         kept = self.kept(range(self.k), len(shown), rng)
-        return self.estimate(kept[np.arange(len(shown))[:, None], shown].reshape(len(shown), -1))
+        return kept[np.arange(len(shown))[:, None], shown].reshape(len(shown), -1)
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:
         """How many users show the report of each value in each epoch, shape ``(epochs, k)``."""
-        columns = self.shown(self._streams(data)).T
-        return np.stack([np.bincount(column, minlength=self.k) for column in columns]).astype(np.float64)
+        return counted(self.shown(self._streams(data)), self.k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +268,8 @@ class MemoizedDBitFlip(Memoizing):
 def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
     """The client that keeps the reports of a mechanism over this many epochs, of at most `values` values; None is for all.
 
-    Raises Unsupported for other mechanisms than k-ary randomized response, dBitFlip and a memoized bit of one epoch, or for a
-    budget of values that the last does not have.
+    Raises Unsupported for other mechanisms than k-ary randomized response, dBitFlip, and LOLOHA and a memoized bit of one report,
+    or for a budget of values that the last two do not have.
     """
     own: dict[str, Any] = {"epochs": epochs, "values": min(values or epochs, epochs, getattr(m, "k", epochs))}
     if type(m) is KaryRandomizedResponse:
@@ -282,5 +278,7 @@ def over_epochs(m: Mechanism, epochs: int, values: int | None) -> Mechanism:
         return MemoizedDBitFlip(k=m.k, d=m.d, p=m.p, **own)
     if type(m) is MemoizedBit and m.epochs == 1 and values is None:
         return replace(m, epochs=epochs)
-    allowed = "k-ary randomized response, dBitFlip, or memoized_bit of one epoch and without a budget of values"
+    if type(m) is Loloha and m.reports == 1 and values is None:
+        return LolohaStream(epochs, m.g, m.p1, m.p2, m.domain, m.prime)
+    allowed = "k-ary randomized response, dBitFlip, or loloha and memoized_bit of one report and without a budget of values"
     raise Unsupported(m, f"its reports over epochs are analysed only for memoized {allowed}")

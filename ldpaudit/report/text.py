@@ -33,7 +33,8 @@ NEIGHBOURS = {
     "replace-one": "two inputs in which one user holds different values.",
     "add-remove": "two inputs, one of which has one user more than the other.",
     "user-level": "two inputs that differ in everything that one user ever holds.",
-    "same-pattern": "two inputs that differ in the values that one user ever holds, but not in the times at which these repeat.",
+    "same-pattern": "two inputs that differ in the values that one user ever holds, but not in the times at which these repeat "
+    "(nor, where values are hashed, in the times at which their hashes do).",
     "pairs": "the pairs of inputs that are named.",
     "group": "two inputs that differ in the values of this many users.",
 }

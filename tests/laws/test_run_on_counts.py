@@ -15,8 +15,8 @@ from tests.zoo import ONE_EACH
 
 COUNTED = [
     "BassilySmith", "ProjectedBassilySmith", "BucketHeavyHitter", "JLHeavyHitter", "FreshProjections", "FreshProducts",
-    "MemoizedBit", "MemoizedResponse", "MemoizedDBitFlip", "OneBitMean", "SampledAnswer", "KaryRandomizedResponse", "UnaryEncoding",
-    "ShuffledBinarySums", "ShuffledSelection",
+    "MemoizedBit", "MemoizedResponse", "MemoizedDBitFlip", "LolohaStream", "OneBitMean", "SampledAnswer", "KaryRandomizedResponse",
+    "UnaryEncoding", "ShuffledBinarySums", "ShuffledSelection",
 ]  # fmt: skip
 """Systems with a `run` of their own that depends on nothing but how many users hold each input."""
 RUNS, USERS = 200, 20

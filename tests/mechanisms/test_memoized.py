@@ -1,7 +1,8 @@
 """Bits and responses that are kept value by value: against an enumeration of all pairs of streams, and the numbers of peers."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 
 from ldpaudit import Repeat, Rigour, Run, Unsupported, account, audit
+from ldpaudit.accountants import local_hashing
 from ldpaudit.accountants.composition import memoized_answers, memoized_bits
 from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers
 from ldpaudit.accountants.composition.memoized_bits import MOST_EPOCHS, MemoizedNoise, lifetime_epsilon
 from ldpaudit.accountants.memoized_bit import kept, repeated, same_pattern
-from ldpaudit.accountants.one_bit import memoized_values
-from ldpaudit.mechanisms import DBitFlip, MemoizedBit, MemoizedDBitFlip, MemoizedResponse
-from ldpaudit.mechanisms.memoized_bit import Stream
+from ldpaudit.attacks.games.stems import attack_on
+from ldpaudit.mechanisms import LolohaStream, MemoizedBit, MemoizedDBitFlip, MemoizedResponse
+from ldpaudit.mechanisms.memoized_bit import Stream, all_streams
 from ldpaudit.mechanisms.memoized_response import Memoizing, over_epochs
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
 from tests.samples import around, meet
@@ -27,35 +29,9 @@ BIT = MemoizedBit(2, HALF, HALF, Fraction(3, 4))
 SLACK = 1e-9
 
 
-def partitions(items: tuple[int, ...]) -> Iterator[list[list[int]]]:
-    """Every way to hold equal values in some epochs."""
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for others in partitions(rest):
-        yield [[first], *others]
-        for i, block in enumerate(others):
-            yield [*others[:i], [first, *block], *others[i + 1 :]]
-
-
 def all_laws(m: MemoizedBit) -> list[list[Fraction]]:
-    """Of all streams, up to the names of values, from the law that the pseudocode states: each transcript's probability."""
-    lost, found = m.f / 2, []
-    for blocks in partitions(tuple(range(m.epochs))):
-        for bits in product((0, 1), repeat=len(blocks)):
-            law = []
-            for view in product((0, 1), repeat=m.epochs):
-                chance = Fraction(1)
-                for block, bit in zip(blocks, bits, strict=True):
-                    right, wrong = (
-                        math.prod((p if view[t] else 1 - p for t in block), start=Fraction(1))
-                        for p in ((m.q, m.p) if bit else (m.p, m.q))
-                    )
-                    chance *= (1 - lost) * right + lost * wrong
-                law.append(chance)
-            found.append(law)
-    return found
+    """Of all streams, up to the names of values."""
+    return [[m.law(x).probability(y) for y in product((0, 1), repeat=m.epochs)] for x in all_streams(m.epochs)]
 
 
 @pytest.mark.parametrize("m", [
@@ -148,20 +124,6 @@ def test_the_profile_of_two_streams_is_that_of_their_laws() -> None:
         assert repeated(m).delta(epsilon).low == pytest.approx(max(deltas), abs=SLACK)
 
 
-def test_values_that_repeat_share_their_copy_and_others_do_not() -> None:
-    m, rng = MemoizedBit(3, HALF, Fraction(1, 10**9), 1 - Fraction(1, 10**9)), np.random.default_rng(5)
-    views = m.sample((1, 3, 1), 20_000, rng)
-    assert np.mean(views[:, 0] == views[:, 2]) > 0.999
-    assert np.mean(views[:, 0] == views[:, 1]) == pytest.approx(0.75**2 + 0.25**2, abs=0.02)
-
-
-def test_a_run_counts_the_users_who_hold_a_one_in_each_epoch() -> None:
-    m, rng = MemoizedBit(3, HALF, Fraction(1, 4), Fraction(3, 4)), np.random.default_rng(6)
-    data = np.concatenate([np.tile([1, 0, 5], (30_000, 1)), np.tile([2, 2, 3], (10_000, 1))])
-    assert m.truth(data).tolist() == [30_000, 0, 40_000]
-    assert np.abs(m.run(data, rng) - m.truth(data)).max() < 5 * 4 * math.sqrt(40_000 / 4)
-
-
 def test_what_cannot_be_searched_is_refused() -> None:
     with pytest.raises(Unsupported, match=f"searched up to {MOST_EPOCHS} epochs, got 401"):
         account(MemoizedBit(401, Fraction(9, 10), Fraction(1, 20), Fraction(19, 20)))
@@ -220,13 +182,6 @@ def test_between_streams_of_one_pattern_the_profile_is_that_of_all_pairs(m: Any)
         assert profile.delta(epsilon).high == pytest.approx(largest(m, pairs, epsilon), abs=1e-12)
 
 
-@pytest.mark.parametrize(("d", "values"), [(1, 1), (3, 1), (1, 2), (2, 2), (3, 2), (2, 4)])
-def test_memoized_values_of_dbitflip_are_the_epsilon_of_one_pattern(d: int, values: int) -> None:
-    m = MemoizedDBitFlip(6, 5, d, F(3, 4), values)
-    found, known = account(m, SAME_PATTERN).epsilon(0), memoized_values(DBitFlip(5, d, F(3, 4)), values)
-    assert (found.low, found.high, found.rigour) == (known.low, known.high, known.rigour)
-
-
 def test_one_kept_answer_costs_one_report_whatever_streams_are_compared() -> None:
     m = MemoizedResponse.for_epsilon(2, k=7, epochs=365, values=1)
     assert account(m).epsilon(0).high == account(m.report).epsilon(0).high
@@ -267,13 +222,6 @@ def test_a_run_counts_whose_report_is_shown_in_each_epoch(m: Any) -> None:
     assert np.abs(found - m.truth(data)).max() < 5 * 150 / math.sqrt(20) * 2
 
 
-def test_all_reports_of_a_user_are_of_the_same_buckets() -> None:
-    m = MemoizedDBitFlip(3, 5, 2, F(3, 4))
-    drawn = m.reports(m.sample((0, 1, 2), 500, np.random.default_rng(2))) >= 0
-    assert np.all(drawn == drawn[:, :1])
-    assert np.all(drawn.sum(axis=2) == 2)
-
-
 def test_more_bits_than_are_enumerated_are_refused() -> None:
     with pytest.raises(Unsupported, match="compared by at most 256 bits, got 258"):
         account(MemoizedDBitFlip(200, 200, 129, F(3, 4)), SAME_PATTERN)
@@ -309,7 +257,7 @@ def test_memoized_answers_with_fresh_noise_cost_what_all_transcripts_of_all_stre
 ) -> None:
     noise, streams = MemoizedAnswers(g, p, u), list(product(range(g), repeat=epochs))
     worst = max(max(each) / min(each) for each in (likelihoods(noise, y, streams) for y in streams))
-    found, wide = memoized_answers.lifetime_epsilon(noise, epochs), memoized_answers._enclosed(noise, epochs)
+    found, wide = memoized_answers.lifetime_epsilon(noise, epochs), memoized_answers._enclosed(noise, epochs, g)
     assert found.low - 1e-15 <= math.log(worst) <= found.high + 1e-15
     assert found.high - found.low < 1e-12
     assert wide.low <= found.high
@@ -321,3 +269,35 @@ def test_what_memoized_answers_cost_grows_for_ever_by_half_a_fresh_answer_an_epo
     searched, enclosed = memoized_answers.lifetime_epsilon(noise, 60), memoized_answers.lifetime_epsilon(noise, 1000)
     assert memoized_answers.lifetime_epsilon(noise, 80).low - searched.high == pytest.approx(10 * math.log(3), rel=1e-9)
     assert 500 * math.log(3) - 1 < enclosed.low < enclosed.high < 500 * math.log(3) + 1
+
+
+HASHED = [LolohaStream(3, 2, F(3, 4), F(2, 3), 3, 3), LolohaStream(2, 3, F(1, 2), F(3, 5), 3, 5),
+          LolohaStream(3, 3, F(1, 2), F(3, 4), 2, 3), LolohaStream(1, 2, F(2, 3), F(2, 3), 2, 2)]  # fmt: skip
+
+
+@pytest.mark.parametrize("m", HASHED, ids=str)
+def test_where_hash_values_repeat_alike_the_profile_is_that_of_all_functions_and_of_all_such_pairs(m: LolohaStream) -> None:
+    profile, transcripts = account(m, SAME_PATTERN), list(product(range(m.g), repeat=m.epochs))
+    streams, shown = list(product(range(m.domain), repeat=m.epochs)), attack_on(m, SAME_PATTERN).pair
+    truth = dict.fromkeys(EPSILONS, 0.0)
+    for a, b in product(range(m.prime), repeat=2):
+        laws = {x: np.array([float(m.law(x).probability((a, b, *y)) * m.prime**2) for y in transcripts]) for x in streams}
+        alike = {x: pattern(tuple((a * value + b) % m.prime % m.g for value in x)) for x in streams}
+        for x, other in permutations(streams, 2):
+            if alike[x] == alike[other]:
+                for e in EPSILONS:
+                    truth[e] = max(truth[e], float(np.maximum(laws[x] - math.exp(e) * laws[other], 0).sum()))
+        assert alike[shown[0]] == alike[shown[1]], "what an audit shows is no other pair"
+    assert [profile.delta(e).high for e in EPSILONS] == pytest.approx(list(truth.values()), abs=1e-12)
+
+
+def test_many_epochs_cost_what_few_memoized_answers_do_where_hash_values_repeat_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = LolohaStream.for_epsilon(2, 3, domain=100, epochs=6)
+    exact = account(m, SAME_PATTERN)
+    monkeypatch.setattr(local_hashing, "_MOST_SHARES", 0)
+    wide = account(m, SAME_PATTERN)
+    for e in EPSILONS:
+        assert wide.delta(e).low <= exact.delta(e).low <= exact.delta(e).high < wide.delta(e).high
+    for epochs in (60, 400):
+        found = account(replace(m, epochs=epochs), SAME_PATTERN).epsilon(0)
+        assert 5.99 < found.low <= found.high == pytest.approx(6)

@@ -1,17 +1,15 @@
 """RAPPOR, 1BitMean and dBitFlip: published formulas, reports without end, signatures, and bits kept over a lifetime."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations, product
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 
 from ldpaudit import account, audit
 from ldpaudit.accountants.composition import product as accounting
-from ldpaudit.accountants.one_bit import memoized_values
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.rappor import largest_differences
 from ldpaudit.enclosure import Rigour
@@ -19,7 +17,6 @@ from ldpaudit.mechanisms import rappor
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.plan import Repeat
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 DEPLOYED = [*(Rappor(bits, 2, HALF, p=QUARTER, q=1 - QUARTER) for bits in (8, 32, 128)), Rappor(16, 2, HALF, p=HALF, q=1 - QUARTER)]
@@ -139,50 +136,6 @@ def test_dbitflip_with_one_bit_costs_half_of_what_it_claims() -> None:
         assert account(DBitFlip.for_epsilon(1, k=8, d=d)).epsilon(0).high == pytest.approx(cost, rel=1e-12)
 
 
-P = Fraction(3, 4)
-
-
-def laws(m: DBitFlip, stream: tuple[int, ...]) -> Iterator[dict[tuple[tuple[int, ...], ...], Fraction]]:
-    """For each choice of the drawn buckets, the law of what all epochs report, where a value's bits are kept."""
-    for drawn in combinations(range(m.k), m.d):
-        held = dict.fromkeys(stream)
-        law: dict[tuple[tuple[int, ...], ...], Fraction] = {}
-        for bits in product(product((0, 1), repeat=m.d), repeat=len(held)):
-            kept = dict(zip(held, bits, strict=True))
-            true = [bit == (bucket == value) for value in held for bucket, bit in zip(drawn, kept[value], strict=True)]
-            chance = math.prod((m.p if each else 1 - m.p for each in true), start=Fraction(1))
-            shown = tuple(kept[value] for value in stream)
-            law[shown] = law.get(shown, Fraction(0)) + chance
-        yield law
-
-
-def epsilon(m: DBitFlip, first: tuple[int, ...], second: tuple[int, ...]) -> float:
-    pairs = zip(laws(m, first), laws(m, second), strict=True)
-    return math.log(max(p / back[view] for there, back in pairs for view, p in there.items()))
-
-
-@pytest.mark.parametrize(("k", "d", "values"), [
-    (3, 1, 1), (3, 2, 1), (3, 1, 2), (3, 2, 2), (3, 3, 2), (3, 1, 3), (3, 2, 3), (4, 1, 2),
-])  # fmt: skip
-def test_kept_bits_cost_what_the_enumeration_of_streams_of_one_pattern_shows(k: int, d: int, values: int) -> None:
-    m = DBitFlip(k, d, P)
-    streams = list(permutations(range(k), values))
-    truth = max(epsilon(m, streams[0], other) for other in streams)
-    assert memoized_values(m, values).high == pytest.approx(truth, abs=1e-12)
-
-
-def test_one_value_costs_what_one_report_costs() -> None:
-    for d in (1, 2, 3):
-        one, report = memoized_values(DBitFlip(4, d, P), 1), account(DBitFlip(4, d, P)).epsilon(0)
-        assert (one.low, one.high) == (report.low, report.high)
-
-
-@pytest.mark.parametrize("values", [0, 5])
-def test_no_user_holds_more_values_than_there_are(values: int) -> None:
-    with pytest.raises(ValueError, match="needs from 1 to 4 values"):
-        memoized_values(DBitFlip(4, 2, P), values)
-
-
 @pytest.mark.parametrize("share", [Fraction(1, 5), HALF, Fraction(9, 10)])
 @pytest.mark.parametrize("nats", [1, 4])
 def test_the_steps_of_longitudinal_unary_encoding_are_the_published_ones(nats: int, share: Fraction) -> None:
@@ -195,29 +148,6 @@ def test_the_steps_of_longitudinal_unary_encoding_are_the_published_ones(nats: i
     assert [p1 / (1 - p1), right / (1 - right)] == pytest.approx([np.sqrt(both), np.sqrt(first)], rel=1e-12)
     for m in (symmetric, optimized):
         assert [account(each).epsilon(0).high for each in (m, m.lifetime())] == pytest.approx([nats * share, nats], rel=1e-12)
-
-
-@pytest.mark.parametrize("reports", [1, 2, 3])
-def test_the_law_of_longitudinal_reports_is_that_of_all_that_may_be_memoized(reports: int) -> None:
-    m = LongitudinalUnary(2, Fraction(2, 3), Fraction(1, 5), Fraction(3, 4), Fraction(1, 8), reports)
-    told = {1: m.p2, 0: m.q2}
-    law: dict[tuple[int, ...], Fraction] = {}
-    for kept in product((0, 1), repeat=2):
-        chance = (m.p1 if kept[0] else 1 - m.p1) * (m.q1 if kept[1] else 1 - m.q1)
-        for shown in product(product((0, 1), repeat=2), repeat=reports):
-            coins = (told[c] if y else 1 - told[c] for row in shown for c, y in zip(kept, row, strict=True))
-            likely = math.prod(coins, start=chance)
-            view = tuple(sum(column) for column in zip(*shown, strict=True))
-            law[view] = law.get(view, Fraction(0)) + likely
-    assert dict(m.law(0).items()) == law
-    assert reports > 1 or dict(m.first().law(0).items()) == law
-
-
-def test_several_values_of_longitudinal_unary_encoding_cost_each_as_much_as_one() -> None:
-    m = replace(LongitudinalUnary.optimized(1, 3), reports=2)
-    one, three = account(m), account(Repeat(m, 3))
-    assert three.epsilon(0).high == pytest.approx(3 * one.epsilon(0).high, rel=1e-12)
-    assert three.epsilon(0).high < 3
 
 
 def test_reports_of_longitudinal_unary_encoding_without_end_show_what_is_memoized() -> None:

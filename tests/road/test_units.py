@@ -171,6 +171,8 @@ BIT = 'kind = "memoized_bit"\nepochs = 1\nf = "1/2"\np = "1/2"\nq = "3/4"'
     (f"{BIT}\n[contribution]\nreports = 2", "", "MemoizedBit(epochs=120, f=1/2, p=1/2, q=3/4)"),
     ('kind = "one_bit"\nvariant = "dbitflip"\nk = 8\nd = 2\np = "3/4"', "values = 3\n",
      "MemoizedDBitFlip(epochs=60, k=8, d=2, p=3/4, values=3)"),
+    ('kind = "loloha"\ng = 3\np1 = "1/2"\np2 = "2/3"\ndomain = 8', "",
+     "LolohaStream(epochs=60, g=3, p1=1/2, p2=2/3, domain=8, prime=2147483647)"),
 ])  # fmt: skip
 def test_other_clients_that_keep_what_they_drew_are_named_too(mechanism: str, budget: str, whole: str) -> None:
     text = KEPT.read_text().replace(ANSWERED, mechanism).replace("values = 3\n", budget)

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing, answers
-from ldpaudit.mechanisms.loloha import Loloha
+from ldpaudit.mechanisms.loloha import Loloha, LolohaStream
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, refusals, rounded_up, tenth
+from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, no_inputs, refusals, rounded_up, tenth
 
 BINARY = LocalHashing.binary(1.0, domain=100)
 OPTIMAL = LocalHashing.optimal(1.0, domain=100)
@@ -68,6 +68,7 @@ ZOO = Zoo(
 )  # fmt: skip
 
 TWO, FEW = Loloha.binary(2, domain=100), Loloha.optimal(2, domain=100)
+TWICE, ALWAYS = LolohaStream.for_epsilon(1, 2, domain=100, epochs=2), 1 - Fraction(1, 10**9)
 WEEK = replace(Loloha.binary(Fraction(3, 2), domain=50, share=Fraction(1, 3)), reports=7)
 
 
@@ -81,22 +82,30 @@ def every_report_draws_a_new_answer(x: int, size: int, rng: np.random.Generator)
 loloha = Zoo(
     small=(Loloha.binary(1, domain=4), Loloha(2, Fraction(3, 4), Fraction(2, 3), domain=3, prime=5, reports=3),
            Loloha(3, Fraction(1, 2), Fraction(3, 5), domain=3, prime=5, reports=2),
-           Loloha(3, Fraction(2, 5), Fraction(3, 4), domain=5, prime=7)),
-    at_one=(TWO, FEW),
+           Loloha(3, Fraction(2, 5), Fraction(3, 4), domain=5, prime=7),
+           LolohaStream(1, 2, Fraction(3, 4), Fraction(2, 3), domain=3, prime=5),
+           LolohaStream(3, 2, Fraction(3, 4), Fraction(2, 3), domain=3, prime=3),
+           LolohaStream(2, 3, Fraction(1, 2), Fraction(3, 5), domain=3, prime=5),
+           LolohaStream(2, 3, Fraction(3, 5), Fraction(3, 4), domain=2, prime=5)),
+    at_one=(TWO, FEW, TWICE),
     broken=(
         Broken("the memoized answer is reported", TWO, TWO.lifetime().sample),
         Broken("the memoized answer is reported", FEW, FEW.lifetime().sample),
         Broken("every report draws a new answer", WEEK, every_report_draws_a_new_answer),
+        broken("the memoized answers are reported", TWICE, p2=ALWAYS), broken("the hash values are memoized", TWICE, p1=ALWAYS),
     ),
     refused=(
         *refusals("1/g <= p2 < 1", TWO, p2=[Fraction(1), Fraction(1, 3)]), *refusals("1/g <= p < 1", TWO, p1=[Fraction(1)]),
         *refusals("reports >= 1", TWO, reports=[0]), Refusal("epsilon <= 21", lambda: Loloha.optimal(22, 4)),
         Refusal("0 < share < 1", lambda: Loloha.binary(1, 4, share=1)),
+        *no_inputs("needs 2 values from 0 to 99", TWICE, (0,), (0, 100), 0),
+        *refusals("1/g <= p2 < 1", TWICE, p2=[Fraction(1)]), *refusals("1 <= epochs", TWICE, epochs=[0]),
     ),
     mutants=(
         mutant("the second answer is of tenths", TWO, p2=tenth(TWO.p2, up=True)),
         mutant("three hash values, p for two", FEW, p1=Loloha.binary(2, 4).p1),
         mutant("a week is a day", TWO, reports=7),
+        mutant("there is an epoch more than was counted", TWICE, epochs=3),
     ),
-    loose=(Loloha,),
+    loose=(Loloha, LolohaStream),
 )  # fmt: skip

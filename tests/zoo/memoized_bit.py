@@ -51,8 +51,8 @@ def anywhere(draw: st.DrawFn) -> MemoizedBit:
 
 ZOO = Zoo(
     small=(
-        MemoizedBit(1, HALF, QUARTER, 1 - QUARTER),
         MemoizedBit(2, HALF, HALF, Fraction(3, 4)),
+        MemoizedBit(1, HALF, QUARTER, 1 - QUARTER),
         MemoizedBit(2, Fraction(9, 10), Fraction(1, 20), Fraction(19, 20)),
         MemoizedBit(3, Fraction(0), Fraction(1, 5), Fraction(1, 3)),
         MemoizedBit(5, Fraction(4, 5), Fraction(1, 3), Fraction(2, 3)),
