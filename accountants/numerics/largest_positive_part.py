@@ -47,6 +47,7 @@ _DEVIATIONS, _FINE = 8.0, 256
 _RATIO, _FAR = 1.01, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
+_NEAR = 0.01  # relative distance of contours of which one is as good as the other
 _LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200
 """Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
@@ -67,6 +68,22 @@ class Law:
         """Of values and their probabilities."""
         values, masses = (np.array([float(each) for each in column]) for column in zip(*atoms, strict=True))
         return cls(values, np.maximum(masses, 2.0**-1074), 1e-15 * np.abs(values), lambda: atoms)
+
+    def tilt(self, m: int) -> Tilt:
+        """Of m values."""
+        kept = self.masses > 0
+        return Tilt(self.values[kept], np.log(self.masses[kept]), m)
+
+    def height(self, theta: float, m: int) -> float:
+        """The logarithm of the integrand where it is largest."""
+        return m * self.cumulant(theta) - 2 * math.log(theta)
+
+    def level(self, theta: float, m: int) -> float:
+        """About the logarithm of the integral on this contour, as if the tilted law were normal."""
+        from scipy.special import erfcx  # here: it takes a while to import
+
+        _, variance = self.tilt(m).mean_and_variance(theta)
+        return self.height(theta, m) + math.log(theta * float(erfcx(theta * math.sqrt(m * variance / 2))))
 
     def cumulant(self, theta: float) -> float:
         """Upper bound of the logarithm of the moment, per value."""
@@ -90,17 +107,16 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) 
     scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
     if not 1 / _FLOATS < scale < _FLOATS:
         return [flint.arb("inf")] * len(numbers)
-    integrand = _Integrand(laws, scale, m)
-    return [integrand.bound(each) for each in numbers]
+    best = min(_integrands(laws, scale, m), key=lambda each: float(each.bound(numbers[0])))
+    return [best.bound(each) for each in numbers]
 
 
 class _Integrand:
     """The transforms of the laws that matter for about m values, on one contour."""
 
-    def __init__(self, laws: Sequence[Law], scale: float, m: int) -> None:
-        floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
-        self.m, self.unit, self.theta = m, flint.arb(scale), _contour(floats, m)
-        nats = [law.cumulant(self.theta) for law in floats]
+    def __init__(self, laws: Sequence[Law], floats: Sequence[Law], unit: flint.arb, m: int, theta: float) -> None:
+        self.m, self.unit, self.theta = m, unit, theta
+        nats = [law.cumulant(theta) for law in floats]
         self._laws = sorted(zip(nats, laws, strict=True), key=lambda each: -each[0])
         self._transforms: list[_Transform] = []  # of the first of these
 
@@ -116,28 +132,34 @@ class _Integrand:
         return (self.unit * found).upper()
 
 
-def _contour(laws: Sequence[Law], m: int) -> float:
-    """Where the largest of the moments, over theta squared, is about least."""
+def _integrands(laws: Sequence[Law], scale: float, m: int) -> list[_Integrand]:
+    """On the contours that may be best."""
+    floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
+    return [_Integrand(laws, floats, flint.arb(scale), m, theta) for theta in _contours(floats, m)]
+
+
+def _contours(laws: Sequence[Law], m: int) -> list[float]:
+    """Where the largest of the integrals is about least, by the laws' moments; and as if they were normal, if that is elsewhere."""
     from scipy.optimize import minimize_scalar  # here: it takes a while to import
 
     gaining = [law for law in laws if (law.values > 0).any()] or laws
-    start = _saddle(max(gaining, key=lambda law: float(law.masses @ law.values**2)), m)
-    likely = sorted(laws, key=lambda law: -law.cumulant(start))[:_LIKELY]
+    start = max(gaining, key=lambda law: float(law.masses @ law.values**2)).tilt(m).saddle()
 
-    def level(x: float) -> float:
-        return min(max(m * law.cumulant(math.exp(x)) for law in likely), _FLOATS) - 2 * x
+    def least(level: Callable[[Law, float, int], float]) -> float:
+        likely = sorted(laws, key=lambda law: -level(law, start, m))[:_LIKELY]
+        saddles = [math.log(law.tilt(m).saddle()) for law in likely if (law.values > 0).any()] or [math.log(start)]
+        low, high = min(saddles), max(saddles)
 
-    saddles = [math.log(_saddle(law, m)) for law in likely if (law.values > 0).any()] or [math.log(start)]
-    low, high = min(saddles), max(saddles)
-    if high - low < 1e-9:
-        return math.exp(low)
-    best = minimize_scalar(level, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
-    return math.exp(min([float(best.x), low, high], key=level))
+        def largest(x: float) -> float:
+            return min(max(level(law, math.exp(x), m) for law in likely), _FLOATS)
 
+        if high - low < 1e-9:
+            return math.exp(low)
+        best = minimize_scalar(largest, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
+        return math.exp(min([float(best.x), low, high], key=largest))
 
-def _saddle(law: Law, m: int) -> float:
-    kept = law.masses > 0
-    return Tilt(law.values[kept], np.log(law.masses[kept]), m).saddle()
+    found = [least(Law.height), least(Law.level)]
+    return found[:1] if math.isclose(*found, rel_tol=_NEAR) else found
 
 
 @dataclass(frozen=True, eq=False)

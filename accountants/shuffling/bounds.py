@@ -142,11 +142,6 @@ class AnyReportBound(Bound):
         less = largest([float_estimate(each, left) for each in self._replacement.types if isinstance(each, Blanket)])
         return None, lambda epsilon: min(clones(epsilon), less(epsilon))
 
-    def estimated(self, epsilon: Fraction) -> float:
-        """About the logarithm of the upper bound, in floats; -inf where it is not estimated."""
-        above = self.estimates()[1]
-        return -math.inf if above is None else above(float(epsilon))
-
     @cached
     def _replacement(self) -> Replacement:
         with working_precision(precision(self.users)):
@@ -253,7 +248,8 @@ class BlanketBound(Bound):
             if not self.blankets:
                 one = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)
                 other = self._otherwise if one < 1 else self.otherwise  # too far out in a tail replacement says nothing
-                if other is None or other.estimated(epsilon) > log_of(one) + _AS_GOOD:
+                above = None if other is None else other.estimates()[1]
+                if other is None or (above is not None and above(float(epsilon)) > log_of(one) + _AS_GOOD):
                     return one
                 return one.min(other.high(epsilon, tolerance))
             less = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)

@@ -33,9 +33,7 @@ _FEW_TYPES, _MOST_TYPES, _MOST_FLOATS, _MOST_COVERED = 40, 400, 2500, 20_000
 each are compared; and up to which others may stand for those that clearly tell less."""
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS = 1000
-"""Kinds of bundles up to which a law is listed."""
-_MOST_KINDS = 1000
-"""The same of a data set's law, which is evaluated alone."""
+"""Kinds of bundles up to which a law is listed, of a type or of a data set."""
 _PRIME = 2**61 - 1
 """Residues of this many classes hardly ever are one where ratios are not."""
 _MOST_SETS = 64
@@ -79,7 +77,7 @@ class ProductType:
 
     def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
         drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
-        kinds = product_kinds(self.runs, _MOST_KINDS)
+        kinds = product_kinds(self.runs, _MOST_CELLS)
         sent, nothing = ball(self.sent), [(1 - exp_epsilon, ball(1 - self.sent))] if self.sent < 1 else []
         return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, sent * flint.arb(b)) for u, v, b in kinds] + nothing
 
@@ -194,7 +192,7 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
-        if not _has_more_kinds(blankets, _MOST_KINDS) and (kinds := product_kinds(blankets, _MOST_KINDS)):
+        if not _has_more_kinds(blankets, _MOST_CELLS) and (kinds := product_kinds(blankets, _MOST_CELLS)):
             yield OthersAlike(Blanket.of_kinds(kinds), (first, second), tuple(run.other for run in runs))
 
 

@@ -193,7 +193,10 @@ NEAR: list[tuple[Plan, float, float | None]] = [
     (Shuffle(UNEVEN, 1000), 1.005, None), (Shuffle(Repeat(UNEVEN, 3), 10**4), 1.005, None),
     (Shuffle(Repeat(KaryRandomizedResponse(4, Fraction(13, 16)), 3), 10**4), 1.005, None),  # 156 users' bundles are blanket
     (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(Fraction(1, 4), 2), 12), 10**5), 1.01, None),
-    # What is expected another program found, in floats.
+    # On the saddle point of the largest law another one's integral is larger, which is less on its own.
+    (Shuffle(Repeat(PermanentRappor.for_epsilon(2, bits=4, hashes=1, domain=9), 3), 10**4), 1.003, None),
+    # What is expected another program found, in floats; of linear hashes, for an arithmetic progression, which they hide least.
+    (Shuffle(LocalHashing.for_epsilon(1, 4, 100), 10**6), 1.08, 0.0022158),
     (Shuffle(BITS, 10**6), 1.002, 0.0041184), (Shuffle(TWO, 10**6), 1.002, 0.0048893),
     (Subsample(Shuffle(KaryRandomizedResponse(3, Fraction(57612, 100000)), 10**4), 10**6, 10**4), 1.002, 0.00022159),
 ]  # fmt: skip
@@ -231,27 +234,23 @@ def test_the_ends_are_where_floats_found_them(m: Mechanism, low: float, high: fl
 
 
 TYPES = [
-    UnaryEncoding(k=4, p=Fraction(1, 2), q=Fraction(1, 3)),
-    SampledAnswer(2, Fraction(1, 2)),
-    SubsetSelection(k=5, d=2, p=Fraction(3, 5)),
-    HadamardResponse(k=4, p=Fraction(3, 4)),
-    DBitFlip(k=4, d=2, p=Fraction(2, 3)),
-    DBitFlip(k=3, d=3, p=Fraction(2, 3)),
-    DBitFlip(k=2, d=1, p=Fraction(2, 3)),
-    OneBitMean(Fraction(1, 4), Fraction(2, 3)),
-    OneBitMean(Fraction(1, 4), Fraction(3, 4), Fraction(1, 10), reports=2),
-    TruncatedGeometric(bound=3, alpha=Fraction(1, 2)),
-    TruncatedGeometric(bound=6, alpha=Fraction(4, 5)),
-    PermanentRappor(bits=4, hashes=2, f=Fraction(1, 2), domain=8),
+    UnaryEncoding(k=4, p=Fraction(1, 2), q=Fraction(1, 3)), SampledAnswer(2, Fraction(1, 2)),
+    SubsetSelection(k=5, d=2, p=Fraction(3, 5)), HadamardResponse(k=4, p=Fraction(3, 4)), DBitFlip(k=4, d=2, p=Fraction(2, 3)),
+    DBitFlip(k=3, d=3, p=Fraction(2, 3)), DBitFlip(k=2, d=1, p=Fraction(2, 3)), OneBitMean(Fraction(1, 4), Fraction(2, 3)),
+    OneBitMean(Fraction(1, 4), Fraction(3, 4), Fraction(1, 10), reports=2), TruncatedGeometric(bound=3, alpha=Fraction(1, 2)),
+    TruncatedGeometric(bound=6, alpha=Fraction(4, 5)), PermanentRappor(bits=4, hashes=2, f=Fraction(1, 2), domain=8),
     PermanentRappor(bits=4, hashes=3, f=Fraction(2, 3), domain=7),
     Rappor(bits=4, hashes=2, f=Fraction(1, 2), p=Fraction(1, 5), q=Fraction(3, 4), reports=1, domain=6),
     Rappor(bits=3, hashes=2, f=Fraction(1, 2), p=Fraction(1, 4), q=Fraction(3, 4), reports=2, domain=5),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("m", TYPES, ids=str)
-def test_the_types_of_a_mechanism_cover_all_its_inputs(m: Mechanism) -> None:
-    """Also those that the bound does not list: other inputs than the two or three that it is made of."""
+@pytest.mark.parametrize(
+    ("m", "most"), [*((m, 16) for m in TYPES), *((m, 0) for m in TYPES if isinstance(m, Rappor | PermanentRappor))], ids=str
+)
+def test_the_types_of_a_mechanism_cover_all_its_inputs(m: Mechanism, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that the bound does not list: other inputs than the two or three that it is made of, or too many to compare."""
+    monkeypatch.setattr(rappor, "_DIFFERENT", most)
     found = account(Shuffle(m, 5)).bound.replaced  # type: ignore[attr-defined]
     rows = [list(law.values()) for law in table(m, m.inputs).values()]
     for e in (Fraction(1), Fraction(6, 5)):
@@ -260,16 +259,6 @@ def test_the_types_of_a_mechanism_cover_all_its_inputs(m: Mechanism) -> None:
             assert not leaves_out(found, rows, e)
         if mixed or len(rows) * len(rows[0]) <= 50:
             assert covers(found, rows, 2 if len(rows[0]) > 6 else 3, e)
-
-
-@pytest.mark.parametrize("m", [m for m in TYPES if isinstance(m, Rappor | PermanentRappor)], ids=str)
-def test_the_types_of_all_signatures_cover_those_that_occur(m: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of a domain of too many values to compare."""
-    monkeypatch.setattr(rappor, "_DIFFERENT", 0)
-    found = account(Shuffle(m, 5)).bound.replaced  # type: ignore[attr-defined]
-    rows = [list(law.values()) for law in table(m, m.inputs).values()]
-    for e in (Fraction(1), Fraction(6, 5)):
-        assert not leaves_out(found, rows, e)
 
 
 SKETCHES = [
@@ -501,12 +490,6 @@ def test_a_bundle_of_too_many_kinds_is_bounded_by_its_epsilon_alone() -> None:
     bundle = Repeat(Run(Channel([[Fraction(weight, sum(row)) for weight in row] for row in rows])), 20)
     found = account(Shuffle(bundle, 10**6)).epsilon(1e-6)
     assert 0 == found.low < found.high <= account(bundle).epsilon(0).high
-
-
-def test_linear_hashes_of_an_arithmetic_progression_hide_least() -> None:
-    """What is expected another program found, in floats."""
-    found = account(Shuffle(LocalHashing.for_epsilon(1, 4, 100), 10**6)).epsilon(1e-6)
-    assert found.low == pytest.approx(0.0022158, rel=ROUNDED)
 
 
 NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
