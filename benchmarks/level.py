@@ -185,7 +185,6 @@ def cases() -> Iterator[Case]:
         yield Case(f"to the last views, 5-ary response, {mode}", audits(FIVE.sample, five, mode, LATE, inputs=[0, 1]))
         yield Case(f"to the last views, noise alone, {mode}", audits(noise, 0.0, mode, LATE, inputs=[0, 1]))
 
-
     pairs, replaced = [(0, 1)] * CANARIES, {"neighbours": "replace-one", "epsilon": 1.0}
     yield Case("one run, reports in order", one_run(in_order, pairs, **replaced, scores=lambda output, _: -np.array(output)))
     yield Case("one run, reports in order, its score learned", one_run(in_order, pairs, **replaced))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -124,11 +125,14 @@ def _tables(groups: Sequence[Group]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def _bit_surprises(table: Words, starts: list[int]) -> Iterator[tuple[int, int, Floats]]:
     """For each bit that is not always the same: its word, its number, and how surprising it is at each place."""
+    together = max(1, _PIECE // table[..., 0].size)
     for word in range(table.shape[2]):
         bits = table[..., word]
         varying = int(np.bitwise_or.reduce(bits ^ bits[:1], axis=None))
-        for bit in (*(i for i in range(WORD) if varying >> i & 1), PARITY):
-            yield word, bit, _bit_surprise(_plane(bits, bit), starts)
+        every = [*(i for i in range(WORD) if varying >> i & 1), PARITY]
+        for some in (every[i : i + together] for i in range(0, len(every), together)):
+            told = _bit_surprise(np.hstack([_plane(bits, bit) for bit in some]), starts).reshape(len(some), -1)
+            yield from zip(repeat(word), some, told, strict=False)
 
 
 def _plane(table: Words, bit: int) -> NDArray[np.bool_]:

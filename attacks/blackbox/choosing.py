@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise, product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from ldpaudit.attacks.blackbox.counts import PAIRS, FeatureCounts
-from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, split
+from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, between
 from ldpaudit.attacks.blackbox.features import NumberScore, Score
 from ldpaudit.attacks.blackbox.scores import (
     NOTHING,
@@ -71,21 +72,22 @@ class Candidate:
     second: Floats
     like: Maker | None = None  # makes the same kind of score of other counts
     refitted: bool = False  # whether the score itself is fitted to all reports; then its likes are judged
+    told: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what was computed of the values
 
     def merit(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule]:
         """What its best rule promises, to compare by, and the rule; see `Pairs.most_promising`."""
-        found = self.pairs.most_promising(prospect)
-        sure = self._believed(prospect) if isinstance(self.score, Score) else None
+        pairs = self._once(Pairs, lambda: Pairs(self.first, self.second))
+        found: tuple[tuple[float, int], ThresholdRule] = self._once(prospect, lambda: pairs.most_promising(prospect))
+        sure = self._once((prospect, Aim), lambda: self._believed(pairs, prospect)) if isinstance(self.score, Score) else None
         return max(found, sure or found, key=lambda f: f[0])
 
-    @cached
-    def pairs(self) -> Pairs:
-        """All rules on its values."""
-        return Pairs(self.first, self.second)
+    def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        return self.told[key] if key in self.told else self.told.setdefault(key, compute())
 
-    def _believed(self, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule] | None:
+    def _believed(self, pairs: Pairs, prospect: Prospect) -> tuple[tuple[float, int], ThresholdRule] | None:
         """The same where the reports fit the score: the thresholds that are best if it is right."""
-        choice = self.pairs.declared(Aim(prospect.delta, prospect.alpha, prospect.horizon))
+        aim = Aim(prospect.delta, prospect.alpha, prospect.horizon)
+        choice = self._once(aim, lambda: pairs.declared(aim))
         if choice is None:
             return None
         right, wrong = choice.rule.count(self.first, self.second)
@@ -111,17 +113,17 @@ class Chosen:
     """The pair, the score and the rule; the bound that they promise, in nats; and whether more reports would improve it.
 
     Beside them what is looked for in rarer reports, the share of different reports, and the rule's guesses on the reports that
-    judged it.
+    judged it. What takes long and is seldom asked for is computed when it is.
     """
 
     pair: tuple[int, int]
     score: AnyScore
     rule: ThresholdRule
     promise: float
-    rising: bool
-    rarer: Rarer = NONE
-    distinct: float = 0.0
     judged: Counts = Counts()
+    rising: Callable[[], bool] = lambda: False
+    rarer: Callable[[], Rarer] = lambda: NONE
+    distinct: float = 0.0
     # what promises most if the luck of many is allowed for less: good enough to bet on, not yet to learn no more
     likely: Chosen | None = None
     leading: tuple[int, ...] = ()  # the inputs, the two that surely differ most before all others
@@ -150,7 +152,7 @@ class Reports:
         return self._between(0, end), self._between(end, self.size)
 
     def _between(self, start: int, end: int) -> Reports:
-        return Reports([split(split(part, end)[0], start)[1] for part in self.drawn], end - start)
+        return Reports([between(part, start, end) for part in self.drawn], end - start)
 
     def scores(self, pair: tuple[int, int], score: AnyScore) -> tuple[Floats, Floats]:
         """Values of a score on the reports of two inputs."""
@@ -183,25 +185,28 @@ def learn(
         for pair in fitted.pairs()[:PAIRS]:
             if made := learned(fitting.drawn, next(iter(fitted.shapes)), *pair, seed):  # for the most frequent skeleton
                 tried.append(Candidate(pair, made, *judging.scores(pair, made)))
-    prospect = replace(prospect, luck=prospect.luck / max(2 * len(tried), 1))
+    prospect, known = replace(prospect, luck=prospect.luck / max(2 * len(tried), 1)), dict[Any, Any]()
+    tried = _alike(tried, known)
     judged = [(each, *each.merit(prospect)) for each in tried]
     seen = sorted(judged, key=lambda found: found[1], reverse=True)
     leading = list(dict.fromkeys([*(each.pair for each, *_ in seen), *fitted.pairs()]))[:LEADING]
     parts = {pair: Parts.of(whole, reports, pair) for pair in leading}
-    refitted = [each for pair in leading for each in parts[pair].refitted(posteriors)]
+    refitted = _alike([each for pair in leading for each in parts[pair].refitted(posteriors)], known)
     judged += [(each, *each.merit(prospect)) for each in refitted]
     if not judged:
-        return Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False, distinct=distinct(reports.drawn), leading=surest(whole))
+        return Chosen((0, 1), NOTHING, NEVER, 0.0, distinct=distinct(reports.drawn), leading=surest(whole))
     best, (promise, _), rule = max(judged, key=lambda found: found[1])
     same = [each for each in tried if each.pair == best.pair and isinstance(each.score, NumberScore)]
     sooner = _likely([each for each, *_ in judged], replace(prospect, luck=LIKELY / len(leading)), reports) if likely else None
-    rarer = _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode)
-    before = rule
-    if best.refitted:
-        rule = _moved(rule, best, *reports.scores(best.pair, best.score))
-    found = Chosen(best.pair, best.score, rule, promise, False, rarer, distinct(reports.drawn), _judged(best, before))
-    rising = not last and best.like is not None and parts[best.pair].rising(best.score.name, best.like)
-    return replace(found, rising=rising, likely=sooner, leading=surest(whole) if likely and len(reports.drawn) > 2 else ())
+    rising = cache(lambda: not last and best.like is not None and parts[best.pair].rising(best, best.like))
+    rarer = cache(lambda: _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode))
+    surely = surest(whole) if likely and len(reports.drawn) > 2 else ()
+    return _chosen(best, rule, promise, reports, rising, rarer, distinct(reports.drawn), sooner, surely)
+
+
+def _alike(found: list[Candidate], known: dict[Any, Any]) -> list[Candidate]:
+    """The candidates, where those with the same values share what is computed of them, also with those that are `known`."""
+    return [replace(each, told=known.setdefault((each.first.tobytes(), each.second.tobytes()), each.told)) for each in found]
 
 
 def surest(book: FeatureCounts) -> tuple[int, ...]:
@@ -224,17 +229,16 @@ def surest(book: FeatureCounts) -> tuple[int, ...]:
 def _likely(judged: list[Candidate], prospect: Prospect, reports: Reports) -> Chosen:
     """What promises most by the prospect's luck alone, however many candidates were compared."""
     (promise, _), rule, best = max(((*each.merit(prospect), each) for each in judged), key=lambda found: found[0])
-    counts = _judged(best, rule)
-    if best.refitted:
-        rule = _moved(rule, best, *reports.scores(best.pair, best.score))
-    return Chosen(best.pair, best.score, rule, promise, False, judged=counts)
+    return _chosen(best, rule, promise, reports)
 
 
-def _judged(candidate: Candidate, rule: ThresholdRule) -> Counts:
-    return Counts(*rule.count(candidate.first, candidate.second), len(candidate.first) + len(candidate.second))
+def _chosen(best: Candidate, rule: ThresholdRule, promise: float, reports: Reports, *more: Any) -> Chosen:
+    judged = Counts(*rule.count(best.first, best.second), len(best.first) + len(best.second))
+    moved = _moved(rule, best, *reports.scores(best.pair, best.score)) if best.refitted else rule
+    return Chosen(best.pair, best.score, moved, promise, judged, *more)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parts:
     """The reports on two inputs in `FOLDS` parts, with the counts of all of them and of each part."""
 
@@ -246,29 +250,40 @@ class Parts:
     @classmethod
     def of(cls, whole: FeatureCounts, reports: Reports, pair: tuple[int, int]) -> Parts:
         """Split and count."""
-        book, both = whole.of_pair(*pair), Reports([reports.drawn[x] for x in pair], reports.size)
-        return cls(pair, book, both.parts(), [book.counted(part.drawn) for part in both.parts()])
+        book, parts = whole.of_pair(*pair), Reports([reports.drawn[x] for x in pair], reports.size).parts()
+        return cls(pair, book, parts, [book.counted(part.drawn) for part in parts])
 
     def refitted(self, maker: Maker) -> Iterator[Candidate]:
         """Scores fitted to all reports; on each part their likes are judged, which are fitted to the other parts."""
-        others = [{score.name: score for score in maker(self.whole - book, 0, 1)} for book in self.books]
+        others = [{score.name: score for score in maker(book, 0, 1)} for book in self._others]
         for score in maker(self.whole, 0, 1):
             likes = [like.get(score.name, NOTHING) for like in others]
             made = [part.scores((0, 1), like) for part, like in zip(self.parts, likes, strict=True)]
             first, second = (np.concatenate(each) for each in zip(*made, strict=True))
             yield Candidate(self.pair, score, first, second, maker, refitted=True)
 
-    def rising(self, name: str, like: Maker) -> bool:
-        """Whether a score says much more about a part when fitted to all the other parts than when fitted to one."""
-        one = sum(self._told(self.books[i - 1], i, name, like) for i in range(JUDGES))
-        others = sum(self._told(self.whole - self.books[i], i, name, like) for i in range(JUDGES))
-        return one <= 0 or others > one * RISING
+    @cached
+    def _others(self) -> list[FeatureCounts]:
+        """The counts of all parts but one."""
+        return [self.whole - book for book in self.books]
 
-    def _told(self, book: FeatureCounts, i: int, name: str, like: Maker) -> float:
-        """Mean information of the fitted score about the input, on part `i`, in nats."""
-        fitted = next((score for score in like(book, 0, 1) if score.name == name), NOTHING)
-        first, second = self.parts[i].scores((0, 1), fitted)
-        return float(special.log_expit(first).mean() + special.log_expit(-second).mean()) / 2 + math.log(2)
+    def rising(self, best: Candidate, like: Maker) -> bool:
+        """Whether a score says much more about a part when fitted to all the other parts than when fitted to one."""
+        one = sum(_told(*self._values(self.books[i - 1], i, best, like)) for i in range(JUDGES))
+        ends = np.cumsum([part.size for part in self.parts])[:-1]
+        known = zip(np.split(best.first, ends), np.split(best.second, ends), strict=True) if best.refitted else None
+        others = known or (self._values(self._others[i], i, best, like) for i in range(JUDGES))
+        return one <= 0 or sum(_told(*values) for values, _ in zip(others, range(JUDGES), strict=False)) > one * RISING
+
+    def _values(self, book: FeatureCounts, i: int, best: Candidate, like: Maker) -> tuple[Floats, Floats]:
+        """Values of the score that is fitted to these counts, on part `i`."""
+        fitted = next((score for score in like(book, 0, 1) if score.name == best.score.name), NOTHING)
+        return self.parts[i].scores((0, 1), fitted)
+
+
+def _told(first: Floats, second: Floats) -> float:
+    """Mean information about the input, in nats, of scores on either."""
+    return float(special.log_expit(first).mean() + special.log_expit(-second).mean()) / 2 + math.log(2)
 
 
 def spend(score: AnyScore, rules: Sequence[ThresholdRule], mode: Mode, promise: float = 0.0) -> Rarer:

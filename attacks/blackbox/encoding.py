@@ -61,7 +61,9 @@ class Group:
 
     def whole(self) -> NDArray[np.uint64]:
         """A 64-bit fingerprint of each report, bit for bit: 1.0 and the next float differ, as do 0.0 and -0.0."""
-        return self._over_words(np.add, lambda word, place: mixed(word + place * _ODD))
+        if Group.whole not in self.told:
+            self.told[Group.whole] = self._over_words(np.add, lambda word, place: mixed(word + place * _ODD))
+        return np.asarray(self.told[Group.whole])
 
     def _over_words(self, add: np.ufunc, told: Callable[..., NDArray[np.uint64]]) -> NDArray[np.uint64]:
         """What each word and its place tell, added up."""
@@ -152,16 +154,16 @@ class Remembered(dict[Skeleton, Group]):
         self.told: dict[Any, Any] = {}
 
 
-def split(encoded: Encoded, size: int) -> tuple[Encoded, Encoded]:
-    """The first `size` reports, and the rest, with places counted from 0 again."""
-    parts: tuple[Encoded, Encoded] = {}, {}
+def between(encoded: Encoded, start: int, end: int) -> Encoded:
+    """These of the reports, with places counted from 0 again."""
+    part: Encoded = {}
     for skeleton, group in encoded.items():
-        first = int(np.searchsorted(group.rows, size))
-        for part, place, start in zip(parts, (slice(first), slice(first, None)), (0, size), strict=True):
-            if len(rows := group.rows[place]):
-                items = None if group.items is None else group.items.take(np.arange(len(group.rows))[place])
-                part[skeleton] = Group(rows - start, tuple(block[place] for block in group.blocks), items)
-    return Remembered(parts[0]), Remembered(parts[1])
+        first, last = np.searchsorted(group.rows, (start, end)).tolist()
+        if first < last:
+            items = None if group.items is None else group.items.take(np.arange(first, last))
+            part[skeleton] = made = Group(group.rows[first:last] - start, tuple(b[first:last] for b in group.blocks), items)
+            made.told[Group.whole] = group.whole()[first:last]
+    return Remembered(part)
 
 
 def join(parts: Sequence[tuple[Encoded, int]]) -> Encoded:

@@ -19,6 +19,7 @@ presence is looked for. They bound the memory of the counts: whole reports take 
 SPLIT = 64
 """Numbers of a report that are split into bits each of which counts on its own; of longer reports, the leading bits do."""
 FILLED = 8  # reports per bin, on all inputs together, where there are more than two bins
+REMEMBERED = 1 << 12  # reports whose cells are remembered, at most
 ALIKE = 4  # numbers with the same values that are looked at together
 _NO_BIT = -2000  # in place of the lowest bit of numbers that have none: zero, infinity
 
@@ -43,8 +44,13 @@ class Feature:
         return Feature(self.family, self.name, self.read, self.cells, self.binned, counts)
 
     def places(self, group: Group) -> NDArray[np.int64]:
-        """The cell of each report."""
-        return _places(self.read(group), self.cells, self.binned)
+        """The cell of each report; remembered where reports are few, for many scores ask for it."""
+        key = self.read, self.binned, self.cells.dtype, self.cells.tobytes()
+        if (known := group.told.get(key)) is None:
+            known = _places(self.read(group), self.cells, self.binned)
+            if len(known) <= REMEMBERED:
+                group.told[key] = known
+        return np.asarray(known)
 
     def count(self, groups: Sequence[Group | None]) -> NDArray[np.float64]:
         """How often each input shows each cell, of other reports."""
@@ -99,16 +105,12 @@ def subtracted(found: Sequence[Feature], others: Sequence[Feature]) -> list[Feat
     return [f.of(left) for f, left in zip(found, counts, strict=True)]
 
 
-def weighed(
-    found: Sequence[Feature], ratio: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]], a: int, b: int
-) -> list[tuple[Feature, NDArray[np.float64]]]:
-    """The features with the weights of their cells, rows of which `ratio` makes of both inputs' counts; where any is not 0."""
-    made: list[Any] = [None] * len(found)
+def weighed(found: Sequence[Feature], ratio: Callable[..., NDArray[np.float64]], a: int, b: int) -> list[Any]:
+    """The features with the weights of their cells, rows of which `ratio` makes of both inputs' counts."""
+    made = dict[int, NDArray[np.float64]]()
     for places, counts in in_tables(found):
-        weights = ratio(counts[:, a], counts[:, b])
-        for row in np.flatnonzero(weights.any(axis=1)).tolist():
-            made[places[row]] = weights[row]
-    return [(f, weights) for f, weights in zip(found, made, strict=True) if weights is not None]
+        made.update(zip(places, ratio(counts[:, a], counts[:, b]), strict=True))
+    return [(f, made[i]) for i, f in enumerate(found)]
 
 
 def counted(found: Sequence[Feature], groups: Sequence[Group | None]) -> list[Feature]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ldpaudit.attacks.blackbox.choosing import LUCK, Chosen, Reports, learn
-from ldpaudit.attacks.blackbox.encoding import Encoded, join, split
+from ldpaudit.attacks.blackbox.encoding import Encoded, between, join
 from ldpaudit.attacks.blackbox.scores import NOTHING
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import level_test
@@ -45,7 +45,7 @@ GUESSED = ThresholdRule(1.0, -1.0)  # what the engine counts of guesses, which a
 LEADERS = 8
 """Inputs of many that are looked at more closely; of these half are left whenever each has twice the reports."""
 
-UNKNOWN = Chosen((0, 1), NOTHING, NEVER, 0.0, rising=False)  # what is guessed by before anything is learned
+UNKNOWN = Chosen((0, 1), NOTHING, NEVER, 0.0)  # what is guessed by before anything is learned
 
 Draw = Callable[[Sequence[int], int], list[Encoded]]
 """(positions of inputs, size): fresh reports on each of these inputs."""
@@ -78,7 +78,7 @@ class _Stock:
     def first(self, size: int) -> Encoded:
         """The first of them."""
         self.parts = [(join(self.parts), self.size)]
-        return split(self.parts[0][0], size)[0]
+        return between(self.parts[0][0], 0, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Learning:
         reports = Reports(self.draw(range(self.inputs), size), size)
         drawn = self.inputs * (size + 1)
         found = self._learn(reports, drawn)
-        if not found.rising:
+        if not found.rising():
             return Learned(found, drawn)
         # From as many reports again, on the two inputs alone.
         more = self.budget * (AGAIN - 1) // 2
@@ -203,7 +203,7 @@ class Learning:
             if drawn >= until:
                 if until < self.budget:
                     return Learned(found, drawn, tuple(each.wager for each in made[: len(wagers)])), unstaked
-                if not found.rising or until >= AGAIN * self.budget:
+                if not found.rising() or until >= AGAIN * self.budget:
                     return self._ended(made, found, unstaked, drawn), 0.0
                 until = AGAIN * self.budget
             seen = sum(stocks[x].size for x in pair)
@@ -257,11 +257,11 @@ class Learning:
         """What the engine goes on with: a test of what was learned last, and those that began before."""
         best = found.likely if found.likely and self._promises(found.likely) and not self._promises(found) else found
         # Where rarer reports promise more, the tests that began before guess by the first rule for them.
-        place = int(bool(best.rarer.narrower))
+        place = int(bool(best.rarer().narrower))
         wagers = [each.wager if each.sure else replace(each.wager, place=place) for each in made]
         if place and unstaked:
             known = multiples(self.experiment.enough or 0.0)
-            tuning = () if self.experiment.delta else (min(best.rarer.promise, CERTAIN), *known)
+            tuning = () if self.experiment.delta else (min(best.rarer().promise, CERTAIN), *known)
             wagers.append(Wager(SOONER * unstaked, GUESSED.directions, tuning, place=place))
             unstaked *= 1 - SOONER
         if unstaked and best.promise > 0:

@@ -57,7 +57,7 @@ def _bits(coin: int | None, values: list[NDArray[np.int64]], groups: Sequence[Gr
     return Feature(f"parity {len(sides)}", f"parities of the report's bits{words}", read, np.arange(cells), False, counts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Pattern:
     """The index of a report's bits among all patterns, those of the coin first; for what is no pattern, the index after them."""
 

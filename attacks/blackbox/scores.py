@@ -60,6 +60,7 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     constants = _constants(book, a, b)
     if any(constants.values()):
         yield Score("the likelihood ratio of types and lengths", constants, {})
+    told = dict[str, dict[Skeleton, Weighted]]()
     for family, most, name in (
         ("whole", 1, "the likelihood ratio of whole reports"),
         ("sum", 1, "the likelihood ratio of the report's sum"),
@@ -85,20 +86,19 @@ def ratios(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
         ("pair", None, "the likelihood ratios of pairs of numbers, added"),
         *((family, None, f"the likelihood ratios of {family}, added") for family in book.families("the report's numbers given")),
     ):
-        told = {s: weighed(book.ranked(s, family, a, b)[:most], log_ratio, a, b) for s in book.features}
-        yield from _scored(book, name, constants, told)
+        if family not in told:
+            told[family] = {s: weighed(book.ranked(s, family, a, b), log_ratio, a, b) for s in book.features}
+        yield from _scored(book, name, constants, {s: found[:most] for s, found in told[family].items()})
+    rising = {s: [(f, monotone_ratio(f.counts[a], f.counts[b])) for f in _binned(book, s, a, b)] for s in book.features}
     for most, name in ((1, "a monotone likelihood ratio"), (2, "monotone likelihood ratios of two numbers, added")):
-        binned = {s: _binned(book, s, most, a, b) for s in book.features}
-        told = {s: [(f, monotone_ratio(f.counts[a], f.counts[b])) for f in found] for s, found in binned.items()}
-        yield from _scored(book, name, constants, told)
+        yield from _scored(book, name, constants, {s: found[:most] for s, found in rising.items()})
 
 
 def ramps(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     """Scores that rise from one plateau to another, in one number or in two."""
+    told = {s: [(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in _binned(book, s, a, b)] for s in book.features}
     for most, name in ((1, "a ramp in one number of the report"), (2, "ramps in two numbers of the report, added")):
-        binned = {s: _binned(book, s, most, a, b) for s in book.features}
-        told = {s: [(f, ramp_ratio(f.counts[a], f.counts[b], f.cells)) for f in found] for s, found in binned.items()}
-        yield from _scored(book, name, _constants(book, a, b), told, most)
+        yield from _scored(book, name, _constants(book, a, b), {s: found[:most] for s, found in told.items()}, most)
 
 
 def posteriors(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
@@ -149,9 +149,9 @@ def _constants(book: FeatureCounts, a: int, b: int) -> dict[Skeleton, float]:
     return {skeleton: float(weights[i]) for skeleton, i in book.shapes.items()}
 
 
-def _binned(book: FeatureCounts, skeleton: Skeleton, most: int, a: int, b: int) -> list[Feature]:
-    """The numbers with bins that differ most."""
-    return [f for f in book.ranked(skeleton, "leaf", a, b) if f.binned][:most]
+def _binned(book: FeatureCounts, skeleton: Skeleton, a: int, b: int) -> list[Feature]:
+    """The two numbers with bins that differ most."""
+    return [f for f in book.ranked(skeleton, "leaf", a, b) if f.binned][:2]
 
 
 def _scored(

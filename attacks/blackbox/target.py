@@ -145,9 +145,9 @@ def _target(
     sampler: Sampler, given: Sequence[Any], first: Sequence[Encoded], made: Learned, reading: Reading, width: int
 ) -> tuple[Target, _Guesses]:
     found, chosen = made.found, made.refuted or made.found.promise > 0
-    (a, b), score = found.pair, found.score
+    (a, b), score, rarer = found.pair, found.score, found.rarer()
     short = IN_SHORT if any(map(in_short, score.terms if isinstance(score, Score) else [score.skeleton])) else ""
-    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, found.rarer)
+    guesses = _Guesses(sampler, (given[a], given[b]), (tuple(first[a]), tuple(first[b])), score, found.rule, rarer)
     learned = Target(
         pair=(given[a], given[b]),
         event=f"{reading.words}extremes of a learned score: {score.name}{short}",
@@ -158,7 +158,7 @@ def _target(
         patience=math.ceil(SILENT / found.fires) if found.promise > 0 else 0,
         wagers=made.wagers,
         mixed=guesses.mixed if sampler.one_by_one else None,
-        narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in found.rarer.narrower),
+        narrower=tuple(replace(each, rule=GUESSED, event=f"{reading.words}{each.event}{short}") for each in rarer.narrower),
     )
     return learned, guesses
 

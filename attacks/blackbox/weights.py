@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -149,12 +150,21 @@ def shared_ratios(firsts: Sequence[Floats], seconds: Sequence[Floats]) -> list[F
     cells = np.stack([first, second, totals[total]], axis=1)
     if len(cells) > _MOST:
         return [np.zeros(size) for size in sizes]
+    return np.split(_posterior(cells.tobytes(), often.tobytes())[place.ravel()], np.cumsum(sizes)[:-1])
+
+
+@lru_cache(1 << 6)
+def _posterior(table: bytes, counted: bytes) -> Floats:
+    """The estimate of each kind of cells: of its counts and the log-ratio of all, in floats, and of how many cells are such.
+
+    Several partitions of the same reports have the same kinds of cells, in another order.
+    """
+    cells, often = np.frombuffer(table).reshape(-1, 3), np.frombuffer(counted, dtype=np.int64)
     odds = _RATIOS + cells[:, 2:]
     likelihood = cells[:, :1] * special.log_expit(odds) + cells[:, 1:2] * special.log_expit(-odds)
     likelihood = np.exp(np.maximum(likelihood - likelihood.max(axis=1, keepdims=True), _LEAST))
-    share = likelihood * _law(likelihood, often / often.sum(), math.log(len(keys)) / len(keys))
-    odds = np.log(share @ special.expit(_RATIOS)) - np.log(share @ special.expit(-_RATIOS))
-    return np.split(odds[place.ravel()], np.cumsum(sizes)[:-1])
+    share = likelihood * _law(likelihood, often / often.sum(), math.log(often.sum()) / often.sum())
+    return np.asarray(np.log(share @ special.expit(_RATIOS)) - np.log(share @ special.expit(-_RATIOS)))
 
 
 def _law(likelihood: Floats, often: Floats, luck: float) -> Floats:

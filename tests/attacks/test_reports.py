@@ -11,7 +11,7 @@ from ldpaudit import audit
 from ldpaudit.attacks import Reading
 from ldpaudit.attacks.blackbox import folding, target
 from ldpaudit.attacks.blackbox.bits import PARITY, Bit, leading_bits, leading_places
-from ldpaudit.attacks.blackbox.encoding import encode, join, split
+from ldpaudit.attacks.blackbox.encoding import between, encode, join
 from ldpaudit.attacks.blackbox.features import added, counted, features
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.evidence import Form
@@ -287,7 +287,7 @@ def test_a_long_report_in_a_known_form_is_kept_unless_it_is_too_long() -> None:
 @pytest.mark.parametrize("size", range(7))
 def test_reports_split_and_joined_are_the_same_reports(size: int) -> None:
     encoded = encode([[1.5, 2.5], (1, 2), [3.5, 4.5], "ab", [5.5, 6.5], (3, 4)], 6, 0)
-    first, second = split(encoded, size)
+    first, second = between(encoded, 0, size), between(encoded, size, 6)
     assert sum(len(group.rows) for group in first.values()) == size
     joined = join([(first, size), (second, 6 - size)])
     assert joined.keys() == encoded.keys()
