@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ldpaudit.errors import Unsupported
+from ldpaudit.groups import mixing, of_one_user
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, require_relation
@@ -22,8 +23,6 @@ from ldpaudit.plan import (
     Shuffle,
     Subsample,
     as_plan,
-    mixing,
-    of_one_user,
 )
 from ldpaudit.profile import PrivacyProfile, read_by
 

@@ -13,11 +13,12 @@ from typing import Any
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence, Mode
+from ldpaudit.groups import of_one_user
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import is_stranger
 from ldpaudit.mechanisms.shared.sums import in_rounds
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours, require_relation
-from ldpaudit.plan import Plan, Run, as_plan, of_one_user
+from ldpaudit.plan import Plan, Run, as_plan
 from ldpaudit.profile import Witness
 from ldpaudit.workers.experiment import AS_RETURNED, HERE, Execution, Experiment, Reading
 

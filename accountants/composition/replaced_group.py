@@ -7,7 +7,7 @@ as far apart as
 
 Proof: :math:`P_0(S) \le e^a P_1(S) + \delta(a) \le e^{2a} P_2(S) + e^a \delta(a) + \delta(a)`, and so on. At delta = 0 it is K
 times epsilon, and otherwise about K times that at a smaller delta. Source: Vadhan 2017, Lemma 2.2. From below a group costs no
-less than one of its users. Independent reports need none of this: K of them are K runs (`plan.of_one_user`).
+less than one of its users. Independent reports need none of this: K of them are K runs (`groups.of_one_user`).
 """
 
 import math

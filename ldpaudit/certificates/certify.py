@@ -38,9 +38,10 @@ from ldpaudit.enclosure import Enclosure, round_up, show_down
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Evidence
 from ldpaudit.files.deployment import Deployment, load
+from ldpaudit.groups import of_one_user
 from ldpaudit.mechanisms.shared.sums import in_rounds
 from ldpaudit.neighbours import ADD_REMOVE, Neighbours
-from ldpaudit.plan import Aggregate, Plan, Run, Shuffle, of_one_user
+from ldpaudit.plan import Aggregate, Plan, Run, Shuffle
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.verdict import Outcome, Verdict, judge
 from ldpaudit.version import __version__

@@ -51,13 +51,9 @@ def test_the_ends_contain_the_worst_of_all_data_sets(users: int, bound: int, alp
 
 @pytest.mark.parametrize(
     ("m", "users", "relation", "far"),
-    [
-        (TruncatedGeometric(2, F(9, 10)), 1, REPLACE_ONE, 0.001),
-        (TruncatedGeometric(2, F(9, 10)), 3, REPLACE_ONE, 0.001),
-        (UnaryEncoding(2, F(9, 10), F(1, 10)), 20, ADD_REMOVE, 0.0053),
-    ],
-    ids=str,
-)
+    [(TruncatedGeometric(2, F(9, 10)), 1, REPLACE_ONE, 0.001), (TruncatedGeometric(2, F(9, 10)), 3, REPLACE_ONE, 0.001),
+     (UnaryEncoding(2, F(9, 10), F(1, 10)), 20, ADD_REMOVE, 0.0053)], ids=str,
+)  # fmt: skip
 def test_the_ends_of_few_users_contain_the_worst_data_set_where_noise_is_wide(
     m: Mechanism, users: int, relation: Neighbours, far: float
 ) -> None:

@@ -144,14 +144,9 @@ def test_accepted_reports_are_drawn_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     "m",
-    [
-        KaryRandomizedResponse(3, F(1, 2)),
-        Geometric(3, F(1, 2)),
-        CountMeanSketch(4, 3, F(2, 3), 5),
-        Rappor(4, 1, F(1, 2), F(1, 4), F(3, 4), 2, domain=4),
-    ],
-    ids=str,
-)
+    [KaryRandomizedResponse(3, F(1, 2)), Geometric(3, F(1, 2)), CountMeanSketch(4, 3, F(2, 3), 5),
+     Rappor(4, 1, F(1, 2), F(1, 4), F(3, 4), 2, domain=4)], ids=str,
+)  # fmt: skip
 def test_only_reports_of_bits_are_filtered(m: Mechanism) -> None:
     plan = Aggregate(m, 4, (), 2)
     with pytest.raises(Unsupported, match="leaving out reports with many ones is accounted for where reports are independent bits"):

@@ -68,15 +68,11 @@ def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mec
 
 @pytest.mark.parametrize(
     ("noise", "exact"),
-    [
-        (DiscreteLaplace(Fraction(4, 5)), True),
-        (BinomialNoise(90, Fraction(1, 3)), True),
-        (Skellam(Fraction(7)), True),
-        *((PolyaNoise(Fraction(9, 10), Fraction(shape)), True) for shape in ("1/100", "1/2", "1", "3/2", "10000")),
-        *((made(Fraction(sigma)), False) for made in (DiscreteGaussian, RoundedGaussian) for sigma in ("1/9", "1/3", "1/2", "3")),
-    ],
-    ids=str,
-)
+    [(DiscreteLaplace(Fraction(4, 5)), True), (BinomialNoise(90, Fraction(1, 3)), True), (Skellam(Fraction(7)), True),
+     *((PolyaNoise(Fraction(9, 10), Fraction(shape)), True) for shape in ("1/100", "1/2", "1", "3/2", "10000")),
+     *((made(Fraction(sigma)), False) for made in (DiscreteGaussian, RoundedGaussian) for sigma in ("1/9", "1/3", "1/2", "3"))],
+     ids=str,
+)  # fmt: skip
 def test_the_variance_of_noise_is_that_of_its_law_or_just_above(noise: Any, exact: bool) -> None:
     start, masses = listed(noise, 1)
     at = np.arange(start, start + len(masses))

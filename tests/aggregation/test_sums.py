@@ -66,13 +66,11 @@ def test_few_reports_have_the_renyi_divergence_of_the_worst_data_set() -> None:
 
 @pytest.mark.parametrize(
     ("m", "users", "delta", "reference", "highest"),
-    [
-        (symmetric(5), USERS, DELTA, 0.29740815475882850463, 0.29785),
-        (symmetric(Fraction(13, 2)), USERS, DELTA, 0.70016450349840528742, 0.7011),
-        (symmetric(7), USERS, DELTA, 0.95045693575568874976, 0.9518),
-        (UnaryEncoding(8, Fraction(99, 100), Fraction(1, 3)), 10**4, Fraction(1, 10**6), 0.27832179883685204841, 0.2805),
-    ],
-)
+    [(symmetric(5), USERS, DELTA, 0.29740815475882850463, 0.29785),
+     (symmetric(Fraction(13, 2)), USERS, DELTA, 0.70016450349840528742, 0.7011),
+     (symmetric(7), USERS, DELTA, 0.95045693575568874976, 0.9518),
+     (UnaryEncoding(8, Fraction(99, 100), Fraction(1, 3)), 10**4, Fraction(1, 10**6), 0.27832179883685204841, 0.2805)],
+)  # fmt: skip
 def test_a_sum_is_known_to_a_hundredth(m: UnaryEncoding, users: int, delta: Fraction, reference: float, highest: float) -> None:
     """References A02, A06 of 30 digits, where all others hold what user 1 holds first."""
     found = account(Aggregate(m, users)).epsilon(delta)
@@ -134,15 +132,10 @@ _MEMOIZED = Rappor(2, 1, Fraction(1, 5), Fraction(1, 10), Fraction(4, 5), 3)
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("one", "zero", "users"),
-    [
-        (coin(HALF), coin(Fraction(1, 20)), 3000),
-        (coin(HALF), coin(Fraction(1, 20)), 100_000),
-        (coin(Fraction(3, 4)), coin(Fraction(1, 4)), 3000),
-        (coin(Fraction(3, 4)), coin(Fraction(1, 4)), 100_000),
-        (coin(Fraction(19, 20)), coin(Fraction(1, 3)), 3000),
-        (_MEMOIZED.bit_law(1), _MEMOIZED.bit_law(0), 3000),
-    ],
-)
+    [(coin(HALF), coin(Fraction(1, 20)), 3000), (coin(HALF), coin(Fraction(1, 20)), 100_000),
+     (coin(Fraction(3, 4)), coin(Fraction(1, 4)), 3000), (coin(Fraction(3, 4)), coin(Fraction(1, 4)), 100_000),
+     (coin(Fraction(19, 20)), coin(Fraction(1, 3)), 3000), (_MEMOIZED.bit_law(1), _MEMOIZED.bit_law(0), 3000)],
+)  # fmt: skip
 def test_an_envelope_lies_closely_above_every_data_set(one: CountLaw, zero: CountLaw, users: int) -> None:
     others = Others(users, one, zero)
     curves, deviation = envelope(others), math.sqrt(users * max(float(p * (1 - p)) for p in (one[0], zero[0])))
@@ -449,16 +442,14 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
 
 @pytest.mark.parametrize(
     ("plan", "neighbours", "why"),
-    [
-        (Aggregate(Guarantee(Fraction(1)), 9), None, "a sum needs the reports of one mechanism"),
-        (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
-        (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
-        (Aggregate(LaplaceHistogram(3, HALF), 9), None, "the reports of this mechanism have no sum"),
-        (Aggregate(KaryRandomizedResponse(4, HALF), 9), ADD_REMOVE, "its inputs have the relations replace-one, not add-remove"),
-        (Aggregate(Rappor(16, 2, HALF, Fraction(1, 4), Fraction(3, 4), 65), 9), None, "are not accounted for under replace-one"),
-        (Aggregate(symmetric(1), 9), group(10), "a group of 10 users does not fit into its 9"),
-    ],
-)
+    [(Aggregate(Guarantee(Fraction(1)), 9), None, "a sum needs the reports of one mechanism"),
+     (Aggregate(Compose([symmetric(1), symmetric(2)]), 9), None, "a sum needs the reports of one mechanism"),
+     (Aggregate(ShuffledHadamard(9, 8, 1, 1), 9), None, "needs a mechanism for one user, but this one is shuffled"),
+     (Aggregate(LaplaceHistogram(3, HALF), 9), None, "the reports of this mechanism have no sum"),
+     (Aggregate(KaryRandomizedResponse(4, HALF), 9), ADD_REMOVE, "its inputs have the relations replace-one, not add-remove"),
+     (Aggregate(Rappor(16, 2, HALF, Fraction(1, 4), Fraction(3, 4), 65), 9), None, "are not accounted for under replace-one"),
+     (Aggregate(symmetric(1), 9), group(10), "a group of 10 users does not fit into its 9")],
+)  # fmt: skip
 def test_a_plan_without_a_bound_names_what_is_missing(plan: Aggregate, neighbours: Neighbours | None, why: str) -> None:
     with pytest.raises(Unsupported, match=why):
         account(plan, neighbours)

@@ -21,13 +21,14 @@ from ldpaudit.derivation import derive
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.deployment import loads
+from ldpaudit.groups import of_one_user
 from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan, of_one_user
+from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
 from tests.oracles import shuffle as oracle
 from tests.zoo import SMALL, zoo
 
@@ -93,21 +94,13 @@ def convolved(m: Mechanism, users: int, delta: Fraction) -> float:
 
 @pytest.mark.parametrize(
     ("target", "users", "epsilon"),
-    [
-        (RESPONSE(1, 2), 100, 83.530701678483612),
-        (RESPONSE(1, 2), 1000, 591.07965045423898),
-        (RESPONSE(Fraction(1, 10), 2), 1000, 19.344671447993044),
-        (RESPONSE(1, 4), 100, 62.899045613765715),
-        (FreshSign(RESPONSE(1, 2).p), 100, 53.001818575347510),
-        (SignOracle.for_epsilon(1, 10, 8), 100, 83.530701678483612),
-        (RESPONSE(1, 2), 1, 0.99999863),
-        (RESPONSE(1, 2), 10, 9.99997707),
-        (RESPONSE(Fraction(1, 10), 2), 1, 0.09999810),
-        (RESPONSE(Fraction(1, 10), 2), 10, 0.99937091),
-        (RESPONSE(Fraction(1, 10), 2), 100, 4.77456759),
-    ],
-    ids=lambda value: str(value) if isinstance(value, Mechanism) else None,
-)
+    [(RESPONSE(1, 2), 100, 83.530701678483612), (RESPONSE(1, 2), 1000, 591.07965045423898),
+     (RESPONSE(Fraction(1, 10), 2), 1000, 19.344671447993044), (RESPONSE(1, 4), 100, 62.899045613765715),
+     (FreshSign(RESPONSE(1, 2).p), 100, 53.001818575347510), (SignOracle.for_epsilon(1, 10, 8), 100, 83.530701678483612),
+     (RESPONSE(1, 2), 1, 0.99999863), (RESPONSE(1, 2), 10, 9.99997707), (RESPONSE(Fraction(1, 10), 2), 1, 0.09999810),
+     (RESPONSE(Fraction(1, 10), 2), 10, 0.99937091), (RESPONSE(Fraction(1, 10), 2), 100, 4.77456759)],
+     ids=lambda value: str(value) if isinstance(value, Mechanism) else None,
+)  # fmt: skip
 def test_the_epsilon_of_a_group_is_the_published_one(target: Mechanism, users: int, epsilon: float) -> None:
     found = account(target, group(users)).epsilon(RARE)
     assert found.rigour is Rigour.EXACT
@@ -269,11 +262,9 @@ def test_a_group_has_users_and_no_other_relation_has_and_its_name_names_it(argum
 
 @pytest.mark.parametrize(
     ("epsilon", "stated"),
-    [
-        (Fraction(1), (5.7565218, 21.6225814, 102.5652177, 666.2258136)),
-        (Fraction(1, 10), (0.5306522, 1.7122581, 5.7565218, 21.6225814)),
-    ],
-)
+    [(Fraction(1), (5.7565218, 21.6225814, 102.5652177, 666.2258136)),
+     (Fraction(1, 10), (0.5306522, 1.7122581, 5.7565218, 21.6225814))],
+)  # fmt: skip
 def test_advanced_grouposition_is_the_published_formula_and_its_proof_gives_no_more(
     epsilon: Fraction, stated: tuple[float, ...]
 ) -> None:

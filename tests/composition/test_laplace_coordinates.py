@@ -185,16 +185,9 @@ PATIENCE = 8.0
 
 @pytest.mark.parametrize(
     ("count", "doubled", "step", "below"),
-    [
-        (1, 0, F(3), 2),
-        (2, 0, F(3), 5),
-        (20, 0, F(10), 19),
-        (40, 0, F(60), 119),
-        (5, 7, F(9), 17),
-        (20, 0, F(40), 90),
-        (3, 3, F(99), 890),
-    ],
-)
+    [(1, 0, F(3), 2), (2, 0, F(3), 5), (20, 0, F(10), 19), (40, 0, F(60), 119), (5, 7, F(9), 17), (20, 0, F(40), 90),
+     (3, 3, F(99), 890)],
+)  # fmt: skip
 def test_close_to_the_largest_loss_delta_is_the_closed_form(count: int, doubled: int, step: Fraction, below: int) -> None:
     profile = LaplaceCoordinates(count, step, "the sum", doubled=doubled)
     epsilon = profile.pure - below

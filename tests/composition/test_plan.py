@@ -230,15 +230,11 @@ LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fracti
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "plan",
-    [
-        Repeat(LAPLACE[0], 2),
-        Repeat(LAPLACE[1], 4),
-        Compose([Repeat(LAPLACE[2], 3), Repeat(LAPLACE[0], 2)]),
-        pytest.param(Repeat(LAPLACE[1], 30), marks=pytest.mark.slow),
-        pytest.param(Compose([Repeat(LAPLACE[0], 7), LAPLACE[1]]), marks=pytest.mark.slow),
-        pytest.param(Compose([Repeat(LAPLACE[2], 20), Repeat(LAPLACE[0], 9)]), marks=pytest.mark.slow),
-    ],
-)
+    [Repeat(LAPLACE[0], 2), Repeat(LAPLACE[1], 4), Compose([Repeat(LAPLACE[2], 3), Repeat(LAPLACE[0], 2)]),
+     pytest.param(Repeat(LAPLACE[1], 30), marks=pytest.mark.slow),
+     pytest.param(Compose([Repeat(LAPLACE[0], 7), LAPLACE[1]]), marks=pytest.mark.slow),
+     pytest.param(Compose([Repeat(LAPLACE[2], 20), Repeat(LAPLACE[0], 9)]), marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_composed_laplace_noise_is_exact_and_what_a_lattice_encloses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     found = account(plan)
     formula = [found.epsilon(1e-6), found.delta(0.7)]
@@ -323,18 +319,12 @@ def _never_silent(plan: Plan) -> Iterator[Enclosure]:
 
 @pytest.mark.parametrize(
     "plan",
-    [
-        Repeat(rr(3), 5),
-        Repeat(rr(1, 3), 5),
-        Repeat(rr(Fraction(10**30 + 1, 10**30)), 10**9),
-        Repeat(rr(10**30), 4),
-        Compose([rr(10**30), rr(3, 7), rr(Fraction(10**9 + 1, 10**9))]),
-        Repeat(Guarantee(Fraction(1, 3), Fraction(1, 10**9)), 10**6),
-        Compose([Guarantee(Fraction(0)), Guarantee(Fraction(0), Fraction(1, 7))]),
-        Compose([Repeat(Guarantee(Fraction(0), Fraction(1, 7)), 9), Guarantee(Fraction(50))]),
-    ],
-    ids=str,
-)
+    [Repeat(rr(3), 5), Repeat(rr(1, 3), 5), Repeat(rr(Fraction(10**30 + 1, 10**30)), 10**9), Repeat(rr(10**30), 4),
+     Compose([rr(10**30), rr(3, 7), rr(Fraction(10**9 + 1, 10**9))]),
+     Repeat(Guarantee(Fraction(1, 3), Fraction(1, 10**9)), 10**6),
+     Compose([Guarantee(Fraction(0)), Guarantee(Fraction(0), Fraction(1, 7))]),
+     Compose([Repeat(Guarantee(Fraction(0), Fraction(1, 7)), 9), Guarantee(Fraction(50))])], ids=str,
+)  # fmt: skip
 def test_no_question_is_answered_with_a_nan_or_out_of_range(plan: Plan) -> None:
     for i, found in enumerate(_never_silent(plan)):
         assert 0 <= found.low <= found.high

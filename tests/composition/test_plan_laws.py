@@ -284,8 +284,7 @@ def test_what_others_hide_is_a_lower_bound_however_often_it_is_repeated() -> Non
     ("m", "times", "at_delta"),
     [(CountMinRangeQueries(40, 4, 1, 16, Fraction(1, 4)), 2, 1e-1),
      pytest.param(CountMinRangeQueries(400, 4, 1, 64, Fraction(1, 4)), 2, 1e-2, marks=pytest.mark.slow),
-     pytest.param(CountMinRangeQueries(2000, 4, 3, 64, Fraction(1, 10)), 3, 1e-4, marks=pytest.mark.slow)],
-    ids=str,
+     pytest.param(CountMinRangeQueries(2000, 4, 3, 64, Fraction(1, 10)), 3, 1e-4, marks=pytest.mark.slow)], ids=str,
 )  # fmt: skip
 def test_the_worse_of_several_pairs_composes_by_the_curve_of_their_upper_ends(m: Mechanism, times: int, at_delta: float) -> None:
     """Boxes in one dimension: more counters go down than up, or more up than down."""

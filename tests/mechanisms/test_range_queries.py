@@ -91,12 +91,10 @@ def worst(oracle: Oracle, number: int, columns: list[tuple[int, ...]], users: in
 
 @pytest.mark.parametrize(
     ("m", "domain", "columns", "exact"),
-    [
-        (HadamardRangeQueries(1, 2, 1, 1), 2, [(1, 2), (2, 3)], F(1, 4)),
-        (HadamardRangeQueries(2, 2, 1, 1), 2, [(1, 2), (2, 3)], F(9, 64)),
-        (HadamardRangeQueries(1, 2, 1, 1), 4, [(1, 2), (2, 5)], F(25, 128)),
-        (RangeQueries(2, 2, 1, 1), 2, [(1,), (3,)], F(5, 32)),
-    ],
+    [(HadamardRangeQueries(1, 2, 1, 1), 2, [(1, 2), (2, 3)], F(1, 4)),
+     (HadamardRangeQueries(2, 2, 1, 1), 2, [(1, 2), (2, 3)], F(9, 64)),
+     (HadamardRangeQueries(1, 2, 1, 1), 4, [(1, 2), (2, 5)], F(25, 128)),
+     (RangeQueries(2, 2, 1, 1), 2, [(1,), (3,)], F(5, 32))],
 )  # fmt: skip
 def test_two_values_cost_what_all_multisets_say(m: Any, domain: int, columns: list[tuple[int, ...]], exact: Fraction) -> None:
     found = worst(Oracle(domain, m.tau), m.users * m.rho, columns, m.users)
@@ -123,9 +121,8 @@ def merged(atoms: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, F
 
 @pytest.mark.parametrize(
     ("users", "dimensions"),
-    [
-        (1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3))),
-    ],
+    [(1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3),
+     *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3)))],
 )  # fmt: skip
 def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users: int, dimensions: int) -> None:
     """One oracle a width: over all data of all users, the multisets of all oracles together, at e^epsilon = 2."""
@@ -315,12 +312,10 @@ def test_a_run_that_would_list_too_much_is_refused() -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("epsilon", "make"),
-    [
-        (F(2), lambda epsilon, delta: range_queries.for_privacy(epsilon, delta, 50, 2)),
-        (F(1, 2), lambda epsilon, delta: shuffled_quantiles.for_privacy(epsilon, delta, 1000, 2)),
-        (F(2), lambda epsilon, delta: shuffled_heavy_hitters.for_privacy(epsilon, delta, 100, 4)),
-    ],
-)
+    [(F(2), lambda epsilon, delta: range_queries.for_privacy(epsilon, delta, 50, 2)),
+     (F(1, 2), lambda epsilon, delta: shuffled_quantiles.for_privacy(epsilon, delta, 1000, 2)),
+     (F(2), lambda epsilon, delta: shuffled_heavy_hitters.for_privacy(epsilon, delta, 100, 4))],
+)  # fmt: skip
 def test_for_privacy_has_the_fewest_blanket_messages_that_are_certified_to_be_enough(
     epsilon: Fraction, make: Callable[[Number, Number], Any]
 ) -> None:

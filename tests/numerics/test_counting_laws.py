@@ -226,12 +226,10 @@ def test_degenerate_laws_are_exact() -> None:
 
 @pytest.mark.parametrize(
     ("call", "required"),
-    [
-        (lambda: b.binomial_upper(-1, Fraction(1, 2), 0), "n >= 0"),
-        (lambda: b.binomial_upper(3, Fraction(3, 2), 0), "0 <= p <= 1"),
-        (lambda: hypergeometric_pmf(5, 6, 1, 0), "marked <= population"),
-    ],
-)
+    [(lambda: b.binomial_upper(-1, Fraction(1, 2), 0), "n >= 0"),
+     (lambda: b.binomial_upper(3, Fraction(3, 2), 0), "0 <= p <= 1"),
+     (lambda: hypergeometric_pmf(5, 6, 1, 0), "marked <= population")],
+)  # fmt: skip
 def test_an_argument_outside_the_domain_is_refused_by_name(call: Callable[[], object], required: str) -> None:
     with pytest.raises(ValueError, match=required):
         call()

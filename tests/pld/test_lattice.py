@@ -130,15 +130,10 @@ def test_multiples_of_one_loss_are_composed_exactly() -> None:
 
 @pytest.mark.parametrize(
     ("ratios", "base"),
-    [
-        ((4, 8), Fraction(2)),
-        ((Fraction(9, 4), Fraction(27, 8)), Fraction(3, 2)),
-        ((Fraction(2, 3), Fraction(9, 4)), Fraction(3, 2)),
-        ((2, 3), None),
-        ((Fraction(3, 2), Fraction(4, 3)), None),
-        ((Fraction(2**128 + 1, 2**128), 2), None),
-    ],
-)
+    [((4, 8), Fraction(2)), ((Fraction(9, 4), Fraction(27, 8)), Fraction(3, 2)),
+     ((Fraction(2, 3), Fraction(9, 4)), Fraction(3, 2)), ((2, 3), None), ((Fraction(3, 2), Fraction(4, 3)), None),
+     ((Fraction(2**128 + 1, 2**128), 2), None)],
+)  # fmt: skip
 def test_a_step_is_found_where_all_ratios_are_powers(ratios: tuple[Fraction, ...], base: Fraction | None) -> None:
     found = common_step(Loss(Fraction(ratio)) for ratio in ratios)
     assert (found.ratio if found else None) == base

@@ -18,7 +18,7 @@ from tests.helpers import ROOT, python, stdout
 PACKAGE = ROOT / "ldpaudit"
 HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
 OUTER = ("accountants", "attacks", "proofs")
-NOUNS = {"mechanism", "neighbours", "plan", "claim", "enclosure", "profile", "evidence", "verdict", "errors", "version"}
+NOUNS = {"mechanism", "neighbours", "plan", "groups", "claim", "enclosure", "profile", "evidence", "verdict", "errors", "version"}
 DISPLAY = "display"
 """What nouns look like: it knows no noun, so that all of them may use it."""
 FLOORS = {

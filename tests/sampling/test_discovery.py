@@ -206,14 +206,9 @@ def lossy(m: TrieRounds, x: Any, lost: Fraction) -> dict[Any, Fraction]:
 
 @pytest.mark.parametrize(
     "m",
-    [
-        TrieHeavyHitter(5, 3, 2, 1),
-        TrieHeavyHitter(5, 4, 2, 1, counts=1),
-        NoisyTrieHeavyHitter(5, 4, 1, 1, Fraction(1, 2), 1),
-        NoisyTrieHeavyHitter(5, 3, 3, 1, Fraction(1, 3), 2),
-    ],
-    ids=str,
-)
+    [TrieHeavyHitter(5, 3, 2, 1), TrieHeavyHitter(5, 4, 2, 1, counts=1),
+     NoisyTrieHeavyHitter(5, 4, 1, 1, Fraction(1, 2), 1), NoisyTrieHeavyHitter(5, 3, 3, 1, Fraction(1, 3), 2)], ids=str,
+)  # fmt: skip
 def test_with_lost_users_no_data_set_costs_more_than_bounded(m: TrieRounds) -> None:
     lost, most = Fraction(1, 3), dict.fromkeys((Fraction(1), Fraction(3, 2), Fraction(20)), Fraction(0))
     for others in combinations_with_replacement(["", "a", "b"], m.users):

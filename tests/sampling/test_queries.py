@@ -136,14 +136,9 @@ def test_a_curve_is_above_its_convex_profile_between_and_beyond_its_points(place
 
 @pytest.mark.parametrize(
     ("sampling", "threshold", "delta"),
-    [
-        (FixedBatch(10**4, 2000), 10, 2e-7),
-        (FixedBatch(10**4, 2000), 10, 0.029),
-        (FixedBatch(10**12, 10**6), 64, 1e-280),
-        (FixedBatch(10**9, 10**8), 2_000, 1e-40),
-        (PoissonBatch(10**12, Fraction(1, 1000)), 30, 1e-80),
-    ],
-)
+    [(FixedBatch(10**4, 2000), 10, 2e-7), (FixedBatch(10**4, 2000), 10, 0.029), (FixedBatch(10**12, 10**6), 64, 1e-280),
+     (FixedBatch(10**9, 10**8), 2_000, 1e-40), (PoissonBatch(10**12, Fraction(1, 1000)), 30, 1e-80)],
+)  # fmt: skip
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 def test_the_guess_of_an_epsilon_is_where_one_prefix_costs_delta(
     sampling: Sampling, threshold: int, delta: float, relation: Neighbours

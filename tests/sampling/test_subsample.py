@@ -44,15 +44,11 @@ def worst(m: Mechanism, users: int, batch: int, exp_epsilon: Fraction) -> Fracti
 
 @pytest.mark.parametrize(
     ("m", "users", "batch"),
-    [
-        (KaryRandomizedResponse(2, F(3, 4)), 4, 2),
-        (KaryRandomizedResponse(2, F(9, 10)), 5, 3),
-        (KaryRandomizedResponse(3, F(2, 3)), 3, 2),
-        (Channel([[F(1, 9), F(5, 9), F(1, 3)], [F(1, 2), F(1, 4), F(1, 4)]]), 4, 3),
-        (Channel([[F(1, 10), F(9, 10)], [F(3, 7), F(4, 7)], [F(2, 3), F(1, 3)]]), 4, 2),
-    ],
-    ids=str,
-)
+    [(KaryRandomizedResponse(2, F(3, 4)), 4, 2), (KaryRandomizedResponse(2, F(9, 10)), 5, 3),
+     (KaryRandomizedResponse(3, F(2, 3)), 3, 2),
+     (Channel([[F(1, 9), F(5, 9), F(1, 3)], [F(1, 2), F(1, 4), F(1, 4)]]), 4, 3),
+     (Channel([[F(1, 10), F(9, 10)], [F(3, 7), F(4, 7)], [F(2, 3), F(1, 3)]]), 4, 2)], ids=str,
+)  # fmt: skip
 @pytest.mark.parametrize("exp_epsilon", [F(1), F(11, 10), F(3, 2), F(2)])
 def test_no_data_set_costs_more(m: Mechanism, users: int, batch: int, exp_epsilon: Fraction) -> None:
     truth = worst(m, users, batch, exp_epsilon)

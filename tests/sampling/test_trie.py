@@ -220,12 +220,9 @@ def release_chance(sampling: Sampling, users: int, holders: int, votes_needed: i
 
 @pytest.mark.parametrize(
     ("sampling", "threshold", "epsilon"),
-    [
-        (FixedBatch(10**12, 10**6), 18, 1e-5),
-        (FixedBatch(10**9, 10**7), 60, 0.4),
-        (PoissonBatch(10**12, Fraction(1, 1000)), 40, 0.05),
-    ],
-)
+    [(FixedBatch(10**12, 10**6), 18, 1e-5), (FixedBatch(10**9, 10**7), 60, 0.4),
+     (PoissonBatch(10**12, Fraction(1, 1000)), 40, 0.05)],
+)  # fmt: skip
 def test_one_prefix_agrees_with_mpmath_at_large_n(sampling: Sampling, threshold: int, epsilon: float) -> None:
     profile = ThresholdProfile(sampling, threshold)
     (w,) = worst_case(profile, epsilon).holders
@@ -284,13 +281,9 @@ def test_corollary_2_is_the_batch_of_theorem_1() -> None:
 
 @pytest.mark.parametrize(
     ("users", "batch", "threshold", "hypothesis"),
-    [
-        (10**4, 100, 3, "4 <= theta"),
-        (10**4, 100, 101, "theta <= sqrt(n)"),
-        (10**4, 99, 10, "gamma = m / sqrt(n) >= 1"),
-        (10**4, 1000, 10, "gamma <= sqrt(n) / (theta + 1)"),
-    ],
-)
+    [(10**4, 100, 3, "4 <= theta"), (10**4, 100, 101, "theta <= sqrt(n)"), (10**4, 99, 10, "gamma = m / sqrt(n) >= 1"),
+     (10**4, 1000, 10, "gamma <= sqrt(n) / (theta + 1)")],
+)  # fmt: skip
 def test_theorem_1_names_the_hypothesis_that_fails(users: int, batch: int, threshold: int, hypothesis: str) -> None:
     with pytest.raises(ValueError, match=re.escape(hypothesis)):
         triehh_theorem_1(users, batch, threshold, 1)

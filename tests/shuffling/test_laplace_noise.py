@@ -356,14 +356,11 @@ def test_no_data_set_of_vectors_is_above_the_bound(m: Any) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("plan", "most"),
-    [
-        (Shuffle(BucketHeavyHitter(1 << 30, 2, 1, Fraction(1), 0), 1000), 1.01),
-        pytest.param(Shuffle(BucketHeavyHitter.for_epsilon(1, 1 << 20, 24, 24), 10**5), 1.04, marks=pytest.mark.slow),
-        (Shuffle(Repeat(Run(LaplaceHistogram(3, Fraction(2))), 3), 10**5), 1.01),
-        (Shuffle(Repeat(Run(JLHeavyHitter.for_epsilon(1, 1 << 20, rows=4)), 2), 10**4), 1.01),
-    ],
-    ids=str,
-)
+    [(Shuffle(BucketHeavyHitter(1 << 30, 2, 1, Fraction(1), 0), 1000), 1.01),
+     pytest.param(Shuffle(BucketHeavyHitter.for_epsilon(1, 1 << 20, 24, 24), 10**5), 1.04, marks=pytest.mark.slow),
+     (Shuffle(Repeat(Run(LaplaceHistogram(3, Fraction(2))), 3), 10**5), 1.01),
+     (Shuffle(Repeat(Run(JLHeavyHitter.for_epsilon(1, 1 << 20, rows=4)), 2), 10**4), 1.01)], ids=str,
+)  # fmt: skip
 def test_the_ends_of_shuffled_vectors_meet(plan: Shuffle, most: float) -> None:
     found = account(plan).epsilon(1e-6)
     assert 0 < found.low <= found.high <= most * found.low

@@ -206,13 +206,9 @@ def test_the_specification_s_example_is_met() -> None:
 
 @pytest.mark.parametrize(
     "plan",
-    [
-        Shuffle(KaryRandomizedResponse(3, F(1, 2)), 5),
-        Shuffle(KaryRandomizedResponse(2, F(3, 4)), 6),
-        Shuffle(UnaryEncoding(3, F(2, 3), F(1, 5)), 4),
-    ],
-    ids=str,
-)
+    [Shuffle(KaryRandomizedResponse(3, F(1, 2)), 5), Shuffle(KaryRandomizedResponse(2, F(3, 4)), 6),
+     Shuffle(UnaryEncoding(3, F(2, 3), F(1, 5)), 4)], ids=str,
+)  # fmt: skip
 def test_the_witness_attains_the_lower_end(plan: Shuffle) -> None:
     found, lower = profile(plan).witness(EPSILON), profile(plan).delta(EPSILON).low
     assert found is not None
@@ -270,14 +266,9 @@ def test_no_data_set_of_a_random_channel_exceeds_its_blanket_or_its_clones(seed:
 @pytest.mark.parametrize("users", [3, 1000, 10**9])
 @pytest.mark.parametrize(
     "m",
-    [
-        KaryRandomizedResponse(4, F(1, 2)),
-        UnaryEncoding(4, F(2, 3), F(1, 5)),
-        HadamardResponse(3, F(3, 4)),
-        SubsetSelection(5, 2, F(3, 5)),
-    ],
-    ids=str,
-)
+    [KaryRandomizedResponse(4, F(1, 2)), UnaryEncoding(4, F(2, 3), F(1, 5)), HadamardResponse(3, F(3, 4)),
+     SubsetSelection(5, 2, F(3, 5))], ids=str,
+)  # fmt: skip
 def test_the_blanket_is_never_above_the_clones_and_never_below_a_data_set(m: Mechanism, users: int) -> None:
     bound, all_clones = blanket_bound(profile(Shuffle(m, users)).bound), Clones(F(account(m).epsilon(0).high))
     for epsilon in (F(0), F(1, 100), F(3, 10)):
@@ -455,16 +446,11 @@ def test_the_number_of_views_reveals_an_absent_user_who_sends_nothing() -> None:
 
 @pytest.mark.parametrize(
     "m",
-    [
-        RangeQueries(8, 4, tau=3, rho=3),
-        HadamardRangeQueries(8, 4, tau=3, rho=3),
-        ShuffledHeavyHitters(8, 4, tau=3, rho=3, threshold=2),
-        ShuffledQuantiles(8, 4, tau=3, rho=3),
-        SparseStatisticalQueries(8, 4, k=2, changed=1, tau=3, rho=3),
-        ShuffledHadamard(8, 4, tau=3, rho=3, k=1),
-    ],
-    ids=lambda m: type(m).__name__,
-)
+    [RangeQueries(8, 4, tau=3, rho=3), HadamardRangeQueries(8, 4, tau=3, rho=3),
+     ShuffledHeavyHitters(8, 4, tau=3, rho=3, threshold=2), ShuffledQuantiles(8, 4, tau=3, rho=3),
+     SparseStatisticalQueries(8, 4, k=2, changed=1, tau=3, rho=3), ShuffledHadamard(8, 4, tau=3, rho=3, k=1)],
+     ids=lambda m: type(m).__name__,
+)  # fmt: skip
 def test_where_every_user_sends_as_many_messages_their_number_reveals_an_absent_user(m: Mechanism) -> None:
     found = account(m, ADD_REMOVE)
     assert (found.delta(30.0).low, found.epsilon(0.5).low) == (1, math.inf)

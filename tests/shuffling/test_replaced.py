@@ -362,13 +362,10 @@ def test_at_delta_zero_a_sample_costs_what_one_report_of_it_does() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "users"),
-    [
-        ([KaryRandomizedResponse(2, Fraction(3, 5))] * 2, 3),
-        ([KaryRandomizedResponse(2, Fraction(2, 3)), KaryRandomizedResponse(3, Fraction(1, 2))], 2),
-        ([KaryRandomizedResponse(3, Fraction(1, 2))] * 2, 2),
-    ],
-    ids=["two bits", "a bit and a digit", "two digits"],
-)
+    [([KaryRandomizedResponse(2, Fraction(3, 5))] * 2, 3),
+     ([KaryRandomizedResponse(2, Fraction(2, 3)), KaryRandomizedResponse(3, Fraction(1, 2))], 2),
+     ([KaryRandomizedResponse(3, Fraction(1, 2))] * 2, 2)], ids=["two bits", "a bit and a digit", "two digits"],
+)  # fmt: skip
 def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: list[KaryRandomizedResponse], users: int) -> None:
     """Other users hold any two values, and user 1 may hold the same value in one of the runs."""
     tables = [[list(law.values()) for law in table(m, m.inputs).values()] for m in runs]
@@ -497,13 +494,11 @@ NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
 
 @pytest.mark.parametrize(
     "plan",
-    [
-        Shuffle(UnaryEncoding(k=4, p=Fraction(1, 2), q=1 - NEARLY_TRUE[320]), 10**6),
-        Shuffle(Repeat(KaryRandomizedResponse(3, NEARLY_TRUE[200]), 2), 10**6),
-        Subsample(Shuffle(Guarantee(Fraction(800)), 10), 100, 10),
-        Subsample(Shuffle(KaryRandomizedResponse(3, NEARLY_TRUE[320]), 10), 100, 10),
-    ],
-)
+    [Shuffle(UnaryEncoding(k=4, p=Fraction(1, 2), q=1 - NEARLY_TRUE[320]), 10**6),
+     Shuffle(Repeat(KaryRandomizedResponse(3, NEARLY_TRUE[200]), 2), 10**6),
+     Subsample(Shuffle(Guarantee(Fraction(800)), 10), 100, 10),
+     Subsample(Shuffle(KaryRandomizedResponse(3, NEARLY_TRUE[320]), 10), 100, 10)],
+)  # fmt: skip
 def test_what_floats_do_not_hold_is_bounded_without_replacement(plan: Plan) -> None:
     """Ratios of a bundle's laws, terms of a sample and masses of 1e-320 overflow: what is left is no more than alone."""
     found = account(plan)

@@ -89,9 +89,8 @@ def of_blanket(m: Mechanism, users: int) -> Fraction:
 
 @pytest.mark.parametrize(
     ("m", "users", "delta"),
-    [(draws(HALF, 3), 4, F(95, 648)), (flips(QUARTER, 2), 2, F(299, 768)), (flips(QUARTER, 2), 3, F(6401, 18432))],
-    ids=str,
-)
+    [(draws(HALF, 3), 4, F(95, 648)), (flips(QUARTER, 2), 2, F(299, 768)), (flips(QUARTER, 2), 3, F(6401, 18432))], ids=str,
+)  # fmt: skip
 def test_the_blanket_of_both_is_what_its_formula_says(m: Mechanism, users: int, delta: Fraction) -> None:
     assert of_blanket(m, users) == delta
     assert oracle.worst(oracle.laws(m), users, F(2))[0] <= delta
@@ -156,12 +155,10 @@ def test_the_printed_draws_of_randomized_response_are_four_times_what_is_needed(
 
 @pytest.mark.parametrize(
     ("users", "k", "epsilon", "delta", "told", "error", "closed_error"),
-    [
-        (10**6, 10**4, F(1), F(1, 10**9), 0.0084235, 418.8, 785.7),
-        (10**8, 10**6, F(1), F(1, 10**10), 0.00090553, 1628.8, 2941),
-        (10**5, 10**3, F(1, 2), F(1, 10**8), 0.043196, 283.2, 712.9),
-    ],
-)
+    [(10**6, 10**4, F(1), F(1, 10**9), 0.0084235, 418.8, 785.7),
+     (10**8, 10**6, F(1), F(1, 10**10), 0.00090553, 1628.8, 2941),
+     (10**5, 10**3, F(1, 2), F(1, 10**8), 0.043196, 283.2, 712.9)],
+)  # fmt: skip
 def test_rappor_s_error_is_no_more_than_with_the_coin_told_and_half_of_that_in_closed_form(
     users: int, k: int, epsilon: Fraction, delta: Fraction, told: float, error: float, closed_error: float
 ) -> None:
@@ -268,14 +265,9 @@ def test_a_plan_runs_on_a_list_or_on_counts_of_a_million_users() -> None:
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [
-        ([0, 1], "needs 3 users, got 2"),
-        ({0: 4}, "needs 3 users, got 4"),
-        ([0, 1, 9], "needs an input among"),
-        ({0: 4, 1: -1}, "a number of users >= 0 for each input, got -1 for 1"),
-        ({0: 3.0}, "got 3.0 for 0"),
-    ],
-)
+    [([0, 1], "needs 3 users, got 2"), ({0: 4}, "needs 3 users, got 4"), ([0, 1, 9], "needs an input among"),
+     ({0: 4, 1: -1}, "a number of users >= 0 for each input, got -1 for 1"), ({0: 3.0}, "got 3.0 for 0")],
+)  # fmt: skip
 def test_what_is_no_data_of_the_users_is_refused_in_a_line(data: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Shuffle(draws(HALF, 4), 3).run(data, np.random.default_rng(0))  # type: ignore[arg-type]

@@ -24,10 +24,11 @@ from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.sampling.thresholded import PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.groups import of_one_user
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample, names_users, of_one_user
+from ldpaudit.plan import Compose, Plan, Repeat, Run, Shuffle, Subsample, names_users
 from ldpaudit.profile import PrivacyProfile, require_delta
 
 
