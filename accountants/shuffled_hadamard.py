@@ -44,7 +44,9 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     (d of k, where the domain has that many). The numbers of messages that speak for these are independent, so that what
     they tell is what d independent shuffles tell (`counting.hits`). And where all others hold nothing, and user 1 k values or
     nothing, all k elements are told together, next to the upper bound where rho is large (`counting.hits`). Open: how much the
-    others' own messages hide where rho is not far above k.
+    others' own messages hide where rho is not far above k, and from above what k elements cost where kp is not small: the sums of
+    their rows are rows, too, and their numbers of messages, though any two are independent, are not. Independent ones would cost
+    what `ComposedHits` says.
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.

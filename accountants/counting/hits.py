@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import flint
 
@@ -30,7 +31,7 @@ from ldpaudit.accountants.pld.profiles import SummedLosses
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _DEEP = 2
 """Most shuffles for which a rare view is far from the mean on each counter, as in `counting.count_min`."""
@@ -43,8 +44,13 @@ _HALF = Fraction(1, 2)
 _FAR, _WIDTHS, _LOST = 4.0, (0.25, 4.0), 1e-3
 """Standard deviations within which T is told apart, and the least and the largest width of its blocks in these; and their width in
 units of T, of which epsilon loses about a quarter."""
+_CELL, _CELLS = 0.3, 16
+"""Width of the cells of N in standard deviations, and how many there are on either side of the mean."""
+_RARE = 1e-9
+"""Probability of user 1's messages of which few are counted in N, that may be left out."""
 _LARGEST = 1e4
 """Nats, from which on only views that the second data set never has are counted."""
+_DEEPEST = 700.0  # nats of a float
 _CLOSE = 1e-5
 """Relative width of the search for an epsilon."""
 
@@ -191,7 +197,7 @@ class HiddenHits(SummedLosses):
 
 
 @dataclass(frozen=True)
-class MergedHits(PrivacyProfile):
+class MergedHits(SummedLosses):
     r"""Several messages replaced at once in one shuffle: a lower bound that counts messages for any of their elements.
 
     User 1 sends one message for each of D elements S, or of D others S', and one for each of w elements W; all other users
@@ -200,19 +206,25 @@ class MergedHits(PrivacyProfile):
     kinds of messages: N' speak for some element of S', and N for some element of S and for none of S'.
 
     - All messages for S' count in N': those of the others, who are subtracted, and those of user 1.
-    - All D messages of user 1 for S count in N with a probability of at least :math:`s = (1 - Dp)^D`.
+    - Of user 1's messages for S each counts in N with a probability of at least :math:`q = 1 - Dp + (D-1)\,p^2`, else in N'. For
+      :math:`P[\bigcup A_j] \le \sum P[A_j] - \sum P[A_1 \cap A_j]`, and two elements of S' share a message for S at least as often
+      as rows that are independent do. If more of them count in N, events that rise with N are likelier.
     - A random message, or one for W, counts in N, and in N', with probability at most Dp. The adversary makes it one g for
       all of them: of the messages that speak for one element of W and for none of S and S', and then of those that speak
       for nothing, random ones are counted, too. For that :math:`g = Dp/(1 - wp)` is enough, as a random message speaks for
-      W with probability wp at most.
+      W with probability wp at most. Where w = 0, less is enough: :math:`g' = Dp - (D-1)\,p^2` for N', and for N
+      :math:`g = Dp\,\bigl(1 - cp + \tbinom{c}{2} p^2\bigr)` with c half of D, rounded up. For S' has at least c elements of which
+      no two differ by a given one of S, and a message for that one speaks for them as random ones do, two at a time.
 
-    So with :math:`(N, N') \sim \mathrm{Multinomial}(B + nw; g, g)`, of which T is the sum,
+    So with :math:`(N, N') \sim \mathrm{Multinomial}(B + nw; g, g')`, of which T is the sum, :math:`r = g/(g+g')` and
+    :math:`J \sim \mathrm{Bin}(D, q)`,
 
-    .. math:: \delta(\varepsilon) \ge s\, D_{e^{\varepsilon}/s}\bigl((N + D, N') \,\|\, (N, N' + D)\bigr)
-              = s\, E_T\Bigl[D_{e^\varepsilon/s}\bigl(D + \mathrm{Bin}(T, \tfrac12) \,\|\, \mathrm{Bin}(T, \tfrac12)\bigr)\Bigr]
+    .. math:: \delta(\varepsilon) \ge D_{e^{\varepsilon}}\bigl((N + J, N' + D - J) \,\|\, (N, N' + D)\bigr)
+              = E_T\Bigl[D_{e^\varepsilon}\bigl(J + \mathrm{Bin}(T, r) \,\|\, \mathrm{Bin}(T, r)\bigr)\Bigr]
 
     and the divergence falls with T, for one coin more is post-processing. To first order nothing is lost: D counters of mean Bp
-    that go up by one tell what one of mean DBp tells that goes up by D.
+    that go up by one tell what one of mean DBp tells that goes up by D. Of several runs the likeliest events rise with every N,
+    too.
 
     Source: derived here.
     """
@@ -243,14 +255,73 @@ class MergedHits(PrivacyProfile):
         return Enclosure(low, math.inf, Rigour.INTERVAL, self.source)
 
     @property
+    def dominating(self) -> None:
+        """None: it is a lower bound."""
+
+    @cached
+    def occurring(self) -> tuple[Groups, ...]:
+        """Cells of N for every T; of messages of user 1 that are counted in N, the likeliest numbers alone."""
+        if not self._applies:
+            return ()
+        cells: list[tuple[flint.arb, flint.arb]] = []
+        infinite = flint.arb(0)
+        with working_precision(_BITS):
+            for t, chance in self._blocks:
+                middle, spread = float(t * self._ratio), math.sqrt(float(t * self._ratio * (1 - self._ratio)))
+                ends = sorted({min(max(round(middle + i * _CELL * spread), 0), t + 1) for i in range(-_CELLS, _CELLS + 1)} | {0})
+                tails = [(self._tail(t, end), binomial_upper(t, self._ratio, end)) for end in [*ends, t + 1]]
+                cells += [(chance * (p - p_next), chance * (q - q_next)) for (p, q), (p_next, q_next) in pairwise(tails)]
+                infinite += chance * tails[-1][0]
+            points = [((p / q).log(), p) for p, q in cells if p > 0 and q > 0]
+            points.sort(key=lambda point: float(point[0]), reverse=True)
+            listed = sum((mass for _, mass in points), infinite)
+        return ((BallPLD(tuple(points), infinite, listed), 1),),
+
+    @property
     def _random(self) -> int:
         """Messages that are counted with probability 2g."""
         return self.blanket + self.users * self.shared
 
     @property
+    def _applies(self) -> bool:
+        """Whether messages that speak for nothing are enough to make g and g' equal for all."""
+        return self.shared * self.hit < _HALF and 2 * self.replaced * self.hit / (1 - self.shared * self.hit) <= _HALF
+
+    @cached
+    def _chances(self) -> tuple[Fraction, Fraction]:
+        """(g, g')."""
+        d, p = self.replaced, self.hit
+        if self.shared:
+            return (d * p / (1 - self.shared * p),) * 2
+        c = (d + 1) // 2
+        return d * p * (1 - c * p + math.comb(c, 2) * p**2), d * p - (d - 1) * p**2
+
+    @property
     def _counted(self) -> Fraction:
-        """2g."""
-        return 2 * self.replaced * self.hit / (1 - self.shared * self.hit)
+        """Probability that a random message is counted."""
+        return sum(self._chances, Fraction(0))
+
+    @property
+    def _ratio(self) -> Fraction:
+        """r."""
+        return self._chances[0] / self._counted
+
+    @cached
+    def _own(self) -> tuple[tuple[int, flint.arb], ...]:
+        """Numbers J of user 1's messages with their probabilities, from D down; some that are rarest are left out."""
+        d, found = self.replaced, []
+        q = 1 - d * self.hit + (d - 1) * self.hit**2
+        rest = 1.0
+        for j in range(d, -1, -1):
+            found.append((j, math.comb(d, j) * ball(q) ** j * ball(1 - q) ** (d - j)))
+            rest -= float(found[-1][1])
+            if rest < _RARE:
+                break
+        return tuple(found)
+
+    def _tail(self, t: int, count: int) -> flint.arb:
+        """Probability under the first law that N is at least so large."""
+        return sum((chance * binomial_upper(t, self._ratio, count - j) for j, chance in self._own), flint.arb(0))
 
     @property
     def _mean(self) -> Fraction:
@@ -269,19 +340,19 @@ class MergedHits(PrivacyProfile):
             return tuple((end, b - a) for end, a, b in zip(ends, up_to, up_to[1:], strict=False))
 
     def _low(self, epsilon: float) -> float:
-        if self.shared * self.hit >= _HALF or self._counted > _HALF:  # then 2g + wp is not above 1, and neither is Dp
+        if not self._applies:
             return 0.0
         total, moved = flint.arb(0), self.replaced
         with working_precision(_BITS):
-            share = ball(1 - moved * self.hit) ** moved
-            nats = min(epsilon, _LARGEST) - float(share.log())
-            ratio = flint.arb(min(epsilon, _LARGEST)).exp() / share
+            q = 1 - moved * float(self.hit)
+            each = (math.expm1(min(epsilon / moved, _DEEPEST)) + q) / q  # the likelihood ratio of one message
+            share = 1 - 1 / (1 + each * float(self._ratio / (1 - self._ratio)))
+            ratio = flint.arb(min(epsilon, _LARGEST)).exp()
             for t, chance in self._blocks:
                 # About the count from which on the first law has more than that many times the probabilities of the second, which
                 # ends at t.
-                count = min(max(math.ceil((t + moved) / (1 + math.exp(-nats / moved))), moved), t + 1)
-                count = t + 1 if epsilon > _LARGEST else count
-                gain = binomial_upper(t, _HALF, count - moved) - ratio * binomial_upper(t, _HALF, count)
+                count = t + 1 if epsilon > _LARGEST else min(max(math.ceil((t + moved) * share), moved), t + 1)
+                gain = self._tail(t, count) - ratio * binomial_upper(t, self._ratio, count)
                 if gain > 0 and chance > 0:
                     total += chance * gain
-            return max(0.0, round_down(share * total))
+            return max(0.0, round_down(total))
