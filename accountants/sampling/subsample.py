@@ -59,12 +59,15 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
         return whole
     if names_users(plan):
         return NamedSample(whole, rate)
-    if plan.batch == 1 or not isinstance(whole, ShuffleProfile) or not whole.bound.needs_epsilon0:
+    if plan.batch == 1 or not isinstance(whole, ShuffleProfile):
         return SubsampledProfile(whole, rate, plan.batch == 1)
+    needed = whole.bound.needs_epsilon0
+    own = _sampled(whole.bound, whole.local.epsilon(0).high, plan.users) if needed else whole.bound.sampled(plan.users)
+    if own is None:
+        return SubsampledProfile(whole, rate, tight=False)
     # What holds of any plan is attained at delta = 0, where all views are the one with the largest ratio; and few reports hide
     # little more.
-    most = SubsampledProfile(whole if plan.batch <= _FEW else whole.local, rate, tight=True)
-    return ShuffleProfile(plan, most, _sampled(whole.bound, whole.local.epsilon(0).high, plan.users))
+    return ShuffleProfile(plan, SubsampledProfile(whole if needed and plan.batch <= _FEW else whole.local, rate, tight=True), own)
 
 
 def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> PrivacyProfile:

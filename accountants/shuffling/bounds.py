@@ -82,6 +82,10 @@ class Bound(ABC):
         """One whose arithmetic is made for about this delta, or the same."""
         return self
 
+    def sampled(self, users: int) -> Bound | None:
+        """One where these are a secret sample of so many users, if it does not need epsilon0 and is known."""
+        return None
+
     @abstractmethod
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Upper bound of delta: a ball around what the theorem says, whose upper end is the bound."""

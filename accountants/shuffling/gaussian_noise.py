@@ -16,7 +16,8 @@ bound, what a ratio is within a cell is spread to the cell's two ends, with its 
 what lies beyond all cells the adversary is told. Both are wrong by the square of a cell's width, whatever n is. Where to cut is
 chosen for a delta (`gaussian_cells`), since the tails of the reports matter more where it is small.
 
-*Replacement* (`replaced`) is by the laws of `gaussian_types`, for s up to 2.
+*Replacement* (`replaced`) is by the laws of `gaussian_types`, for s up to 2. In a secret sample of rate q each term
+is :math:`q W + (1 - q)(1 - E)`, so that the same laws are the largest. Cells are those for delta/q of all who are drawn.
 
 *Lower bounds* are attained where all others hold what user 1 holds first, what it holds then, or the middle; and, where users are
 few or s is large, by the event that some report lies far out.
@@ -41,7 +42,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import log_of
-from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_parts
+from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_parts
 from ldpaudit.accountants.shuffling.blanket import FloatEstimate, float_estimate, largest, precision
 from ldpaudit.accountants.shuffling.bounds import Attained, BlanketBound, Bound, OthersAlike, Value
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
@@ -92,6 +93,7 @@ class _Focused(Bound):
     ends: tuple[float, float]
     users: int
     is_quick: bool
+    drawn_from: int | None = None
     needs_epsilon0 = False
 
     @property
@@ -102,12 +104,17 @@ class _Focused(Bound):
     @property
     def quick(self) -> Bound:
         """See `Bound`."""
-        return _Focused(self.s, self.ends, self.users, True)
+        return replace(self, is_quick=True)
+
+    def sampled(self, users: int) -> _Focused | None:
+        """See `Bound`; where replacement's types are known."""
+        return replace(self, drawn_from=users) if self.s <= _SMALL else None
 
     def near(self, delta: float) -> _Cut:
-        """See `Bound`."""
+        """See `Bound`; a sample has about its rate's part of the delta of those who are drawn."""
+        delta *= (self.drawn_from or self.users) / self.users
         decades = max(0, math.ceil(-math.log10(max(delta, _QUICK_RAREST if self.is_quick else _RAREST)) / _DECADES - 0.25))
-        return _near(self.s, self.ends, self.users, self.is_quick, 10.0 ** (-_DECADES * decades))
+        return _near(self.s, self.ends, self.users, self.is_quick, 10.0 ** (-_DECADES * decades), self.drawn_from)
 
     def _at(self, epsilon: Fraction) -> _Cut:
         """For the delta that a data set has there."""
@@ -138,8 +145,8 @@ class _Focused(Bound):
 
 
 @lru_cache(maxsize=32)
-def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, delta: float) -> _Cut:
-    """Bounds whose cells are made for this delta."""
+def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, delta: float, drawn_from: int | None = None) -> _Cut:
+    """Bounds whose cells are made for this delta of all who are drawn."""
     low, high, middle = *ends, sum(map(Fraction, ends)) / 2
     cells = min(next((n for most, n in _CELLS if users <= most), _MOST_CELLS), _QUICK if is_quick else _MOST_CELLS)
     guide, zero = Guide(float(s), users, delta), Fraction(0)
@@ -158,11 +165,12 @@ def _near(s: Fraction, ends: tuple[float, float], users: int, is_quick: bool, de
             few = min(cells, _BLANKET_CELLS) if users <= _MANY else cells
             blankets = (CutBlanket(_blanket(s, guide.blanket_cuts(few)), 1 - gamma),)
         replaced = None
-        if s <= _SMALL and gamma * users > _FEW:
+        if s <= _SMALL and (drawn_from or gamma * users > _FEW):
             most, box = (_QUICK, _QUICK_BOX) if is_quick else (min(cells, _UPPER_CELLS), _BOX)
             replaced = _Capped((), gamma, line=Line.of(s, guide.all_cuts(most), box), least=delta)
     finest = _FINER if cells == _MOST_CELLS else _ROUGH if _NONE_GUIDES < users <= _MANY else _FINE
-    return _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
+    found = _Cut(blankets, tuple(alike), users, finest=finest, replaced=replaced, s=s, guide=guide)
+    return found if drawn_from is None else found.drawn(drawn_from)
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class _Cut(BlanketBound):
     @property
     def goal(self) -> float:
         """The delta that cells are made for."""
-        return 1.0 if self.guide is None else self.guide.delta
+        return 1.0 if self.guide is None else self.guide.delta * self.users / (self.drawn_from or self.users)
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -184,10 +192,17 @@ class _Cut(BlanketBound):
         above, below = super().sources
         return above if self.blankets or self.replaced else "as alone", below
 
+    def drawn(self, users: int) -> _Cut:
+        """Of a secret sample of so many users."""
+        rate = Fraction(self.users, users)
+        sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in self.data_sets[:-2])
+        replaced = self.replaced and self.replaced.drawn(rate)
+        return replace(self, blankets=(), data_sets=sets, replaced=replaced, drawn_from=users)
+
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """Of all data sets, since floats may not tell which one is the best; of many users but the last one, which never is."""
-        if not self.data_sets:
-            return Attained(flint.arb(0))
+        if not self.data_sets or self.drawn_from:
+            return super().attained(epsilon, tolerance)
         with working_precision(precision(self.users)):
             e, (*sets, far, hidden) = ball(epsilon).exp(), self.data_sets
             if self.guide is not None:  # from where on is chosen for each epsilon
@@ -199,8 +214,8 @@ class _Cut(BlanketBound):
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`; of a report far out in closed form, of which the saddle point tells little."""
         above = super().estimates()[1]
-        if above is None or self.guide is None:
-            return None, above
+        if above is None or self.guide is None or self.drawn_from:
+            return super().estimates()
         return largest([*self._attained, self.guide.level]), above
 
     @cached
@@ -238,10 +253,18 @@ class _Capped(Replacement):
 
     line: Line
     least: float  # about the delta that is looked for
+    rate: Fraction = Fraction(1)  # at which users are drawn
+
+    def drawn(self, rate: Fraction) -> _Capped:
+        """See `Replacement`."""
+        return replace(self, gamma=Fraction(1), is_sample=True, rate=rate)
 
     def means(self, exp_epsilon: flint.arb) -> Callable[[int, Sequence[int]], list[flint.arb]]:
-        """See `Replacement`; what is cut off is added."""
+        """See `Replacement`; what is cut off is added. In a sample, where user 1 is not drawn W is 1 - E."""
         laws, added = self.line.terms(exp_epsilon, self.least * _HARDLY)
+        if self.is_sample:
+            q, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
+            laws, added = [Law.of([(q * w + rest, p) for w, p in law.exact()]) for law in laws], q * added
 
         def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             return [each / n + added for each, n in zip(largest_positive_parts(laws, m, numbers), numbers, strict=True)]

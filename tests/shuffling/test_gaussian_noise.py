@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from ldpaudit import Enclosure, Repeat, Run, Shuffle, Subsample, Unsupported, account
-from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
@@ -74,7 +74,7 @@ def test_epsilon_is_that_of_the_best_data_set_or_little_more_and_below_the_blank
     assert max(attained) * (1 - PRINTED) <= found.high <= min(max(attained) * (1 + apart[users]), blanket)
 
 
-@pytest.mark.parametrize("users", [10**6, pytest.param(10**4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("users", [10**6, 10**3, pytest.param(10**4, marks=pytest.mark.slow)])
 def test_every_data_set_and_the_blanket_reach_delta_where_the_table_has_it(users: int) -> None:
     kept, changed, _, hidden = bounds(F(1), users).data_sets
     *attained, above = TABLE[users]
@@ -84,21 +84,6 @@ def test_every_data_set_and_the_blanket_reach_delta_where_the_table_has_it(users
             assert at.lower() < 1e-6 < before.lower()
         blanket = CutBlanket(_blanket(F(1), Guide(1.0, users, 1e-6).blanket_cuts(192)), 1 - 2 * below(F(-1, 2)))
         assert 1e-6 < blanket.delta(ball(F(above * (1 - PRINTED))).exp(), users, 1e-4).upper() < 1e-6 * (1 + SHOWN)
-
-
-def test_the_first_data_set_attains_what_quadrature_of_the_transform_says() -> None:
-    """The trapezoidal rule twice, for smooth functions: over reports, and along a vertical line."""
-    users, epsilon = 1000, TABLE[1000][0]
-    y, theta = np.linspace(-9, 10, 381), 0.11
-    masses, values = norm.pdf(y) * (y[1] - y[0]), 1 - math.exp(epsilon) * np.exp(y - 0.5)
-    line = theta + 1j * np.arange(-1500, 1501) * 5e-4
-    transform = np.exp(np.multiply.outer(line, np.maximum(values, -1e4))) @ masses
-    truth = float((transform**users / line**2).real.sum()) * 5e-4 / (2 * math.pi) / users
-    assert truth == pytest.approx(1e-6, rel=1e-6)
-    low = bounds(F(1), users).data_sets[0].blanket
-    with working_precision(precision(users)):
-        found = low.delta(ball(F(epsilon)).exp(), users, 1e-5)
-    assert truth * (1 - 0.02) <= found.lower() <= truth
 
 
 def in_cells(x: float, cuts: Floats) -> Floats:
@@ -127,8 +112,9 @@ def test_delta_of_a_thousand_users_is_around_what_convolution_on_a_lattice_says(
 ) -> None:
     found, truth = account(Shuffle(ONE, 1000)).delta(epsilon), convolved(laws, 1000, epsilon)
     assert truth * (1 - 1e-3) <= found.high
-    if laws == (1.0, 0.0, 0.0):  # the worst of them; the lattice adds a little
+    if laws[2] == 0.0:  # the lattice adds a little
         assert truth == pytest.approx(1e-6, rel=1e-3)
+    if laws == (1.0, 0.0, 0.0):  # the worst of them
         assert truth * (1 - 0.05) <= found.low <= truth
         assert found.high <= 4 * truth
 
@@ -140,20 +126,24 @@ def reports(x: float, s: float, pieces: int = 80) -> Floats:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(("users", "epsilon"), [(2, 0.0), (2, 0.5), pytest.param(3, 0.3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("users", "drawn", "epsilon"), [
+    (3, 2, 0.2), (2, 2, 0.0), (2, 2, 0.5), pytest.param(3, 3, 0.3, marks=pytest.mark.slow),
+])  # fmt: skip
 @pytest.mark.parametrize("s", [0.5, 1.0, 2.0])
-def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, epsilon: float, s: float) -> None:
+def test_few_users_by_integration_over_data_sets_of_five_numbers(users: int, drawn: int, epsilon: float, s: float) -> None:
+    """Of all users, or of a secret sample of them."""
     held = {x: reports(x, s) for x in (0.0, s, s / 2, 0.1 * s, 0.8 * s)}
+    of_batch = cache(lambda *batch: shuffled(*(held[x] for x in batch)))
 
     def divergence(first: float, second: float, others: Sequence[float]) -> float:
-        rest = [held[x] for x in others]
-        one, other = (shuffled(held[x], *rest) for x in (first, second))
+        one, other = (np.mean([of_batch(*each) for each in combinations((x, *others), drawn)], axis=0) for x in (first, second))
         return float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
 
     pairs = [(0.0, s), (s, 0.0)] if users == 3 else list(permutations(held, 2))
     others = [each for each in product(held, repeat=users - 1) if list(each) == sorted(each)]
     truth = max(divergence(*pair, each) for pair in pairs for each in others)
-    found = account(Shuffle(GaussianReport(1 / F(s)), users)).delta(epsilon)
+    shuffle = Shuffle(GaussianReport(1 / F(s)), drawn)
+    found = account(shuffle if drawn == users else Subsample(shuffle, users, drawn)).delta(epsilon)
     assert found.low <= truth * (1 + INTEGRAL)
     assert truth <= found.high
     assert found.low >= truth * (0.75 if users == 2 else 0.4)  # others may hold different numbers
@@ -208,12 +198,7 @@ def test_all_laws_sum_to_one_and_no_part_is_negative() -> None:
     for s, users in ((F(1, 100), 100), (F(1), 10**4), (F(5, 3), 50)):
         found = bounds(s, users)
         with working_precision(precision(users)):
-            for blanket in (*found.blankets, *(each.blanket for each in found.data_sets)):
-                first, second, others = (sum(map(as_ball, column), as_ball(F(0))) for column in zip(*blanket.cells, strict=True))
-                for total in (first, second, others + as_ball(blanket.silence)):
-                    assert total.contains(1)
-                    assert total.rad() < 1e-25
-                assert all(as_ball(part) >= 0 for cell in blanket.cells for part in cell)
+            sharp.require_laws(found)
             line = Line.of(s, Guide(float(s), users, 1e-6).all_cuts(48), 0.05)
             for law in line.terms(ball(F(1, 10)).exp(), 1e-9)[0]:
                 assert sum((p for _, p in law.exact()), ball(F(0))).contains(1)
@@ -300,7 +285,7 @@ def test_the_blanket_is_found_to_hide_far_ends_where_no_float_says_so() -> None:
 @pytest.mark.slow
 def test_a_secret_sample_costs_less_and_a_bundle_is_refused() -> None:
     sampled = account(Subsample(Shuffle(ONE, 10**4), 10**5, 10**4)).epsilon(1e-6)
-    assert 0 == sampled.low < sampled.high < hidden(ONE, 10**4).low
+    assert 0.998 * sampled.high < sampled.low < sampled.high < hidden(ONE, 10**4).low
     with pytest.raises(Unsupported, match="shuffling theorems need it finite"):
         account(Shuffle(Repeat(Run(ONE), 2), 100))
 
