@@ -1,32 +1,35 @@
 """Random mistakes in the code of numbers and verdicts, each in one place, and the tests that notice: part of `benchmarks.contract`.
 
 A mutant is made in a copy of the tree. The tests that import its file are run, nearest first, until one fails, until they have
-used their time, or until the chosen files are through. A test that fails kills only if it passes where nothing is changed.
+used their time, or until the chosen files are through: for all mutants the nearest, and then for those that survive the others. A
+test that fails kills only if it passes where nothing is changed.
 """
 
 import ast
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import count, zip_longest
+from itertools import count, product, zip_longest
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from xml.etree import ElementTree
 
 from benchmarks.measures import PRODUCT, ROOT, sources, tracked
-from benchmarks.mutant_plugin import plain
+from benchmarks.mutant_plugin import OPTIONS, plain
 from tests.road.test_imports import imported, meant, module_of
 
 TARGETS = (
@@ -34,7 +37,7 @@ TARGETS = (
     "ldpaudit/certificates/verify_certificate.py",
 )  # fmt: skip
 """Files that are mutated; a pattern that fits none is an error."""
-FILES, SECONDS = 8, 60  # most test files per mutant, and seconds of a processor that their tests have
+STAGES = (12, 6), (1000, 60)  # most test files per mutant, and seconds of a processor that their tests have
 FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
@@ -61,10 +64,12 @@ class Site:
         return str(self.path), self.node.lineno, self.node.col_offset
 
     def mutated(self, source: str, text: str) -> str:
-        """The file with the place replaced; nothing else changes."""
+        """The file with the place replaced; nothing else changes, and no line moves."""
         lines = source.encode().splitlines(keepends=True)
         node = self.node
         first, last = lines[node.lineno - 1][: node.col_offset], lines[node.end_lineno - 1][node.end_col_offset :]
+        ends = "\n" * (node.end_lineno - node.lineno)
+        text = f"{text[:-1]}{ends})" if isinstance(node, ast.expr) else text + ends
         return b"".join([*lines[: node.lineno - 1], first, text.encode(), last, *lines[node.end_lineno :]]).decode()
 
 
@@ -157,7 +162,7 @@ def _module(path: Path) -> str:
 
 
 def nearest(path: Path) -> tuple[list[Path], list[str]]:
-    """The test files of a module, and its words: files of its name, then fewest steps of import, then most mentions."""
+    """The test files of a module, and its words: files of its name, of its room, fewest steps of import, most mentions."""
     words = _words(path)
     distance, layer = {_module(path): 0}, {_module(path)}
     while layer:
@@ -169,8 +174,8 @@ def nearest(path: Path) -> tuple[list[Path], list[str]]:
         if file.name.startswith("test_"):
             text = (ROOT / file).read_text()
             named = sum(plain(text).count(word) for word in words) + 5 * ("tests.zoo" in text)
-            ranked.append((words[0] not in plain(file.name), steps, -named, file))
-    return [file for *_, file in sorted(ranked)[:FILES]], words
+            ranked.append((words[0] not in plain(file.name), file.parts[1] not in path.parts, steps, -named, file))
+    return [file for *_, file in sorted(ranked)], words
 
 
 def _words(path: Path) -> list[str]:
@@ -182,93 +187,105 @@ def _words(path: Path) -> list[str]:
     return [plain(name) for name in (own, *named)]
 
 
+@contextmanager
+def collected(folder: Path) -> Iterator[Connection]:
+    """The end of a pipe at whose other end a process has collected the tests of a copy."""
+    ours, theirs = Pipe()
+    environment = {**os.environ, "PYTHONPATH": str(folder), "MUTANTS": str(theirs.fileno()), "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", *OPTIONS, "--basetemp=scratch", "tests"]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          pass_fds=[theirs.fileno()]), ours:  # fmt: skip
+        theirs.close()
+        ours.recv()  # no file is changed before all are imported
+        yield ours
+
+
 @dataclass
 class Copy:
-    """A copy of the tree in which files are changed and tests are run."""
+    """A copy of the tree in which files are changed, and the process that runs its tests."""
 
     folder: Path
+    process: Any
+    times: dict[str, float] = field(default_factory=dict)  # seconds that tests took before
     sound: set[str] = field(default_factory=set)  # tests that pass where nothing is changed
     unsound: set[str] = field(default_factory=set)
     stamps: Iterator[int] = field(default_factory=lambda: count(10**9))
 
-    def write(self, path: Path, text: str) -> None:
-        """Write a file with a time of its own, so that no compiled file of another text is taken for it."""
-        (self.folder / path).write_text(text)
-        os.utime(self.folder / path, (stamp := next(self.stamps), stamp))
-
-    def tested(self, tests: list[str], words: list[str]) -> dict[str, Any]:
-        """What became of a run of tests: how many, and which failed or took too long."""
-        outcome = self.folder / "outcome.json"
-        outcome.unlink(missing_ok=True)
-        wanted = {"words": words, "seconds": SECONDS, "deselect": sorted(self.unsound), "file": str(outcome)}
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "MUTANT": json.dumps(wanted), "PYTEST_ADDOPTS": ""}
-        options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "benchmarks.mutant_plugin", "--tb=no"]
-        command = [sys.executable, "-m", "pytest", *options, f"--basetemp={self.folder / 'scratch'}", *tests]
-        with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              start_new_session=True) as process:  # fmt: skip
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20 * SECONDS)
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        found: dict[str, Any] = json.loads(outcome.read_text()) if outcome.exists() else {"tests": 0}
-        if not outcome.exists():
-            found["timeout" if process.returncode == -signal.SIGKILL else "failed"] = "the start"
+    def tested(self, tests: list[str], seconds: int, words: list[str], path: str = "", text: str = "") -> dict[str, Any]:
+        """What became of a run of tests, with a file changed or none: how many, and which failed or took too long."""
+        before = (self.folder / path).read_text() if path else ""
+        wanted = {"tests": tests, "seconds": seconds, "words": words, "changed": (path, before, text), "deselect": self.unsound}
+        wanted["times"] = self.times
+        self._write(path, text)
+        self.process.send(wanted)
+        found: dict[str, Any] = self.process.recv()
+        self._write(path, before)
         return found
 
-    def verdict(self, path: Path, text: str) -> dict[str, Any]:
+    def _write(self, path: str, text: str) -> None:
+        """Write a file, if any, with a time of its own: no compiled file of another text is taken for it."""
+        if path:
+            (self.folder / path).write_text(text)
+            os.utime(self.folder / path, (stamp := next(self.stamps), stamp))
+
+    def verdict(self, path: Path, text: str, most: int, seconds: int) -> dict[str, Any]:
         """What the tests say of one changed file."""
         files, words = nearest(path)
-        before = (self.folder / path).read_text()
         while True:
-            self.write(path, text)
-            found = self.tested([str(file) for file in files], words)
-            self.write(path, before)
+            found = self.tested([str(file) for file in files[:most]], seconds, words, str(path), text)
             test = found.get("failed") or found.get("timeout")
-            if test is None or test in self.sound or self._passes(test):
+            if test is None or test in self.sound or self._passes(test, seconds, str(path) if "anew" in found else ""):
                 break
             self.unsound.add(test)
         status = "timeout" if "timeout" in found else "killed" if "failed" in found else "survived"
         return {"status": status, "test": test, "tests": found["tests"]}
 
-    def _passes(self, test: str) -> bool:
-        """Whether a test passes where nothing is changed; a file, whether it can be read."""
-        found = self.tested([test] if "::" in test else ["--collect-only", test.replace("the start", "tests/conftest.py")], [])
-        if not ("failed" in found or "timeout" in found):
+    def _passes(self, test: str, seconds: int, anew: str) -> bool:
+        """Whether a test passes where nothing is changed, or but the length of a file; all files could be read there."""
+        text = (self.folder / anew).read_text() + "\n" if anew else ""
+        if "::" not in test or not self.tested([test], seconds, [], anew, text).keys() & {"failed", "timeout"}:
             self.sound.add(test)
-        elif "::" not in test:
-            raise RuntimeError(f"mutants need tests that run where nothing is changed, and {test} does not")
         return test in self.sound
 
 
-def run(folder: Path, number: int, seed: int) -> None:
-    """Judge the mutants that the folder's `mutants.jsonl` does not have yet."""
+def run(folder: Path, number: int, seed: int, junit: Path | None) -> None:
+    """Judge the mutants that the folder's `mutants.jsonl` does not have yet, and those that survived fewer tests."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mutants.jsonl"
-    done = {(row["path"], row["place"], row["after"]): row for row in rows(file)}
-    with TemporaryDirectory() as name, file.open("a", encoding="utf-8") as log:
-        tree = Copy(Path(name), {row["test"] for row in done.values() if row["test"]})
+    with TemporaryDirectory() as name, file.open("a", encoding="utf-8") as log, ExitStack() as stack:
         for each in tracked():
-            (tree.folder / each).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / each, tree.folder / each, follow_symlinks=False)
-        for site, text in chosen(number, seed):
-            place = f"{site.node.lineno}:{site.node.col_offset}"
-            if (str(site.path), place, text) in done:
+            (Path(name) / each).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / each, Path(name) / each, follow_symlinks=False)
+        sound = {row["test"] for row in rows(file) if row["test"]}
+        tree = Copy(Path(name), stack.enter_context(collected(Path(name))), times(junit) if junit else {}, sound)
+        for (most, seconds), (site, text) in product(STAGES, chosen(number, seed)):
+            place, source = f"{site.node.lineno}:{site.node.col_offset}", (tree.folder / site.path).read_text()
+            start, row = time.monotonic(), dict[str, Any]() | {
+                "path": str(site.path), "place": place, "operator": site.operator,
+                "before": ast.get_source_segment(source, site.node), "after": text,
+            }  # fmt: skip
+            known = [each for each in rows(file) if row.items() <= each.items()]
+            if known and (known[0]["status"] != "survived" or known[0]["most"] >= most):
                 continue
-            start, source = time.monotonic(), (ROOT / site.path).read_text()
-            row = {"path": str(site.path), "place": place, "operator": site.operator,
-                   "before": ast.get_source_segment(source, site.node), "after": text}  # fmt: skip
-            row |= tree.verdict(site.path, site.mutated(source, text)) | {"seconds": round(time.monotonic() - start, 1)}
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            what = f"{row['before']!r} -> {text!r}"
-            print(row["status"], f"{site.path}:{place}", what, row["test"] or "", row["seconds"], flush=True)
+            row |= tree.verdict(site.path, site.mutated(source, text), most, seconds)
+            row |= {"most": most, "seconds": round(time.monotonic() - start, 1)}
+            print(json.dumps(row), file=log, flush=True)
+            what = f"{site.path}:{place} {row['before']!r} -> {text!r}"
+            print(row["status"], what, row["test"] or "", row["seconds"], flush=True)
     for name, counts in table(file).items():
         print(f"{name}: {counts}")
 
 
+def times(junit: Path) -> dict[str, float]:
+    """The seconds of each test, as pytest's ``--junitxml`` has them."""
+    cases = ElementTree.parse(junit).iter("testcase")
+    return {f"{each.get('classname', '').replace('.', '/')}.py::{each.get('name')}": float(each.get("time", 1)) for each in cases}
+
+
 def rows(file: Path) -> list[dict[str, Any]]:
-    """What was judged."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    """What was judged, each mutant as it was last."""
+    found = map(json.loads, file.read_text().splitlines() if file.exists() else [])
+    return list({(row["path"], row["place"], row["after"]): row for row in found}.values())
 
 
 def table(file: Path) -> dict[str, str]:

@@ -1,12 +1,12 @@
-"""Proofs that should not be valid: how many of them verify_certificate.py calls so.
+"""Proofs that should not be valid: how many of them verify_certificate.py calls so, or tests/proofs/second_checker.mjs.
 
     python -m benchmarks.forged_proofs mutants [--count 2000]    # of the proofs of the bundled deployments, each made stronger
     python -m benchmarks.forged_proofs files [--count 10000]     # hostile files: seconds, memory, and what the second program says
 
 A mutant says more than its proof, which has nearly the least epsilon that is VALID; or is of a plan that is less private; or is a
 certificate that claims more than its proof shows. A hostile file is a proof with extreme numbers, or a bundled one with a few
-changes; it is read by a process with the standard library alone, 1 GiB of addresses and 90 seconds. Where it is VALID,
-tests/proofs/second_checker.mjs has to say so, too.
+changes; it is read by a process with the standard library alone, 1 GiB of addresses and 90 seconds. Where it is VALID, the
+second program has to say so, too.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.fuzz_mutations import broken, changed, places
-from benchmarks.random_proofs import plan, second
+from benchmarks.random_proofs import plan, second, second_of
 from ldpaudit.certificates import verify_certificate as checker
 from ldpaudit.certificates.ledger import proved
 from ldpaudit.files.bundled import ids
@@ -157,13 +157,14 @@ def certificates(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def mutants(count: int, rng: Random) -> Counter[str]:
-    """How many mutants are INVALID; those that are VALID by name."""
+    """How many mutants are INVALID to both programs; those that are not by name."""
     bases = [at_its_limit(record) for record in proved(ids())]
     made = [mutant for record in bases for mutant in (*stronger(record), *certificates(record))]
     rng.shuffle(made)
-    found: Counter[str] = Counter(proofs=len(bases))
+    found: Counter[str] = Counter(f"a proof that the second program finds {second_of([each])[-1]}" for each in bases)
     for name, record in made[:count]:
-        found[f"VALID: {name}: {record}" if valid(record) else "INVALID"] += 1
+        to = ["first"] * valid(record) + ["second"] * (second_of([record])[-1] == "VALID")
+        found[f"VALID to {to}: {name}: {record}" if to else "INVALID"] += 1
     return found
 
 

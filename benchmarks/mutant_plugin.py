@@ -1,21 +1,33 @@
-"""pytest's side of a mutant's run: tests that name the mechanism first, none for longer than its time, and an end to all.
+"""pytest's side of mutants: one process that has collected all tests, and for each mutant a fork of it with the functions changed.
 
-``-p benchmarks.mutant_plugin``, with words, seconds, tests to leave out and a file as JSON in ``MUTANT`` of the environment.
-The file gets the number of tests that ran and the first that failed.
+``-p benchmarks.mutant_plugin``, with the number of a pipe's end in ``MUTANTS`` of the environment. Each question is a dictionary:
+a file's path and its text before and after, test files or single tests in their order, words of the tests that come first, tests
+to leave out, seconds that tests took before, and those that they have. The answer has the number of tests that ran, the first that
+failed, or took too long, and whether all was imported anew.
 """
 
+import gc
 import json
 import os
 import signal
+import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import _lru_cache_wrapper
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
+from _pytest.main import pytest_runtestloop as run_in_order
 from hypothesis import Phase, settings
 
-WANTED: dict[str, Any] = json.loads(os.environ.get("MUTANT", "{}"))
-OUTCOME: dict[str, Any] = {"tests": 0}
+OPTIONS = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "benchmarks.mutant_plugin"]
+OUTCOME, WANTED = Path("outcome.json"), dict[str, Any]()
+FOUND: dict[str, Any] = {"tests": 0}
 
 
 def plain(text: str) -> str:
@@ -23,18 +35,13 @@ def plain(text: str) -> str:
     return text.lower().replace("_", "")
 
 
-def spent() -> float:
-    """Seconds of a processor, of this process and those that it waited for."""
-    return sum(os.times()[:4])
-
-
-def _write() -> None:
-    Path(WANTED["file"]).write_text(json.dumps(OUTCOME))
+def _write(**found: str) -> None:
+    FOUND.update(found)
+    OUTCOME.write_text(json.dumps(FOUND))
 
 
 def _too_long(*_: object) -> None:
-    OUTCOME["timeout"] = OUTCOME["running"]
-    _write()
+    _write(timeout=FOUND["running"], running="")
     os._exit(1)
 
 
@@ -45,37 +52,104 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGPROF, _too_long)
 
 
+def _by_name(text: str) -> dict[str, list[CodeType]]:
+    found, left = defaultdict(list), [compile(text, "mutant", "exec", dont_inherit=True)]
+    for code in left:
+        found[code.co_qualname].append(code)
+        left += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+def changed(functions: list[FunctionType], path: str, before: str, after: str) -> int:
+    """How many functions of a file were changed to what they are in its other text; none where one cannot be changed in place."""
+    (old, new), count = map(_by_name, (before, after)), 0
+    pairs = {one: two for name, codes in old.items() for one, two in zip(codes, new[name], strict=False) if one != two}
+    for function in functions:
+        if function.__code__ in pairs and function.__code__.co_filename.endswith(path):
+            try:
+                function.__code__ = pairs[function.__code__]
+            except ValueError:  # it no longer needs a variable of the function around it
+                return 0
+            count += 1
+    return count
+
+
+def _judge(session: pytest.Session, live: list[Any]) -> None:
+    """Run the tests, with functions changed where that can be done; else with everything of ours imported anew."""
+    os.setpgid(0, 0)
+    for each in live:
+        if isinstance(each, _lru_cache_wrapper):
+            each.cache_clear()
+    if changed([each for each in live if isinstance(each, FunctionType)], *WANTED["changed"]) or not WANTED["changed"][0]:
+        session.items = [item for item in session.items if {item.nodeid, item.nodeid.partition("::")[0]} & {*WANTED["tests"]}]
+        pytest_collection_modifyitems(session.items)
+        with suppress(session.Failed, session.Interrupted):
+            run_in_order(session)
+    else:
+        FOUND["anew"] = True
+        for name in list(sys.modules):
+            if name.partition(".")[0] in ("ldpaudit", "tests", "benchmarks") and name != __name__:
+                del sys.modules[name]
+        pytest.main([*OPTIONS, "--basetemp=scratch", *WANTED["tests"]], plugins=[])
+    _write(running="")
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Answer questions until there are none, each in a process of its own."""
+    if WANTED:
+        return None
+    if session.testsfailed:
+        raise session.Failed("mutants need tests that can be collected where nothing is changed")
+    pipe = Connection(int(os.environ["MUTANTS"]))
+    gc.unfreeze()
+    kinds = (FunctionType, _lru_cache_wrapper)
+    live = [each for each in gc.get_objects() if isinstance(each, kinds) and str(each.__module__).partition(".")[0] == "ldpaudit"]
+    gc.freeze()
+    pipe.send("ready")
+    with suppress(EOFError):
+        while True:
+            WANTED.update(pipe.recv())
+            OUTCOME.unlink(missing_ok=True)
+            process = get_context("fork").Process(target=_judge, args=(session, live))
+            process.start()
+            process.join(20 * WANTED["seconds"])
+            late = process.is_alive()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid or 0, signal.SIGKILL)
+            process.join()
+            found = json.loads(OUTCOME.read_text()) if OUTCOME.exists() else {"tests": 0, "running": "the start"}
+            if running := found.pop("running", None):  # the process ended, or was ended
+                found.setdefault("timeout" if late else "failed", running)
+            pipe.send(found)
+    return True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests whose name has one of the words first, then as before."""
-    items[:] = [item for item in items if item.nodeid not in WANTED["deselect"]]
-    items.sort(key=lambda item: not any(word in plain(item.nodeid) for word in WANTED["words"]))
+    """Tests whose name has one of the words first; then those of near files, but short ones of the next before long ones."""
+    if WANTED:
+        items[:] = [item for item in items if item.nodeid not in WANTED["deselect"]]
+        rank = {file: i for i, file in enumerate(WANTED["tests"], 1)}
+        cost = {item: rank.get(item.nodeid.partition("::")[0], 1) * (0.02 + WANTED["times"].get(item.nodeid, 1)) for item in items}
+        items.sort(key=lambda item: (not any(word in plain(item.nodeid) for word in WANTED["words"]), cost[item]))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Each test has the time of all."""
-    OUTCOME["running"] = item.nodeid
+    _write(running=item.nodeid)
     signal.setitimer(signal.ITIMER_PROF, WANTED["seconds"])
     found = yield
     signal.setitimer(signal.ITIMER_PROF, 0)
-    OUTCOME["tests"] += 1
-    if spent() > WANTED["seconds"]:
+    FOUND["tests"] += 1
+    if sum(os.times()[:4]) > WANTED["seconds"]:  # of a processor, of this process and those that it waited for
         item.session.shouldstop = "the time is up"
     return found
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember the first that failed."""
+def pytest_runtest_logreport(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Remember the first that failed, a test or a file that could not be read."""
     if report.failed:
-        OUTCOME.setdefault("failed", report.nodeid)
+        FOUND.setdefault("failed", report.nodeid)
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Remember the first file that could not be read."""
-    if report.failed:
-        OUTCOME.setdefault("failed", report.nodeid)
-
-
-def pytest_sessionfinish() -> None:
-    """Say what was found."""
-    _write()
+pytest_collectreport = pytest_runtest_logreport

@@ -157,26 +157,23 @@ def test_a_view_that_hardly_ever_misleads_is_worth_what_it_is_at_once(wrong: int
     assert test.p_value(counts, bound) <= 0.05 < test.p_value(counts, bound * 1.05)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "says"),
-    [
-        ({"epsilon": "1"}, TypeError, "epsilon to be a number, got '1'"),
-        ({"delta": "0"}, TypeError, "delta to be a number, got '0'"),
-        ({"confidence": None}, TypeError, "confidence to be a number, got None"),
-        ({"trials": "1000"}, TypeError, "trials to be an integer, got '1000'"),
-        ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
-        ({"trials": math.inf}, ValueError, "whole number of trials, got inf"),
-        ({"trials": 1e30}, ValueError, r"trials <= 1e\+12, got 1e\+30"),
-        ({"seed": None}, TypeError, "seed to be an integer, got None"),
-        ({"seed": -1}, ValueError, "seed >= 0, got -1"),
-        ({"reading": "raw"}, TypeError, "reading to be a value of Reading, got 'raw'"),
-        ({"execution": 2}, TypeError, "execution to be a value of Execution, got 2"),
-        ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
-        ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
-        ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),
-        ({"inputs": [[0], [0]]}, ValueError, r"two different inputs, got 2 times \[0\]"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "error", "says"), [
+    ({"epsilon": "1"}, TypeError, "epsilon to be a number, got '1'"),
+    ({"delta": "0"}, TypeError, "delta to be a number, got '0'"),
+    ({"confidence": None}, TypeError, "confidence to be a number, got None"),
+    ({"trials": "1000"}, TypeError, "trials to be an integer, got '1000'"),
+    ({"trials": 1000.5}, ValueError, "whole number of trials, got 1000.5"),
+    ({"trials": math.inf}, ValueError, "whole number of trials, got inf"),
+    ({"trials": 1e30}, ValueError, r"trials <= 1e\+12, got 1e\+30"),
+    ({"seed": None}, TypeError, "seed to be an integer, got None"),
+    ({"seed": -1}, ValueError, "seed >= 0, got -1"),
+    ({"reading": "raw"}, TypeError, "reading to be a value of Reading, got 'raw'"),
+    ({"execution": 2}, TypeError, "execution to be a value of Execution, got 2"),
+    ({"delta": 2}, ValueError, "0 <= delta < 1, got 2"),
+    ({"confidence": 95}, ValueError, "0 < confidence < 1, got 95"),
+    ({"epsilon": -1}, ValueError, "epsilon >= 0, got -1"),
+    ({"inputs": [[0], [0]]}, ValueError, r"two different inputs, got 2 times \[0\]"),
+])  # fmt: skip
 def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
     options: dict[str, Any], error: type[Exception], says: str
 ) -> None:

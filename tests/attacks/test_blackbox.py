@@ -178,18 +178,15 @@ def _hangs(x: int) -> int:
     return 1
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (_raises, "raised RuntimeError: no"),
-        (lambda x: None, "got None"),
-        (_hangs, "hangs"),
-        (lambda x: object(), "containers of these, got object"),
-        (lambda x, size, rng: 3, "needs 1 reports, got int"),
-        (lambda x, size, rng: [1] * (size + 1), "needs 1 reports, got 2"),
-        (lambda x, size, rng: np.array(1.0), "needs 1 reports"),
-    ],
-)
+@pytest.mark.parametrize(("function", "message"), [
+    (_raises, "raised RuntimeError: no"),
+    (lambda x: None, "got None"),
+    (_hangs, "hangs"),
+    (lambda x: object(), "containers of these, got object"),
+    (lambda x, size, rng: 3, "needs 1 reports, got int"),
+    (lambda x, size, rng: [1] * (size + 1), "needs 1 reports, got 2"),
+    (lambda x, size, rng: np.array(1.0), "needs 1 reports"),
+])  # fmt: skip
 def test_what_is_no_function_of_reports_is_said_to_be_none(
     function: Callable[..., Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

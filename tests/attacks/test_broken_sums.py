@@ -114,19 +114,16 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(
-    ("system", "plan", "delta", "neighbours"),
-    [
-        (the_honest_aggregator_adds_nothing, PLAN, 1e-2, REPLACE_ONE),
-        (one_noise_serves_all_coordinates, PLAN, 1e-2, REPLACE_ONE),
-        (both_rounds_have_the_same_noise, Repeat(PLAN, 2), 1e-2, REPLACE_ONE),
-        pytest.param(each_of_two_aggregators_adds_half_the_variance, PLAN, 1e-2, REPLACE_ONE, marks=pytest.mark.slow),
-        (a_count_is_published_before_noise_too, PLAN, 1e-2, REPLACE_ONE),
-        (the_number_of_empty_reports_is_published, PLAN, 1e-2, ADD_REMOVE),
-        *(pytest.param(cut, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow)
-          for cut in (large_noise_is_cut_off, large_noise_is_drawn_again)),
-    ],
-)
+@pytest.mark.parametrize(("system", "plan", "delta", "neighbours"), [
+    (the_honest_aggregator_adds_nothing, PLAN, 1e-2, REPLACE_ONE),
+    (one_noise_serves_all_coordinates, PLAN, 1e-2, REPLACE_ONE),
+    (both_rounds_have_the_same_noise, Repeat(PLAN, 2), 1e-2, REPLACE_ONE),
+    pytest.param(each_of_two_aggregators_adds_half_the_variance, PLAN, 1e-2, REPLACE_ONE, marks=pytest.mark.slow),
+    (a_count_is_published_before_noise_too, PLAN, 1e-2, REPLACE_ONE),
+    (the_number_of_empty_reports_is_published, PLAN, 1e-2, ADD_REMOVE),
+    *(pytest.param(cut, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow)
+      for cut in (large_noise_is_cut_off, large_noise_is_drawn_again)),
+])  # fmt: skip
 def test_broken_systems_are_refuted_at_the_defaults(system: System, plan: Plan, delta: float, neighbours: Neighbours) -> None:
     exact = account(plan, neighbours).epsilon(delta)
     data: Any = ROUNDS if isinstance(plan, Repeat) else ABSENT if neighbours == ADD_REMOVE else DATA
@@ -161,16 +158,13 @@ def is_clamped(data: Data, size: int, rng: np.random.Generator) -> Counts:
     return np.clip(as_described(data, size, rng), 0, USERS)
 
 
-@pytest.mark.parametrize(
-    ("system", "plan"),
-    [
-        (wraps_around_early, PLAN),
-        *(pytest.param(system, PLAN, marks=pytest.mark.slow)
-          for system in (as_described, wraps_around, counters_are_packed, is_clamped)),
-        pytest.param(summed, Aggregate(BITS, USERS), marks=pytest.mark.slow),
-        pytest.param(each_round_has_its_own_noise, Repeat(PLAN, 2), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("system", "plan"), [
+    (wraps_around_early, PLAN),
+    *(pytest.param(system, PLAN, marks=pytest.mark.slow)
+      for system in (as_described, wraps_around, counters_are_packed, is_clamped)),
+    pytest.param(summed, Aggregate(BITS, USERS), marks=pytest.mark.slow),
+    pytest.param(each_round_has_its_own_noise, Repeat(PLAN, 2), marks=pytest.mark.slow),
+])  # fmt: skip
 def test_what_is_computed_from_the_noisy_sum_is_not_refuted(system: System, plan: Plan) -> None:
     exact = account(plan).epsilon(1e-2)
     data: Any = ROUNDS if isinstance(plan, Repeat) else DATA

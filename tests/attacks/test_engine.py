@@ -242,14 +242,10 @@ def processes() -> Iterator[Executor]:
         yield pool
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"target": TWENTY, "epsilon": 1.0, "trials": 100_000, "mode": mode} for mode in MODES),
-        {"target": BINARY.sample, "inputs": [0, 1], "epsilon": 0.8, "trials": 30_000},
-    ],
-    ids=[*MODES, "a callable"],
-)
+@pytest.mark.parametrize("options", [
+    *({"target": TWENTY, "epsilon": 1.0, "trials": 100_000, "mode": mode} for mode in MODES),
+    {"target": BINARY.sample, "inputs": [0, 1], "epsilon": 0.8, "trials": 30_000},
+], ids=[*MODES, "a callable"])  # fmt: skip
 def test_any_number_of_workers_gives_the_same_evidence(options: dict[str, Any], processes: Executor) -> None:
     alone = audit(**options, seed=3)
     assert audit(**options, seed=3, execution=Execution(processes)) == alone

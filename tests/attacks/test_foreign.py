@@ -42,23 +42,20 @@ def found(plan: Plan | Mechanism, code: Code, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
-@pytest.mark.parametrize(
-    ("code", "says"),
-    [
-        (lambda x: 10 + x, r"on input [03]: needs views that the declared law has, 0 to 3, got 1[03]"),
-        (lambda x, size, rng: np.full(size, 1000 * (x + 1)), r"0 to 3, got [14]000"),
-        (lambda x: "yes" if x else "no", r"needs views of whole numbers, as the declared law has, got str: \['(yes|no)'"),
-        (lambda x, size, rng: np.full(size, np.nan if x else np.inf), r"whole numbers, .* got float: \[(nan|inf)"),
-        (lambda x, size, rng: LOUD.sample(x, size, rng) + 1, "0 to 3, got 4"),
-        (lambda x, size, rng: FOUR.sample(x, size, rng) + 1e-9 * x, "whole numbers, .* got float"),
-        (lambda x, size, rng: FOUR.sample(x, size, rng).astype(str), "whole numbers, .* got str_"),
-        (lambda x, size, rng: FOUR.sample(x, size, rng).astype(np.longdouble), "whole numbers, .* got longdouble"),
-        (lambda x, size, rng: FOUR.sample(x, size, rng)[:, None], r"of shape \(\d+,\), got \(\d+, 1\)"),
-        (lambda x: 2**64 + x, r"below 2\*\*63"),
-        (lambda x, size, rng: np.full(size, 1, dtype=bool if x else int), ONE_TYPE),
-        (lambda x, size, rng: np.full(size, 1, dtype=np.bool_ if x else int), ONE_TYPE),
-    ],
-)
+@pytest.mark.parametrize(("code", "says"), [
+    (lambda x: 10 + x, r"on input [03]: needs views that the declared law has, 0 to 3, got 1[03]"),
+    (lambda x, size, rng: np.full(size, 1000 * (x + 1)), r"0 to 3, got [14]000"),
+    (lambda x: "yes" if x else "no", r"needs views of whole numbers, as the declared law has, got str: \['(yes|no)'"),
+    (lambda x, size, rng: np.full(size, np.nan if x else np.inf), r"whole numbers, .* got float: \[(nan|inf)"),
+    (lambda x, size, rng: LOUD.sample(x, size, rng) + 1, "0 to 3, got 4"),
+    (lambda x, size, rng: FOUR.sample(x, size, rng) + 1e-9 * x, "whole numbers, .* got float"),
+    (lambda x, size, rng: FOUR.sample(x, size, rng).astype(str), "whole numbers, .* got str_"),
+    (lambda x, size, rng: FOUR.sample(x, size, rng).astype(np.longdouble), "whole numbers, .* got longdouble"),
+    (lambda x, size, rng: FOUR.sample(x, size, rng)[:, None], r"of shape \(\d+,\), got \(\d+, 1\)"),
+    (lambda x: 2**64 + x, r"below 2\*\*63"),
+    (lambda x, size, rng: np.full(size, 1, dtype=bool if x else int), ONE_TYPE),
+    (lambda x, size, rng: np.full(size, 1, dtype=np.bool_ if x else int), ONE_TYPE),
+])  # fmt: skip
 def test_a_view_that_the_law_does_not_have_is_an_error(plan: Plan | Mechanism, code: Code, says: str) -> None:
     with pytest.raises(ImplementationError, match=says) as error:
         found(plan, code)
@@ -121,14 +118,11 @@ def test_a_view_that_neither_of_the_two_inputs_has_is_an_error() -> None:
         audit(m, implementation=lambda x, size, rng: np.full(size, unseen), delta=0.4, epsilon=1.0, trials=1000)
 
 
-@pytest.mark.parametrize(
-    ("m", "wrong"),
-    [
-        (SubsetSelection.for_epsilon(1, 6, 2), lambda views: views | (np.arange(6) == 3)),
-        (UnaryEncoding.symmetric(1, k=4), lambda views: views * 2),
-        (ShuffledBinarySums(4, 3, Fraction(1, 2)), lambda views: -views),
-    ],
-)
+@pytest.mark.parametrize(("m", "wrong"), [
+    (SubsetSelection.for_epsilon(1, 6, 2), lambda views: views | (np.arange(6) == 3)),
+    (UnaryEncoding.symmetric(1, k=4), lambda views: views * 2),
+    (ShuffledBinarySums(4, 3, Fraction(1, 2)), lambda views: -views),
+])  # fmt: skip
 def test_rows_that_are_impossible_as_a_whole_are_not_passed_over(m: Mechanism, wrong: Callable[[Any], Any]) -> None:
     def code(x: Any, size: int, rng: np.random.Generator) -> Any:
         return wrong(m.sample(x, size, rng))

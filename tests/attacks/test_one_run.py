@@ -58,10 +58,9 @@ def test_the_bound_is_the_worst_law_of_right_guesses(guesses: int, slack: float,
         assert found >= largest - PROGRAMMED
 
 
-@pytest.mark.parametrize(
-    ("canaries", "guesses", "sides", "right"),
-    [(1, 1, 2, 1), (2, 1, 2, 1), (2, 2, 2, 2), (3, 2, 2, 2), (3, 3, 2, 2), (3, 3, 2, 3), (2, 1, 1, 1), (4, 2, 1, 2)],
-)
+@pytest.mark.parametrize(("canaries", "guesses", "sides", "right"), [
+    (1, 1, 2, 1), (2, 1, 2, 1), (2, 2, 2, 2), (3, 2, 2, 2), (3, 3, 2, 2), (3, 3, 2, 3), (2, 1, 1, 1), (4, 2, 1, 2),
+])  # fmt: skip
 def test_no_private_system_does_better_and_one_does_as_well(canaries: int, guesses: int, sides: int, right: int) -> None:
     # A linear program in the probability of each answer on each outcome of the coins, and in what delta pays for.
     delta, grows = 0.02, math.exp(0.3)
@@ -301,23 +300,20 @@ def test_scores_of_another_s_run_are_counted_from_both_ends(n: int, data: st.Dat
     assert found.directions == (most > 0) + (least > 0)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"canaries": []}, ValueError, "1 to 10000000 canaries, got 0"),
-        ({"neighbours": "user-level"}, ValueError, "add-remove or replace-one, got user-level"),
-        ({"neighbours": "replace-one"}, ValueError, "pairs of values as canaries that are replaced, got 'a'"),
-        ({"guesses": 4}, ValueError, "1 to 3 guesses, in all or as a pair, got 4"),
-        ({"guesses": (-1, 2)}, ValueError, "got \\(-1, 2\\)"),
-        ({"learning": 0}, ValueError, "learning >= 1, got 0"),
-        ({"delta": 1}, ValueError, "delta < 1, got 1"),
-        ({"system": 3}, TypeError, "a system that can be called, or one with a method run, got int"),
-        ({"system": lambda users: None}, ImplementationError, "got None"),
-        ({"system": lambda users: 1 / 0}, ImplementationError, "ZeroDivisionError"),
-        ({"system": lambda users: Fraction}, Unsupported, "scores are needed"),
-        ({"scores": lambda output, canaries: [1]}, ValueError, "3 scores that are numbers"),
-    ],
-)
+@pytest.mark.parametrize(("change", "error", "words"), [
+    ({"canaries": []}, ValueError, "1 to 10000000 canaries, got 0"),
+    ({"neighbours": "user-level"}, ValueError, "add-remove or replace-one, got user-level"),
+    ({"neighbours": "replace-one"}, ValueError, "pairs of values as canaries that are replaced, got 'a'"),
+    ({"guesses": 4}, ValueError, "1 to 3 guesses, in all or as a pair, got 4"),
+    ({"guesses": (-1, 2)}, ValueError, "got \\(-1, 2\\)"),
+    ({"learning": 0}, ValueError, "learning >= 1, got 0"),
+    ({"delta": 1}, ValueError, "delta < 1, got 1"),
+    ({"system": 3}, TypeError, "a system that can be called, or one with a method run, got int"),
+    ({"system": lambda users: None}, ImplementationError, "got None"),
+    ({"system": lambda users: 1 / 0}, ImplementationError, "ZeroDivisionError"),
+    ({"system": lambda users: Fraction}, Unsupported, "scores are needed"),
+    ({"scores": lambda output, canaries: [1]}, ValueError, "3 scores that are numbers"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(change: dict[str, Any], error: type[Exception], words: str) -> None:
     given: dict[str, Any] = {"system": lambda users: users, "canaries": ["a", "b", "c"], **change}
     with pytest.raises(error, match=words):

@@ -193,16 +193,13 @@ def test_a_law_of_a_sum_of_scores_is_a_convolution_and_groups_count_all_views_fr
         assert grouped.second[grouped.scores >= score].sum() == pytest.approx(many.second[many.scores >= score].sum())
 
 
-@pytest.mark.parametrize(
-    ("counts", "first"),
-    [
-        ([(200, 200), (360, 40), (200, 200), (40, 360)], {1, 3}),
-        ([(40, 360), (200, 200), (360, 40), (200, 200)], {0, 2}),
-        # That a rare report is seen three times or never may be luck; that another one is seen 600 times or 400 is not.
-        ([(3, 500, 497), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {2, 3}),
-        ([(30, 500, 470), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {0, 1}),
-    ],
-)
+@pytest.mark.parametrize(("counts", "first"), [
+    ([(200, 200), (360, 40), (200, 200), (40, 360)], {1, 3}),
+    ([(40, 360), (200, 200), (360, 40), (200, 200)], {0, 2}),
+    # That a rare report is seen three times or never may be luck; that another one is seen 600 times or 400 is not.
+    ([(3, 500, 497), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {2, 3}),
+    ([(30, 500, 470), (0, 500, 500), (1, 600, 399), (1, 400, 599)], {0, 1}),
+])  # fmt: skip
 def test_the_inputs_whose_reports_differ_most_for_sure_come_first_of_all(counts: list[tuple[int, ...]], first: set[int]) -> None:
     reports = [np.repeat(np.arange(len(each)), each) for each in counts]
     found = surest(FeatureCounts.of([encode(each, len(each), x) for x, each in enumerate(reports)]))

@@ -81,17 +81,13 @@ def test_a_witness_s_data_sets_differ_in_one_user() -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("m", "pair"),
-    [
-        (KaryRandomizedResponse(3, F(1, 2)), ({0: 1, 2: 3}, {1: 1, 2: 3})),
-        (KaryRandomizedResponse(4, F(1, 2)), ({0: 4}, {0: 3, 1: 1})),
-        (HadamardResponse(3, F(3, 4)), ({0: 1, 1: 2}, {1: 3})),
-        (UnaryEncoding(2, F(2, 3), F(1, 5)), ({0: 3}, {0: 2, 1: 1})),
-        (UnaryEncoding(4, F(2, 3), F(1, 5)), ({0: 1, 3: 2}, {1: 1, 3: 2})),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("m", "pair"), [
+    (KaryRandomizedResponse(3, F(1, 2)), ({0: 1, 2: 3}, {1: 1, 2: 3})),
+    (KaryRandomizedResponse(4, F(1, 2)), ({0: 4}, {0: 3, 1: 1})),
+    (HadamardResponse(3, F(3, 4)), ({0: 1, 1: 2}, {1: 3})),
+    (UnaryEncoding(2, F(2, 3), F(1, 5)), ({0: 3}, {0: 2, 1: 1})),
+    (UnaryEncoding(4, F(2, 3), F(1, 5)), ({0: 1, 3: 2}, {1: 1, 3: 2})),
+], ids=str)  # fmt: skip
 def test_where_all_others_are_alike_scores_are_the_log_likelihood_ratios_of_multisets(
     m: Mechanism, pair: tuple[dict[int, int], dict[int, int]]
 ) -> None:

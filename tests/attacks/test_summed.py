@@ -69,21 +69,17 @@ def noise_law(noise: Any, coordinates: int) -> sums.Outcomes:
     return {tuple(y for (y,) in each): math.prod(one[y] for y in each) for each in product(one, repeat=coordinates)}
 
 
-@pytest.mark.parametrize(
-    ("m", "values", "others", "noise"),
-    [
-        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, []),
-        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, 2), {0: 1, 1: 1, 2: 1}, []),
-        (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, None), {0: 1, 1: 1}, []),
-        (PermanentRappor(5, 2, F(1, 2), domain=3), (0, 1), {2: 2}, []),
-        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {}, [COINS, COINS]),
-        (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, [COINS, COINS]),
-        (Rappor(2, 1, F(1, 2), F(1, 4), F(3, 4), 2, domain=2), (0, 1), {0: 1}, []),
-        (TruncatedGeometric(2, F(1, 2)), (0, 2), {0: 1, 1: 2}, []),
-        (TruncatedGeometric(3, F(1, 3)), (0, 3), {3: 2}, [COINS]),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("m", "values", "others", "noise"), [
+    (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, []),
+    (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, 2), {0: 1, 1: 1, 2: 1}, []),
+    (UnaryEncoding(3, F(2, 3), F(1, 5)), (0, None), {0: 1, 1: 1}, []),
+    (PermanentRappor(5, 2, F(1, 2), domain=3), (0, 1), {2: 2}, []),
+    (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {}, [COINS, COINS]),
+    (UnaryEncoding(2, F(2, 3), F(1, 5)), (0, 1), {0: 2}, [COINS, COINS]),
+    (Rappor(2, 1, F(1, 2), F(1, 4), F(3, 4), 2, domain=2), (0, 1), {0: 1}, []),
+    (TruncatedGeometric(2, F(1, 2)), (0, 2), {0: 1, 1: 2}, []),
+    (TruncatedGeometric(3, F(1, 3)), (0, 3), {3: 2}, [COINS]),
+], ids=str)  # fmt: skip
 def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordinate(
     m: Mechanism, values: tuple[Any, Any], others: dict[Any, int], noise: list[Any]
 ) -> None:
@@ -98,27 +94,23 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize(
-    ("plan", "delta", "neighbours", "reached"),
-    [
-        (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
-        pytest.param(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8, marks=pytest.mark.slow),
-        (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-2, ADD_REMOVE, 0.85),
-        (Aggregate(UnaryEncoding(8, F(1, 2), F(1, 150)), 10**3), 1e-2, None, 0.7),
-        (Aggregate(UnaryEncoding.flips(F(1, 4), 3), 3), 1e-3, None, 0.95),
-        (Aggregate(PermanentRappor(16, 2, F(1, 50)), 10**4), 1e-2, None, 0.85),
-        pytest.param(Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85, marks=pytest.mark.slow),
-        (Aggregate(KaryRandomizedResponse(4, F(3, 4)), 100), 1e-2, None, 0.8),
-        (Aggregate(Rappor(8, 1, F(1, 10), F(1, 100), F(99, 100), 2, domain=8), 100), 1e-2, None, 0.8),
-        (Aggregate(Geometric(8, F(9, 10)), 20), 1e-2, None, 0.85),
-        pytest.param(Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85, marks=pytest.mark.slow),
-        (Aggregate(Laplace(F(2), F(-1), F(1)), 20), 1e-2, None, 0.85),
-        pytest.param(Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8, marks=pytest.mark.slow),
-        pytest.param(Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75, marks=pytest.mark.slow),
-        (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.75),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("plan", "delta", "neighbours", "reached"), [
+    (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
+    pytest.param(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8, marks=pytest.mark.slow),
+    (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-2, ADD_REMOVE, 0.85),
+    (Aggregate(UnaryEncoding(8, F(1, 2), F(1, 150)), 10**3), 1e-2, None, 0.7),
+    (Aggregate(UnaryEncoding.flips(F(1, 4), 3), 3), 1e-3, None, 0.95),
+    (Aggregate(PermanentRappor(16, 2, F(1, 50)), 10**4), 1e-2, None, 0.85),
+    pytest.param(Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85, marks=pytest.mark.slow),
+    (Aggregate(KaryRandomizedResponse(4, F(3, 4)), 100), 1e-2, None, 0.8),
+    (Aggregate(Rappor(8, 1, F(1, 10), F(1, 100), F(99, 100), 2, domain=8), 100), 1e-2, None, 0.8),
+    (Aggregate(Geometric(8, F(9, 10)), 20), 1e-2, None, 0.85),
+    pytest.param(Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85, marks=pytest.mark.slow),
+    (Aggregate(Laplace(F(2), F(-1), F(1)), 20), 1e-2, None, 0.85),
+    pytest.param(Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8, marks=pytest.mark.slow),
+    pytest.param(Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75, marks=pytest.mark.slow),
+    (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.75),
+], ids=str)  # fmt: skip
 @pytest.mark.parametrize("given", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_audits_of_sums_come_close_to_what_is_certified_and_never_above(
     plan: Aggregate, delta: float, neighbours: Neighbours | None, reached: float, given: bool
@@ -190,18 +182,15 @@ def one_uniform_number_for_all_bits(x: Any, size: int, rng: np.random.Generator)
     return (rng.random(size)[:, None] < bound).astype(np.int8)
 
 
-@pytest.mark.parametrize(
-    ("code", "users"),
-    [
-        (half_the_flips, 100),
-        pytest.param(half_the_flips, 1000, marks=pytest.mark.slow),
-        (sometimes_in_the_clear, 100),
-        (one_coin_for_all_bits, 100),
-        (one_coin_for_all_bits, 1000),
-        (one_uniform_number_for_all_bits, 100),
-        (one_uniform_number_for_all_bits, 1000),
-    ],
-)
+@pytest.mark.parametrize(("code", "users"), [
+    (half_the_flips, 100),
+    pytest.param(half_the_flips, 1000, marks=pytest.mark.slow),
+    (sometimes_in_the_clear, 100),
+    (one_coin_for_all_bits, 100),
+    (one_coin_for_all_bits, 1000),
+    (one_uniform_number_for_all_bits, 100),
+    (one_uniform_number_for_all_bits, 1000),
+])  # fmt: skip
 def test_clients_that_report_too_much_are_refuted_at_the_defaults(code: Code, users: int) -> None:
     plan = Aggregate(NOISY, users)
     exact = account(plan).epsilon(1e-2)
@@ -239,16 +228,13 @@ def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("epsilon", "neighbours", "code", "recorded"),
-    [
-        (F(3, 2), REPLACE_ONE, None, "holds"),
-        pytest.param(None, REPLACE_ONE, None, "holds", marks=pytest.mark.slow),
-        (F(1, 10), REPLACE_ONE, None, "refuted"),
-        (F(3, 2), ADD_REMOVE, None, "holds"),
-        (F(13, 10), REPLACE_ONE, half_the_flips, "refuted"),
-    ],
-)
+@pytest.mark.parametrize(("epsilon", "neighbours", "code", "recorded"), [
+    (F(3, 2), REPLACE_ONE, None, "holds"),
+    pytest.param(None, REPLACE_ONE, None, "holds", marks=pytest.mark.slow),
+    (F(1, 10), REPLACE_ONE, None, "refuted"),
+    (F(3, 2), ADD_REMOVE, None, "holds"),
+    (F(13, 10), REPLACE_ONE, half_the_flips, "refuted"),
+])  # fmt: skip
 def test_a_claim_about_a_sum_is_judged_with_evidence_a_witness_and_a_proof(
     epsilon: Fraction | None, neighbours: Neighbours, code: Any, recorded: str
 ) -> None:

@@ -65,13 +65,10 @@ def many(x: int, size: int, rng: np.random.Generator) -> Any:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("function", "inputs", "form", "users"),
-    [
-        *((client(0.9), ["a", "b"], form, users) for form in (Form.RAW, Form.CANONICAL) for users in (1, 2)),
-        (many, [0, 1], Form.RAW, 1),
-    ],
-)
+@pytest.mark.parametrize(("function", "inputs", "form", "users"), [
+    *((client(0.9), ["a", "b"], form, users) for form in (Form.RAW, Form.CANONICAL) for users in (1, 2)),
+    (many, [0, 1], Form.RAW, 1),
+])  # fmt: skip
 def test_a_hashing_client_that_leaks_is_refuted_with_its_support(
     function: Callable[..., Any], inputs: list[Any], form: Form, users: int
 ) -> None:
@@ -121,14 +118,11 @@ def test_a_program_has_a_support_on_the_command_line_and_in_a_gate(tmp_path: Pat
 COUNTING = "n = 0\nwhile input(): print(n, flush=True); n += 1"
 
 
-@pytest.mark.parametrize(
-    ("reading", "first", "second"),
-    [
-        (Reading(support=lambda report, x: x == report), [([True, False], 0), ([False, False], 2)], [([False, True], 1)]),
-        (Reading(Form.CANONICAL), [0, 2], [1]),
-        (Reading(users=2), [(0, 1, False, 1.0), (4, 5, False, 1.0)], [(2, 3, False, 1.0)]),
-    ],
-)
+@pytest.mark.parametrize(("reading", "first", "second"), [
+    (Reading(support=lambda report, x: x == report), [([True, False], 0), ([False, False], 2)], [([False, True], 1)]),
+    (Reading(Form.CANONICAL), [0, 2], [1]),
+    (Reading(users=2), [(0, 1, False, 1.0), (4, 5, False, 1.0)], [(2, 3, False, 1.0)]),
+])  # fmt: skip
 def test_a_program_keeps_its_own_order_however_it_is_read(reading: Reading, first: list[Any], second: list[Any]) -> None:
     xs = [(0, 0), (1, 0)] if reading.users == 2 else [0, 1]
     with Program([sys.executable, "-c", COUNTING], 5) as program:

@@ -117,33 +117,27 @@ def test_a_stem_s_claims_name_their_place_and_are_judged_by_certified_numbers(st
         assert claim.holds is not None or not claim.attained or claim.found.low <= claim.claimed <= claim.found.high
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "rigour", "attained", "holds"),
-    [
-        (0.5, 0.9, Rigour.EXACT, True, True),
-        (0.5, 1.5, Rigour.INTERVAL, True, None),
-        (1.1, 1.5, Rigour.INTERVAL, True, False),
-        (1.1, 1.5, Rigour.INTERVAL, False, None),
-        (0.5, 0.9, Rigour.FLOAT, True, None),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "rigour", "attained", "holds"), [
+    (0.5, 0.9, Rigour.EXACT, True, True),
+    (0.5, 1.5, Rigour.INTERVAL, True, None),
+    (1.1, 1.5, Rigour.INTERVAL, True, False),
+    (1.1, 1.5, Rigour.INTERVAL, False, None),
+    (0.5, 0.9, Rigour.FLOAT, True, None),
+])  # fmt: skip
 def test_a_printed_bound_of_one_is_judged(low: float, high: float, rigour: Rigour, attained: bool, holds: bool | None) -> None:
     claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, Enclosure(low, high, rigour, "made up"), attained=attained)
     assert claim.holds is holds
 
 
-@pytest.mark.parametrize(
-    ("hypotheses", "variant", "standing"),
-    [
-        ((), "", Standing.FAILS),
-        ((Hypothesis("stated and met", True),), "", Standing.FAILS),
-        ((Hypothesis("stated and not met", False),), "", Standing.OUTSIDE),
-        ((Hypothesis("needed, and not stated", False, stated=False),), "", Standing.FAILS),
-        ((Hypothesis("unseen", None),), "", Standing.FAILS),
-        ((), "another relation", Standing.VARIANT),
-        ((Hypothesis("stated and not met", False),), "another relation", Standing.VARIANT),
-    ],
-)
+@pytest.mark.parametrize(("hypotheses", "variant", "standing"), [
+    ((), "", Standing.FAILS),
+    ((Hypothesis("stated and met", True),), "", Standing.FAILS),
+    ((Hypothesis("stated and not met", False),), "", Standing.OUTSIDE),
+    ((Hypothesis("needed, and not stated", False, stated=False),), "", Standing.FAILS),
+    ((Hypothesis("unseen", None),), "", Standing.FAILS),
+    ((), "another relation", Standing.VARIANT),
+    ((Hypothesis("stated and not met", False),), "another relation", Standing.VARIANT),
+])  # fmt: skip
 def test_a_source_is_accused_only_of_what_it_claims(hypotheses: tuple[Hypothesis, ...], variant: str, standing: Standing) -> None:
     found = Enclosure(1.1, 1.5, Rigour.EXACT, "made up")
     claim = Printed("HKR12 Theorem 0", "it is at most 1", 1.0, found, hypotheses, variant=variant)
@@ -279,15 +273,12 @@ def test_the_commands_answer_people_and_programs() -> None:
 PLACE = "JRUW18 Theorem 4.1"
 
 
-@pytest.mark.parametrize(
-    ("failed", "recorded", "news"),
-    [
-        ([], [], []),
-        (["a", "a"], ["a"], []),
-        (["a"], [], ["a FAILS, which is not on record for these parameters"]),
-        ([], ["a"], ["a is on record as FAILS, and does not fail here"]),
-    ],
-)
+@pytest.mark.parametrize(("failed", "recorded", "news"), [
+    ([], [], []),
+    (["a", "a"], ["a"], []),
+    (["a"], [], ["a FAILS, which is not on record for these parameters"]),
+    ([], ["a"], ["a is on record as FAILS, and does not fail here"]),
+])  # fmt: skip
 def test_what_is_on_record_fails_and_nothing_else(failed: list[str], recorded: list[str], news: list[str]) -> None:
     assert literature.not_on_record(failed, recorded) == news
 
@@ -337,15 +328,12 @@ def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch
         assert ended.value.exit_code == code
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("claims", "nothing"), "needs one of"),
-        (("claims", "thresh", "users=3"), "needs"),
-        (("accuracy", "geometric"), "needs one of"),
-        (("accuracy", "thresh", *TOO_FEW), "nothing to"),
-        (("accuracy", "sign_oracle", "--confidence", "2"), "0 < confidence < 1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("claims", "nothing"), "needs one of"),
+    (("claims", "thresh", "users=3"), "needs"),
+    (("accuracy", "geometric"), "needs one of"),
+    (("accuracy", "thresh", *TOO_FEW), "nothing to"),
+    (("accuracy", "sign_oracle", "--confidence", "2"), "0 < confidence < 1"),
+])  # fmt: skip
 def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None:
     fails_in_one_line(run(*arguments), message)

@@ -52,25 +52,21 @@ def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> No
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        Shuffle(COIN, 1000),
-        Shuffle(THREE, 100),
-        Shuffle(Guarantee(Fraction(1, 4)), 10**4),
-        Repeat(COIN, 30),
-        Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30),
-        Compose([COIN, THREE, THREE]),
-        Repeat(Shuffle(COIN, 6), 2),
-        pytest.param(Repeat(Shuffle(COIN, 50), 2), marks=pytest.mark.slow),
-        Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000),
-        Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
-        Subsample(Shuffle(COIN, 1000), 10**5, 1000),
-        Subsample(THREE, 1000, 1),
-        Repeat(Subsample(THREE, 100, 1), 50),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("plan", [
+    Shuffle(COIN, 1000),
+    Shuffle(THREE, 100),
+    Shuffle(Guarantee(Fraction(1, 4)), 10**4),
+    Repeat(COIN, 30),
+    Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30),
+    Compose([COIN, THREE, THREE]),
+    Repeat(Shuffle(COIN, 6), 2),
+    pytest.param(Repeat(Shuffle(COIN, 50), 2), marks=pytest.mark.slow),
+    Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000),
+    Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
+    Subsample(Shuffle(COIN, 1000), 10**5, 1000),
+    Subsample(THREE, 1000, 1),
+    Repeat(Subsample(THREE, 100, 1), 50),
+], ids=str)  # fmt: skip
 def test_no_proved_bound_is_below_the_certified_lower_end(plan: Plan) -> None:
     rows = beside(plan).values()
     assert any(row.standing is Standing.HOLDS for row in rows)

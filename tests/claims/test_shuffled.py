@@ -102,15 +102,11 @@ def test_the_printed_errors_are_exceeded_no_more_often(k: int) -> None:
 F = Fraction
 
 
-@pytest.mark.parametrize(
-    ("m", "node", "box"),
-    [
-        (HadamardRangeQueries(10**6, 1024, 20, 74982), 1194.9, 22704),
-        (HadamardRangeQueries(10**6, 1024, 20, 3768), 270.8, 5145.7),
-        (RangeQueries(10**6, 1024, 20, 377), 87.97, 1671.5),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("m", "node", "box"), [
+    (HadamardRangeQueries(10**6, 1024, 20, 74982), 1194.9, 22704),
+    (HadamardRangeQueries(10**6, 1024, 20, 3768), 270.8, 5145.7),
+    (RangeQueries(10**6, 1024, 20, 377), 87.97, 1671.5),
+], ids=str)  # fmt: skip
 def test_errors_at_a_thousand_values_are_those_of_bernstein(
     m: HadamardRangeQueries | RangeQueries, node: float, box: float
 ) -> None:

@@ -55,16 +55,13 @@ def test_the_register_is_of_the_sources_and_names_nothing_twice() -> None:
     assert all(named(each.where) == (each.where,) for each in STATEMENTS)
 
 
-@pytest.mark.parametrize(
-    ("rows", "complaint"),
-    [
-        (["HKR12 Theorem 1, proof"], ""),
-        ([], "HKR12 Theorem 1 has neither"),
-        (["HKR12 Theorem 1", "HKR12 Theorem 2"], "HKR12 Theorem 2 has a row, and a reason"),
-        (["HKR12 Theorem 1", "HKR12 Lemma 3 (4)"], "HKR12 Lemma 3, HKR12 (4), which is no statement"),
-        (["HKR12 Theorem 1", "HKR12 somewhere"], "HKR12 somewhere, which is no statement"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "complaint"), [
+    (["HKR12 Theorem 1, proof"], ""),
+    ([], "HKR12 Theorem 1 has neither"),
+    (["HKR12 Theorem 1", "HKR12 Theorem 2"], "HKR12 Theorem 2 has a row, and a reason"),
+    (["HKR12 Theorem 1", "HKR12 Lemma 3 (4)"], "HKR12 Lemma 3, HKR12 (4), which is no statement"),
+    (["HKR12 Theorem 1", "HKR12 somewhere"], "HKR12 somewhere, which is no statement"),
+])  # fmt: skip
 def test_what_does_not_fit_is_said(rows: list[str], complaint: str) -> None:
     said = list(gaps(MADE_UP, rows))
     assert len(said) == bool(complaint)
@@ -94,16 +91,13 @@ def test_no_reason_says_that_a_system_is_missing_which_is_built() -> None:
     assert "not public" not in reasons, "Sentiment140 is"
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "standing", "agrees"),
-    [
-        (0.05, 0.09, Standing.HOLDS, False),
-        (0.104, 0.1041, Standing.HOLDS, True),
-        (0.105, 0.1059, Standing.HOLDS, True),
-        (0.1055, 0.12, Standing.OPEN, False),
-        (0.107, 0.12, Standing.FAILS, False),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "standing", "agrees"), [
+    (0.05, 0.09, Standing.HOLDS, False),
+    (0.104, 0.1041, Standing.HOLDS, True),
+    (0.105, 0.1059, Standing.HOLDS, True),
+    (0.1055, 0.12, Standing.OPEN, False),
+    (0.107, 0.12, Standing.FAILS, False),
+])  # fmt: skip
 def test_a_printed_number_is_read_as_any_that_rounds_to_it(low: float, high: float, standing: Standing, agrees: bool) -> None:
     found, value = Enclosure(low, high, Rigour.INTERVAL, "made up"), Decimal("0.105")
     read = Printed("Theorem 0", "epsilon", Fraction(value), found, rounding=rounding(value))

@@ -115,10 +115,9 @@ def test_the_two_directions_differ_and_the_larger_one_is_taken() -> None:
     assert abs(F(ShiftProfile(n, gamma).delta(math.log(2)).high) / max(there, back) - 1) < FLOAT_OF_EXP
 
 
-@pytest.mark.parametrize(
-    ("n", "gamma", "sensitivity", "value"),
-    [(10, F(1, 2), 0, 0), (10, F(1, 2), 11, 1), (10, F(0), 1, 1), (10, F(1), 1, 1), (0, F(1, 2), 1, 1)],
-)
+@pytest.mark.parametrize(("n", "gamma", "sensitivity", "value"), [
+    (10, F(1, 2), 0, 0), (10, F(1, 2), 11, 1), (10, F(0), 1, 1), (10, F(1), 1, 1), (0, F(1, 2), 1, 1),
+])  # fmt: skip
 def test_without_noise_or_shift_the_profile_is_flat(n: int, gamma: Fraction, sensitivity: int, value: int) -> None:
     profile = ShiftProfile(n, gamma, sensitivity)
     assert (profile.delta(3.0).low, profile.delta(3.0).high) == (value, value)

@@ -244,17 +244,14 @@ def multisets(tau: int, elements: list[int]) -> dict[tuple[Kind, ...], float]:
     return law
 
 
-@pytest.mark.parametrize(
-    ("tau", "blanket", "first", "second", "shared", "users"),
-    [
-        (3, 4, (1,), (2,), (), 1),
-        (3, 3, (1,), (2,), (3,), 1),  # the three rows depend on each other
-        (3, 1, (1,), (2,), (3,), 2),
-        (3, 3, (1, 2), (4, 7), (), 1),
-        (4, 2, (1, 2), (4, 5), (6,), 1),
-        (4, 1, (1, 2), (3, 4), (), 2),
-    ],
-)
+@pytest.mark.parametrize(("tau", "blanket", "first", "second", "shared", "users"), [
+    (3, 4, (1,), (2,), (), 1),
+    (3, 3, (1,), (2,), (3,), 1),  # the three rows depend on each other
+    (3, 1, (1,), (2,), (3,), 2),
+    (3, 3, (1, 2), (4, 7), (), 1),
+    (4, 2, (1, 2), (4, 5), (6,), 1),
+    (4, 1, (1, 2), (3, 4), (), 2),
+])  # fmt: skip
 def test_it_is_below_the_divergence_of_all_messages(
     tau: int, blanket: int, first: tuple[int, ...], second: tuple[int, ...], shared: tuple[int, ...], users: int
 ) -> None:

@@ -156,16 +156,12 @@ def test_what_names_its_user_costs_shuffled_what_it_costs_alone_and_says_why(m: 
     assert shuffled.delta(F(1, 2)).low == alone.delta(F(1, 2)).low > 0
 
 
-@pytest.mark.parametrize(
-    ("whole", "alone"),
-    [
-        (Shuffle(Repeat(ORACLE, 3), 2000), Repeat(ORACLE, 3)),
-        (Repeat(Shuffle(ORACLE, 2000), 3), Repeat(ORACLE, 3)),
-        (Shuffle(Compose([ORACLE, AT_ONE[0]]), 9), Compose([ORACLE, AT_ONE[0]])),
-        (Compose([Shuffle(ORACLE, 5), Shuffle(replace(ORACLE, p=F(2, 3)), 5)]), Compose([ORACLE, replace(ORACLE, p=F(2, 3))])),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("whole", "alone"), [
+    (Shuffle(Repeat(ORACLE, 3), 2000), Repeat(ORACLE, 3)),
+    (Repeat(Shuffle(ORACLE, 2000), 3), Repeat(ORACLE, 3)),
+    (Shuffle(Compose([ORACLE, AT_ONE[0]]), 9), Compose([ORACLE, AT_ONE[0]])),
+    (Compose([Shuffle(ORACLE, 5), Shuffle(replace(ORACLE, p=F(2, 3)), 5)]), Compose([ORACLE, replace(ORACLE, p=F(2, 3))])),
+], ids=str)  # fmt: skip
 def test_several_reports_one_of_which_names_its_user_are_not_hidden(whole: Plan, alone: Plan) -> None:
     for delta in (0, F(1, 10**6), F(1, 10)):
         found, truth = account(whole).epsilon(delta), account(alone).epsilon(delta)

@@ -176,26 +176,23 @@ def test_every_pair_of_inputs_has_its_blanket_among_those_of_the_bound(rows: lis
     assert set(bound.blankets) == {Blanket.of(zip(p, q, below, strict=True)) for p, q in permutations(rows, 2)}
 
 
-@pytest.mark.parametrize(
-    ("matrix", "says"),
-    [
-        ([["1/2", "1/2"], ["1/2", "1/3"]], "sum to 1 exactly, got 5/6 in row 1"),
-        ([[0.9, 0.1], [0.1, 0.9]], r"got 1 \+ 2.77556e-17 \(decimals are exact where they stand in quotes\) in row 0"),
-        ([[1, 0], [-1, 2]], "needs probabilities, got -1 in row 1, place 0"),
-        ([["rest", "rest"], [1, 0]], "row 0: needs 'rest' at most once, got it 2 times"),
-        ([["1/0", 1], [1, 0]], "row 0, place 0: needs a finite number"),
-        ([[1, 0], ["1/2", "x"]], "row 1, place 1: needs a number"),
-        ([[1, 0], [1, None]], "row 1, place 1: it needs an int"),
-        ([[1, 0], [1, []]], "row 1, place 1: it needs an int"),
-        ([[1, 0], [1]], "two rows of one length, got 2 of 1, 2 entries"),
-        ([[1, 0]], "at least two rows"),
-        ([[], []], "at least two rows of one length, got 2 of 0 entries"),
-        ([[1, 0], "1"], "row 1: needs a list of numbers, got '1'"),
-        ([], "a list of rows"),
-        (7, "a list of rows, got 7"),
-        ([[0] * MOST_ENTRIES, [0]], f"at most {MOST_ENTRIES} entries, got {MOST_ENTRIES + 1}"),
-    ],
-)
+@pytest.mark.parametrize(("matrix", "says"), [
+    ([["1/2", "1/2"], ["1/2", "1/3"]], "sum to 1 exactly, got 5/6 in row 1"),
+    ([[0.9, 0.1], [0.1, 0.9]], r"got 1 \+ 2.77556e-17 \(decimals are exact where they stand in quotes\) in row 0"),
+    ([[1, 0], [-1, 2]], "needs probabilities, got -1 in row 1, place 0"),
+    ([["rest", "rest"], [1, 0]], "row 0: needs 'rest' at most once, got it 2 times"),
+    ([["1/0", 1], [1, 0]], "row 0, place 0: needs a finite number"),
+    ([[1, 0], ["1/2", "x"]], "row 1, place 1: needs a number"),
+    ([[1, 0], [1, None]], "row 1, place 1: it needs an int"),
+    ([[1, 0], [1, []]], "row 1, place 1: it needs an int"),
+    ([[1, 0], [1]], "two rows of one length, got 2 of 1, 2 entries"),
+    ([[1, 0]], "at least two rows"),
+    ([[], []], "at least two rows of one length, got 2 of 0 entries"),
+    ([[1, 0], "1"], "row 1: needs a list of numbers, got '1'"),
+    ([], "a list of rows"),
+    (7, "a list of rows, got 7"),
+    ([[0] * MOST_ENTRIES, [0]], f"at most {MOST_ENTRIES} entries, got {MOST_ENTRIES + 1}"),
+])  # fmt: skip
 def test_what_is_no_matrix_of_probabilities_is_an_error_that_names_the_row(matrix: object, says: str) -> None:
     with pytest.raises(registry.ParameterError, match=says) as error:
         registry.build("channel", "", {"matrix": matrix})
@@ -228,31 +225,28 @@ def npy(dtype: str, shape: object, entries: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + entries
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("m.txt", b"1,0\n0,1\n", r"needs a file \.csv or \.json or \.npy, got"),
-        ("m.csv", b"1,0\n0,\xff\n", "UTF-8"),
-        ("m.csv", b'1,"0\n', "needs a CSV file"),
-        ("m.csv", b"", "a list of rows"),
-        ("m.json", b"[[1, 0], [0, 1]", "needs a JSON file"),
-        ("m.json", b"[" * 100_000, "needs a JSON file"),
-        ("m.json", b"[[NaN, 1], [0, 1]]", "row 0, place 0: it needs a finite number"),
-        ("m.json", b'{"rows": 2}', "a list of rows"),
-        ("m.npy", b"no", "needs an NPY file"),
-        ("m.npy", npy("<U0", (10**9, 1)), "needs an NPY file of one array with two axes"),
-        ("m.npy", npy("<f8", (10**9, 0)), "the 0 bytes of its 1000000000 x 0 entries"),
-        ("m.npy", npy("<f8", (10**9, 10**9)), "got 0"),
-        ("m.npy", npy("<f8", (1, 2), bytes(17)), "the 16 bytes of its 1 x 2 entries, got 17"),
-        ("m.npy", npy("<f8", (1,), bytes(8)), "two axes"),
-        ("m.npy", npy("|O", (1, 1), bytes(8)), "of integers, floats or text"),
-        ("m.npy", npy("<f8", "(" * 9000), "needs an NPY file"),
-        ("m.npy", b"PK\x03\x04" + bytes(40), "needs an NPY file"),
-        ("m.npy", b"\x93NUMPY\x01\x00\xff\xff", "needs an NPY file"),
-        ("m.npy", b"\x93NUMPY\x09\x00\x00\x00", "needs an NPY file"),
-        ("m.csv", b"1" * (1 << 22) + b"1", "at most 4194304 bytes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "content", "says"), [
+    ("m.txt", b"1,0\n0,1\n", r"needs a file \.csv or \.json or \.npy, got"),
+    ("m.csv", b"1,0\n0,\xff\n", "UTF-8"),
+    ("m.csv", b'1,"0\n', "needs a CSV file"),
+    ("m.csv", b"", "a list of rows"),
+    ("m.json", b"[[1, 0], [0, 1]", "needs a JSON file"),
+    ("m.json", b"[" * 100_000, "needs a JSON file"),
+    ("m.json", b"[[NaN, 1], [0, 1]]", "row 0, place 0: it needs a finite number"),
+    ("m.json", b'{"rows": 2}', "a list of rows"),
+    ("m.npy", b"no", "needs an NPY file"),
+    ("m.npy", npy("<U0", (10**9, 1)), "needs an NPY file of one array with two axes"),
+    ("m.npy", npy("<f8", (10**9, 0)), "the 0 bytes of its 1000000000 x 0 entries"),
+    ("m.npy", npy("<f8", (10**9, 10**9)), "got 0"),
+    ("m.npy", npy("<f8", (1, 2), bytes(17)), "the 16 bytes of its 1 x 2 entries, got 17"),
+    ("m.npy", npy("<f8", (1,), bytes(8)), "two axes"),
+    ("m.npy", npy("|O", (1, 1), bytes(8)), "of integers, floats or text"),
+    ("m.npy", npy("<f8", "(" * 9000), "needs an NPY file"),
+    ("m.npy", b"PK\x03\x04" + bytes(40), "needs an NPY file"),
+    ("m.npy", b"\x93NUMPY\x01\x00\xff\xff", "needs an NPY file"),
+    ("m.npy", b"\x93NUMPY\x09\x00\x00\x00", "needs an NPY file"),
+    ("m.csv", b"1" * (1 << 22) + b"1", "at most 4194304 bytes"),
+])  # fmt: skip
 def test_a_file_that_holds_no_matrix_is_an_error_of_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(registry.ParameterError, match=says) as error:
@@ -269,20 +263,16 @@ SOON = 10
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (f"{SHARES},rest", "row 0: needs a common denominator of at most 131072 bits"),
-        slow(f"{SHARES}\n{'0,' * 9_999}1", "row 0: needs a common denominator of at most 131072 bits"),
-        (f"{PAIRS}\n{PAIRS}", "row 0: needs a common denominator of at most 131072 bits"),
-        (",".join(["((1/3)**4096)**20"] * 1_000), "a matrix of at most 67108864 bits"),
-        slow(",".join(["((1/3)**4096)**20"] * 90_000), "a matrix of at most 67108864 bits"),
-        slow(",".join(f"{LONG}*{i}" for i in range(20_000)), "different expressions of at most 262144 characters"),
-        (",".join(f"2**0*{'0*' * 88}{i}" for i in range(200)), "different expressions of at most 262144 characters"),
-        (",".join(f"exp(exp(-1/{i + 1}))" for i in range(20_000)), "different expressions of at most 262144 characters"),
-    ],
-    ids=["rest", "denominators", "sum of 1", "bits", "more bits", "powers", "a few powers", "expressions"],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    (f"{SHARES},rest", "row 0: needs a common denominator of at most 131072 bits"),
+    slow(f"{SHARES}\n{'0,' * 9_999}1", "row 0: needs a common denominator of at most 131072 bits"),
+    (f"{PAIRS}\n{PAIRS}", "row 0: needs a common denominator of at most 131072 bits"),
+    (",".join(["((1/3)**4096)**20"] * 1_000), "a matrix of at most 67108864 bits"),
+    slow(",".join(["((1/3)**4096)**20"] * 90_000), "a matrix of at most 67108864 bits"),
+    slow(",".join(f"{LONG}*{i}" for i in range(20_000)), "different expressions of at most 262144 characters"),
+    (",".join(f"2**0*{'0*' * 88}{i}" for i in range(200)), "different expressions of at most 262144 characters"),
+    (",".join(f"exp(exp(-1/{i + 1}))" for i in range(20_000)), "different expressions of at most 262144 characters"),
+], ids=["rest", "denominators", "sum of 1", "bits", "more bits", "powers", "a few powers", "expressions"])  # fmt: skip
 def test_a_matrix_whose_numbers_take_long_is_refused_soon(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "m.csv").write_text(text)
     start = time.process_time()

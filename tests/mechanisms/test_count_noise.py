@@ -58,10 +58,9 @@ def enumerated(change: tuple[int, ...], alpha: Fraction, ratio: Fraction) -> Fra
     return sum((max(F(0), p - ratio * q) for p, q in pairs), F(0))
 
 
-@pytest.mark.parametrize(
-    ("change", "ratio", "truth"),
-    [((1, -1), F(3, 2), F(5, 18)), ((1,), F(3, 2), F(1, 6)), ((2,), F(3, 2), F(5, 12)), ((3,), F(5, 2), F(11, 24))],
-)
+@pytest.mark.parametrize(("change", "ratio", "truth"), [
+    ((1, -1), F(3, 2), F(5, 18)), ((1,), F(3, 2), F(1, 6)), ((2,), F(3, 2), F(5, 12)), ((3,), F(5, 2), F(11, 24)),
+])  # fmt: skip
 def test_the_pattern_of_a_change_matters_and_not_its_sum_alone(change: tuple[int, ...], ratio: Fraction, truth: Fraction) -> None:
     found = account(DiscreteLaplace(HALF, change)).delta(math.log(ratio))
     assert float(truth) == pytest.approx(found.high, rel=1e-15)

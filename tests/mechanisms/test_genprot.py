@@ -79,19 +79,16 @@ def delta_given(m: GenProt, drawn: tuple[int, ...], gains: dict[tuple[int, ...],
     return sum((max(gains[*drawn, t], Fraction(0)) for t in range(m.slots)), Fraction(0)) / seen
 
 
-@pytest.mark.parametrize(
-    ("found", "value"),
-    [
-        (claims.box_of_any(QUARTER, 5), 1.8370699706982006),
-        (claims.box_of_any(QUARTER, 20), 1.9993404858218963),
-        (account(GenProt.of_response(QUARTER, 2, 20)).epsilon(0), 0.49999604484532258),
-        (account(GenProt.of_response(QUARTER, 2, 5, bottom=0)).epsilon(0), 0.48940196837453588),
-        (account(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)).epsilon(0), 0.41705545492763986),
-        (claims.distance(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)), 0.2255859375),
-        (claims.distance(GenProt.of_response(QUARTER, 2, 5, bottom=0)), 0.007772062610724763),
-        (claims.distance(GenProt.of_response(QUARTER, 2, 20, bottom=0)), 2.0**-19 * math.tanh(0.125)),
-    ],
-)
+@pytest.mark.parametrize(("found", "value"), [
+    (claims.box_of_any(QUARTER, 5), 1.8370699706982006),
+    (claims.box_of_any(QUARTER, 20), 1.9993404858218963),
+    (account(GenProt.of_response(QUARTER, 2, 20)).epsilon(0), 0.49999604484532258),
+    (account(GenProt.of_response(QUARTER, 2, 5, bottom=0)).epsilon(0), 0.48940196837453588),
+    (account(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)).epsilon(0), 0.41705545492763986),
+    (claims.distance(GenProt.of_binomial(QUARTER, 8, 4, bottom=0)), 0.2255859375),
+    (claims.distance(GenProt.of_response(QUARTER, 2, 5, bottom=0)), 0.007772062610724763),
+    (claims.distance(GenProt.of_response(QUARTER, 2, 20, bottom=0)), 2.0**-19 * math.tanh(0.125)),
+])  # fmt: skip
 def test_the_specified_numbers_are_found(found: Enclosure, value: float) -> None:
     assert found.low == pytest.approx(value, rel=1e-14)
     assert found.high == pytest.approx(value, rel=1e-14)

@@ -114,10 +114,9 @@ def test_reports_approach_the_lifetime_which_flips_do_not_change() -> None:
     assert costs[-1] == pytest.approx(1.672, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("m", "listed", "epsilons"),
-    [(MEAN, 2, (0.0, 0.5, 1.0)), (Rappor(8, 1, HALF, Fraction(2, 5), Fraction(3, 5), reports=12), 4, (0.0, 0.7, 1.5))],
-)
+@pytest.mark.parametrize(("m", "listed", "epsilons"), [
+    (MEAN, 2, (0.0, 0.5, 1.0)), (Rappor(8, 1, HALF, Fraction(2, 5), Fraction(3, 5), reports=12), 4, (0.0, 0.7, 1.5)),
+])  # fmt: skip
 def test_reports_beyond_the_exact_ones_are_enclosed(
     m: Rappor | OneBitMean, listed: int, epsilons: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,8 @@ def test_one_oracle_needs_as_many_messages_for_ten_levels_as_each_of_ten_oracles
     chain = [Chain(HiddenTuple(rho * 10**6, p, Seen.ALL, ""), 10, "") for rho in (3768, 3760)]
     assert chain[0].delta(1).high <= 1e-6 < chain[1].delta(1).high
     assert HadamardRangeQueries.as_printed(1, 1e-6, 10**6, 1024).rho == 74982
+    printed = CountMinRangeQueries.as_printed(1, 1e-6, 10**10, 16, F(1, 10), dimensions=2)  # tau = log2(2 * 256 * 10), k = 5**2
+    assert (printed.rows, printed.buckets) == (13, 50 * 10**10)
 
 
 @pytest.mark.slow

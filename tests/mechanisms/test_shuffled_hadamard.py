@@ -363,10 +363,9 @@ def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_m
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("asked", "elements", "numbers", "others"),
-    [([3, 5, 6], [], [], 3), ([3, 5, 6], [6, 8], [1, 1], 1), ([5, 7, 2], [2, 5, 15], [1, 1, 1], 0)],
-)
+@pytest.mark.parametrize(("asked", "elements", "numbers", "others"), [
+    ([3, 5, 6], [], [], 3), ([3, 5, 6], [6, 8], [1, 1], 1), ([5, 7, 2], [2, 5, 15], [1, 1, 1], 0),
+])  # fmt: skip
 def test_few_vectors_have_the_joint_law_of_all_in_kernels_that_hold_several(
     asked: list[int], elements: list[int], numbers: list[int], others: int
 ) -> None:

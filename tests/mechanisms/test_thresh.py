@@ -316,17 +316,14 @@ def cancelling(kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], r
 TENTH = F(1, 10)
 
 
-@pytest.mark.parametrize(
-    ("kind", "epochs", "noise", "rows", "domain", "start", "value"),
-    [
-        (HeavyToy, 8, (TENTH, TENTH), 4, 3, 0, 0.9),
-        (HeavyToy, 8, (TENTH, TENTH), 4, 3, -1, 0.7),
-        (HeavyToyRepaired, 8, (TENTH, TENTH), 4, 3, 0, 0.6),
-        (HeavyToy, 4, (TENTH, TENTH), 2, 3, -1, 0.6),
-        (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, -1, 0.7),
-        (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, 0, 1.1),
-    ],
-)
+@pytest.mark.parametrize(("kind", "epochs", "noise", "rows", "domain", "start", "value"), [
+    (HeavyToy, 8, (TENTH, TENTH), 4, 3, 0, 0.9),
+    (HeavyToy, 8, (TENTH, TENTH), 4, 3, -1, 0.7),
+    (HeavyToyRepaired, 8, (TENTH, TENTH), 4, 3, 0, 0.6),
+    (HeavyToy, 4, (TENTH, TENTH), 2, 3, -1, 0.6),
+    (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, -1, 0.7),
+    (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, 0, 1.1),
+])  # fmt: skip
 def test_small_machines_cost_what_the_formula_says(
     kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int, value: float
 ) -> None:
@@ -406,16 +403,13 @@ def test_the_parameters_are_those_of_the_formulas() -> None:
     assert (LARGE.votes, LARGE.estimates, LARGE.highest_level, LARGE.rows) == (1, 2, 2, 2 * 10**6)
 
 
-@pytest.mark.parametrize(
-    ("m", "value", "rigour"),
-    [
-        (LARGE, 0.157583, Rigour.EXACT),
-        (replace(LARGE, start=-1), 0.041488, Rigour.EXACT),
-        (LARGER, 0.779371, Rigour.EXACT),
-        # Whether a thousand words cancel in each of 2e7 rows is not decided.
-        (replace(LARGER, start=0), 0.815545, Rigour.INTERVAL),
-    ],
-)
+@pytest.mark.parametrize(("m", "value", "rigour"), [
+    (LARGE, 0.157583, Rigour.EXACT),
+    (replace(LARGE, start=-1), 0.041488, Rigour.EXACT),
+    (LARGER, 0.779371, Rigour.EXACT),
+    # Whether a thousand words cancel in each of 2e7 rows is not decided.
+    (replace(LARGER, start=0), 0.815545, Rigour.INTERVAL),
+])  # fmt: skip
 def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(m: HeavyThresh, value: float, rigour: Rigour) -> None:
     found = account(m).epsilon(0)
     assert (round(found.high, 6), found.rigour) == (value, rigour)

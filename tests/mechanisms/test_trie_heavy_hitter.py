@@ -305,10 +305,9 @@ def deltas_of_all_holders(n: int, m: int, k: int, epsilon0: float, more: bool) -
     return lambda c: max(np.maximum(table(n + more, w + 1) - c * table(n, w), 0).sum() for w in range(n + more))
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "k", "epsilon0", "epsilon", "delta"),
-    [(40, 12, 3, 1.0, 1.05430, 0.0136748), pytest.param(60, 20, 2, 0.7, 0.693999, 0.0618108, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("n", "m", "k", "epsilon0", "epsilon", "delta"), [
+    (40, 12, 3, 1.0, 1.05430, 0.0136748), pytest.param(60, 20, 2, 0.7, 0.693999, 0.0618108, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_one_round_costs_exactly_what_is_found_over_all_numbers_of_holders(
     n: int, m: int, k: int, epsilon0: float, epsilon: float, delta: float
 ) -> None:
@@ -357,10 +356,9 @@ def test_the_limit_of_delta_from_below_is_that_of_a_user_alone_with_a_word(level
     assert account(m, relation).delta(math.inf).low == pytest.approx(float(beyond), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("n", "batch", "theta", "delta", "epsilon0", "k", "sd"),
-    [(10**4, 100, 10, 3.149e-7, 1.2471, 9, 1.063), (10**6, 1000, 12, 2.320e-9, 1.2880, 11, 1.026)],
-)
+@pytest.mark.parametrize(("n", "batch", "theta", "delta", "epsilon0", "k", "sd"), [
+    (10**4, 100, 10, 3.149e-7, 1.2471, 9, 1.063), (10**6, 1000, 12, 2.320e-9, 1.2880, 11, 1.026),
+])  # fmt: skip
 def test_noise_of_about_one_vote_is_enough_at_the_budgets_of_table_1(
     n: int, batch: int, theta: int, delta: float, epsilon0: float, k: int, sd: float
 ) -> None:

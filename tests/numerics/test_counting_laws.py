@@ -311,10 +311,9 @@ def test_for_wide_laws_the_bound_is_the_normal_law_s() -> None:
         assert bound(F(variance), 500) == pytest.approx(math.sqrt(2 * variance * math.log(1000)), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("n", "p", "sums"),
-    [(7, F(1, 3), 3), (6, F(1, 2), 2), (1, F(1, 10), 4), (5, F(9, 10), 1), (1, F(1, 2), 3), (1, F(1, 4), 1)],
-)
+@pytest.mark.parametrize(("n", "p", "sums"), [
+    (7, F(1, 3), 3), (6, F(1, 2), 2), (1, F(1, 10), 4), (5, F(9, 10), 1), (1, F(1, 2), 3), (1, F(1, 4), 1),
+])  # fmt: skip
 def test_an_expected_largest_binomial_deviation_is_what_enumeration_finds(n: int, p: Fraction, sums: int) -> None:
     with working_precision(128):
         found, truth = expected_largest_binomial(n, p, sums), enumerated(n, p, sums)

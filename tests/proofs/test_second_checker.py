@@ -46,6 +46,10 @@ FORGED: dict[str, Any] = {
         "plan": {"word": "sum", "of": RESPONSE | {"k": 2, "p": "3/4"}, "users": 3, "discrete_gaussian": ["16"]},
         "epsilon": "0.3", "delta": "1/1000", "witness": {"digits": 30, "starts": [0, 1, 2]},
     },
+    "shuffled bits as if they were counted": PROOF | {
+        "plan": {"word": "shuffle", "of": {"word": "bits", "p": "3/4", "q": "1/4", "only_here": 1, "only_there": 1}, "users": 200},
+        "epsilon": "0.3", "delta": "1/1000", "witness": {"digits": 30, "ratio": "1.01", "starts": [0, 50, 100, 150]},
+    },
     "a group with a line end": PROOF | {"relation": "group-of-1\n"},
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import ast
 import json
 import math
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import contract
-from benchmarks.code_mutants import TARGETS, Copy, nearest, sites
+from benchmarks.code_mutants import STAGES, TARGETS, Copy, collected, nearest, sites
 from benchmarks.contract import Wanted, compare, drawn, record
 from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
 from tests.helpers import ROOT, raises
@@ -117,38 +118,56 @@ def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
         compile(mutant, str(path), "exec")
         assert ast.dump(ast.parse(mutant)) != tree
         assert mutant.splitlines()[: site.node.lineno - 1] == lines[: site.node.lineno - 1]
-        assert mutant.splitlines()[site.node.lineno :] == lines[site.node.end_lineno :]
+        assert mutant.splitlines()[site.node.end_lineno :] == lines[site.node.end_lineno :]
+
+
+NUMBERS = "ONE = 1\n\n\ndef two():\n    return 2\n"
+
+
+@pytest.fixture(scope="module")
+def small_tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+    folder = tmp_path_factory.mktemp("tree")
+    test = "from ldpaudit.numbers import ONE, two\ndef test_one():\n    assert ONE == 1\ndef test_two():\n    assert two() == 2\n"
+    files = {"tests/__init__.py": "", "tests/test_two.py": test, "ldpaudit/pytest_plugin.py": "", "ldpaudit/numbers.py": NUMBERS}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    with collected(folder) as process:
+        yield Copy(folder, process)
 
 
 @pytest.mark.slow
 def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> None:
     path = Path("proofs/laplace.py")
-    (tmp_path / "proofs").mkdir()
-    (tmp_path / path).write_text("honest")
 
     class Tests(Copy):
-        def tested(self, tests: list[str], words: list[str]) -> dict[str, Any]:
-            mutant = (self.folder / path).read_text()
-            failing = ["a.py::always", *(["a.py::one"] if mutant == "wrong" else [])]
+        def tested(self, tests: list[str], *given: Any) -> dict[str, Any]:
+            text = given[-1]
+            failing = ["a.py::always", *(["a.py::one"] if text == "wrong" else [])]
             failed = [each for each in failing if each not in self.unsound and (len(tests) > 1 or each in tests)]
-            return {"tests": 2, **({"failed": failed[0]} if failed else {"timeout": "b.py::two"} if mutant == "endless" else {})}
+            return {"tests": 2, **({"failed": failed[0]} if failed else {"timeout": "b.py::two"} if text == "endless" else {})}
 
-    tree = Tests(tmp_path)
-    assert tree.verdict(path, "wrong") == {"status": "killed", "test": "a.py::one", "tests": 2}
-    assert tree.verdict(path, "same") == {"status": "survived", "test": None, "tests": 2}
-    assert tree.verdict(path, "endless") == {"status": "timeout", "test": "b.py::two", "tests": 2}
-    assert (tree.unsound, (tmp_path / path).read_text()) == ({"a.py::always"}, "honest")
+    tree = Tests(tmp_path, None)
+    assert tree.verdict(path, "wrong", 8, 1) == {"status": "killed", "test": "a.py::one", "tests": 2}
+    assert tree.verdict(path, "same", 8, 1) == {"status": "survived", "test": None, "tests": 2}
+    assert tree.verdict(path, "endless", 8, 1) == {"status": "timeout", "test": "b.py::two", "tests": 2}
+    assert tree.unsound == {"a.py::always"}
 
 
 @pytest.mark.slow
-def test_a_start_that_fails_where_nothing_is_changed_is_told_from_one_that_a_mutant_breaks(tmp_path: Path) -> None:
-    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests/conftest.py").touch()
-    assert Copy(tmp_path)._passes("the start")
-    (tmp_path / "tests/conftest.py").write_text("1 / 0")
-    with pytest.raises(RuntimeError, match="the start does not"):
-        Copy(tmp_path)._passes("the start")
+@pytest.mark.parametrize(("changed", "found"), [
+    ("(2)", {"tests": 2}), ("(3)", {"tests": 2, "failed": "two"}), ("(1 / 0)", {"tests": 2, "failed": "two"}),
+    ("any(0 for _ in iter(int, 1))", {"tests": 1, "timeout": "two"}), ("__import__('os')._exit(0)", {"tests": 1, "failed": "two"}),
+    ("2; ONE = 2", {"tests": 2}), ("2\n", {"tests": 2, "anew": True}), ("2\nONE = 2", {"tests": 1, "failed": "one", "anew": True}),
+])  # fmt: skip
+def test_functions_are_changed_in_a_process_that_has_the_tests_and_else_all_is_imported_anew(
+    small_tree: Copy, changed: str, found: dict[str, Any]
+) -> None:
+    text = NUMBERS.replace("2", changed)
+    found = {key: f"tests/test_two.py::test_{value}" if value in ("one", "two") else value for key, value in found.items()}
+    assert small_tree.tested(["tests/test_two.py"], 1, [], "ldpaudit/numbers.py", text) == found
+    assert (small_tree.folder / "ldpaudit/numbers.py").read_text() == NUMBERS
 
 
 @pytest.mark.parametrize(("path", "test"), [
@@ -161,4 +180,4 @@ def test_a_start_that_fails_where_nothing_is_changed_is_told_from_one_that_a_mut
 def test_the_tests_of_a_mutant_are_those_that_are_about_its_file(path: str, test: str) -> None:
     assert any(path.startswith(target.rstrip("*")) for target in TARGETS)
     assert (ROOT / path).exists()
-    assert Path(test) in nearest(Path(path))[0]
+    assert Path(test) in nearest(Path(path))[0][: STAGES[0][0]]

@@ -179,15 +179,12 @@ def test_fewer_honest_clients_than_designed_cost_more(noise: str) -> None:
     assert few.low > some.high > some.low > all_.high > 0
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "least"),
-    [
-        ('kind = "one_bit"\nlow = "1/4"\nhigh = "3/4"\nreports = 3', 3000),
-        ('kind = "count_mean_sketch"\nvariant = "hadamard"\nwidth = 4\nhashes = 2\np = "3/4"', 2000),
-        ('kind = "geometric"\nvariant = "truncated"\nbound = 7\nalpha = "1/2"', 7000),
-        ('kind = "geometric"\nbound = 7\nalpha = "1/2"', 7000 + 2 * 46 * 64),  # the noise of all has the variance 4000
-    ],
-)
+@pytest.mark.parametrize(("mechanism", "least"), [
+    ('kind = "one_bit"\nlow = "1/4"\nhigh = "3/4"\nreports = 3', 3000),
+    ('kind = "count_mean_sketch"\nvariant = "hadamard"\nwidth = 4\nhashes = 2\np = "3/4"', 2000),
+    ('kind = "geometric"\nvariant = "truncated"\nbound = 7\nalpha = "1/2"', 7000),
+    ('kind = "geometric"\nbound = 7\nalpha = "1/2"', 7000 + 2 * 46 * 64),  # the noise of all has the variance 4000
+])  # fmt: skip
 def test_a_modulus_leaves_room_for_all_numbers_that_reports_add(mechanism: str, least: int) -> None:
     text = SUMMED.replace('kind = "unary_encoding"\nk = 4\nrho = "1/100"', mechanism)
     refused(text, '"2**32"', str(least), "aggregate.modulus", f"needs a modulus above {least}: ")

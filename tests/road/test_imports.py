@@ -107,10 +107,9 @@ def test_a_room_sees_lower_rooms_only(room: str) -> None:
         assert not above(file), f"{file.relative_to(ROOT)} imports {above(file)}"
 
 
-@pytest.mark.parametrize(
-    ("folder", "never"),
-    [("attacks", ("accountants", "proofs")), ("accountants", ("attacks", "proofs")), ("ldpaudit/adapters", OUTER)],
-)
+@pytest.mark.parametrize(("folder", "never"), [
+    ("attacks", ("accountants", "proofs")), ("accountants", ("attacks", "proofs")), ("ldpaudit/adapters", OUTER),
+])  # fmt: skip
 def test_testimonies_do_not_see_each_other(folder: str, never: tuple[str, ...]) -> None:
     for file in files(folder):
         for module in ours(file):
@@ -157,10 +156,9 @@ def test_help_imports_nothing_heavy() -> None:
 SLOW = ("scipy.optimize", "scipy.stats", "scipy.signal")
 
 
-@pytest.mark.parametrize(
-    ("folder", "slow"),
-    [("accountants", SLOW), ("attacks", SLOW), ("accountants/numerics", ("scipy",)), ("ldpaudit/studies", ("scipy",))],
-)
+@pytest.mark.parametrize(("folder", "slow"), [
+    ("accountants", SLOW), ("attacks", SLOW), ("accountants/numerics", ("scipy",)), ("ldpaudit/studies", ("scipy",)),
+])  # fmt: skip
 def test_a_query_does_not_wait_for_the_slow_parts_of_scipy(folder: str, slow: tuple[str, ...]) -> None:
     """Four fifths of the time in which the shuffles' accountants or the audit were imported: a function imports them."""
     for file in files(folder):

@@ -108,10 +108,9 @@ def test_a_page_says_each_claim_plainly_what_it_means_and_what_would_hold() -> N
     assert found["asked"].repair is None
 
 
-@pytest.mark.parametrize(
-    ("unit", "seen"),
-    [("report", "sees one report and"), ("lifetime", "sees all that a user ever sends and"), ("user-day", "sends in a day and")],
-)
+@pytest.mark.parametrize(("unit", "seen"), [
+    ("report", "sees one report and"), ("lifetime", "sees all that a user ever sends and"), ("user-day", "sends in a day and"),
+])  # fmt: skip
 def test_a_page_says_what_an_adversary_sees(unit: str, seen: str) -> None:
     text = FILE.format(id="v", epsilon=1).replace('id = "low"', f'id = "low"\nunit = "{unit}"')
     rappor = 'kind = "rappor"\nbits = 4\nhashes = 1\nf = "1/2"\np = "1/4"\nq = "3/4"\n[contribution]\nmemoized = true'

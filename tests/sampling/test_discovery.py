@@ -42,10 +42,9 @@ def test_the_threshold_is_the_least_with_the_theorem_s_delta(users: int, theta: 
     assert triehh_delta(theta) <= Fraction(1, users**2) < triehh_delta(theta - 1)
 
 
-@pytest.mark.parametrize(
-    ("users", "epsilon", "share", "rate"),
-    [(10**6, 4, 0.001, 0.622497), (10**5, 4, 0.01, 0.883563), (10**4, 8, 0.05, 0.967002)],
-)
+@pytest.mark.parametrize(("users", "epsilon", "share", "rate"), [
+    (10**6, 4, 0.001, 0.622497), (10**5, 4, 0.01, 0.883563), (10**4, 8, 0.05, 0.967002),
+])  # fmt: skip
 def test_words_are_found_as_often_as_the_specification_says(users: int, epsilon: int, share: float, rate: float) -> None:
     found = discovery_rate(users, round(share * users), *batch_of(users, epsilon), LEVELS)
     assert found.relative_width < 1e-9
@@ -129,10 +128,9 @@ def test_the_certified_batch_and_coin_keep_the_guarantee_and_the_batch_exceeds_t
     assert ThresholdProfile(PoissonBatch(users, one_more), sampled.threshold).delta(epsilon).high > Fraction(1, users**2)
 
 
-@pytest.mark.parametrize(
-    ("holders", "share", "chance"),
-    [(1500, Fraction(1), 0.9458), (1500, Fraction(4, 5), 0.7754), (2000, Fraction(1, 2), 0.548974), (1000, 1, 0.549307)],
-)
+@pytest.mark.parametrize(("holders", "share", "chance"), [
+    (1500, Fraction(1), 0.9458), (1500, Fraction(4, 5), 0.7754), (2000, Fraction(1, 2), 0.548974), (1000, 1, 0.549307),
+])  # fmt: skip
 def test_a_prefix_is_released_as_often_as_the_specification_says(holders: int, share: Fraction, chance: float) -> None:
     found = discovery_rate(10**4, holders, 100, 10, share=share)
     assert found.relative_width < 1e-9

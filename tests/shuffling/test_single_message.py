@@ -384,10 +384,9 @@ def test_the_bound_of_u_over_a_range_is_by_its_pieces_and_exceeds_every_u(epsilo
             assert all(one.u(ball(F(i, 7)) + flint.arb(0, 2**-30)).contains(one.u(ball(F(i, 7)))) for i in (-7, -2, 5))
 
 
-@pytest.mark.parametrize(
-    ("epsilon0", "users", "epsilon"),
-    [(1, 10**6, F(1, 350)), (4, 10**6, F(6, 250)), (8, 10**6, F(9, 40)), (8, 10**7, F(3, 50)), (4, 10**5, F(0))],
-)
+@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [
+    (1, 10**6, F(1, 350)), (4, 10**6, F(6, 250)), (8, 10**6, F(9, 40)), (8, 10**7, F(3, 50)), (4, 10**5, F(0)),
+])  # fmt: skip
 def test_no_number_of_ones_that_is_sifted_out_is_worse_than_what_it_was_held_against(
     epsilon0: int, users: int, epsilon: Fraction
 ) -> None:

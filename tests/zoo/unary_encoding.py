@@ -48,6 +48,7 @@ ZOO = Zoo(
     refused=(
         Refusal("needs users >= 1, got 0", partial(UnaryEncoding.shuffled_in_closed_form, 1, Fraction(1, 10), 0, 3)),
         Refusal("1/2 < threshold <= 1", partial(UnaryEncoding.thresholded, 1, 3, Fraction(1, 2))),
+        Refusal("threshold needs a finite", partial(UnaryEncoding.thresholded, 1, 3, float("nan"))),
         *refusals("needs 0 < q < 1/2", UnaryEncoding(3, Fraction(1, 2), Fraction(1, 5)), q=[Fraction(1, 2)]),
         *no_inputs("needs an input among", UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), 3),
     ),
