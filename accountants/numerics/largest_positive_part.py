@@ -31,7 +31,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
+from typing import Self, TypeAlias
 
 import flint
 import numpy as np
@@ -47,7 +47,6 @@ _DEVIATIONS, _FINE = 8.0, 256
 _RATIO, _FAR = 1.01, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
-_NEAR = 0.01  # relative distance of contours of which one is as good as the other
 _LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
 _FLOATS = 1e200
 """Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
@@ -92,6 +91,10 @@ class Law:
             return float(np.log1p(max(float(self.masses @ (np.expm1(theta * self.values) + room)), -1 + 2.0**-50)))
 
 
+_Level: TypeAlias = Callable[[Law, float, int], float]
+"""About the logarithm of a law's part in the integral on a contour."""
+
+
 def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) -> list[flint.arb]:
     """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
@@ -107,18 +110,22 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) 
     scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
     if not 1 / _FLOATS < scale < _FLOATS:
         return [flint.arb("inf")] * len(numbers)
-    best = min(_integrands(laws, scale, m), key=lambda each: float(each.bound(numbers[0])))
+    best = _Integrand(laws, scale, m)
+    if best.bound(numbers[0]) > 0 and best.largest > 0:  # one of a smaller moment, which is far from its own saddle point
+        best = min((best, _Integrand(laws, scale, m, Law.level)), key=lambda each: float(each.bound(numbers[0])))
     return [best.bound(each) for each in numbers]
 
 
 class _Integrand:
     """The transforms of the laws that matter for about m values, on one contour."""
 
-    def __init__(self, laws: Sequence[Law], floats: Sequence[Law], unit: flint.arb, m: int, theta: float) -> None:
-        self.m, self.unit, self.theta = m, unit, theta
-        nats = [law.cumulant(theta) for law in floats]
+    def __init__(self, laws: Sequence[Law], scale: float, m: int, level: _Level = Law.height) -> None:
+        floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
+        self.m, self.unit, self.theta = m, flint.arb(scale), _contour(floats, m, level)
+        nats = [law.cumulant(self.theta) for law in floats]
         self._laws = sorted(zip(nats, laws, strict=True), key=lambda each: -each[0])
         self._transforms: list[_Transform] = []  # of the first of these
+        self.largest = 0  # which of these has the largest integral
 
     def bound(self, m: int) -> flint.arb:
         """Of this many values, one of m or a little below."""
@@ -128,38 +135,29 @@ class _Integrand:
                 break
             if i == len(self._transforms):
                 self._transforms.append(_Transform.of(law.exact(), self.unit, self.theta, self.m))
-            found = found.max(self._transforms[i].integral(m)).upper()
+            value = self._transforms[i].integral(m).upper()
+            if value > found:
+                found, self.largest = value, i
         return (self.unit * found).upper()
 
 
-def _integrands(laws: Sequence[Law], scale: float, m: int) -> list[_Integrand]:
-    """On the contours that may be best."""
-    floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
-    return [_Integrand(laws, floats, flint.arb(scale), m, theta) for theta in _contours(floats, m)]
-
-
-def _contours(laws: Sequence[Law], m: int) -> list[float]:
-    """Where the largest of the integrals is about least, by the laws' moments; and as if they were normal, if that is elsewhere."""
+def _contour(laws: Sequence[Law], m: int, level: _Level) -> float:
+    """Where the largest of the laws' levels is about least."""
     from scipy.optimize import minimize_scalar  # here: it takes a while to import
 
     gaining = [law for law in laws if (law.values > 0).any()] or laws
     start = max(gaining, key=lambda law: float(law.masses @ law.values**2)).tilt(m).saddle()
+    likely = sorted(laws, key=lambda law: -level(law, start, m))[:_LIKELY]
 
-    def least(level: Callable[[Law, float, int], float]) -> float:
-        likely = sorted(laws, key=lambda law: -level(law, start, m))[:_LIKELY]
-        saddles = [math.log(law.tilt(m).saddle()) for law in likely if (law.values > 0).any()] or [math.log(start)]
-        low, high = min(saddles), max(saddles)
+    def largest(x: float) -> float:
+        return min(max(level(law, math.exp(x), m) for law in likely), _FLOATS)
 
-        def largest(x: float) -> float:
-            return min(max(level(law, math.exp(x), m) for law in likely), _FLOATS)
-
-        if high - low < 1e-9:
-            return math.exp(low)
-        best = minimize_scalar(largest, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
-        return math.exp(min([float(best.x), low, high], key=largest))
-
-    found = [least(Law.height), least(Law.level)]
-    return found[:1] if math.isclose(*found, rel_tol=_NEAR) else found
+    saddles = [math.log(law.tilt(m).saddle()) for law in likely if (law.values > 0).any()] or [math.log(start)]
+    low, high = min(saddles), max(saddles)
+    if high - low < 1e-9:
+        return math.exp(low)
+    best = minimize_scalar(largest, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
+    return math.exp(min([float(best.x), low, high], key=largest))
 
 
 @dataclass(frozen=True, eq=False)

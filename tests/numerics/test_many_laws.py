@@ -21,7 +21,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import (
     Law,
     _edges,
-    _integrands,
+    _Integrand,
     _Transform,
     largest_positive_parts,
 )
@@ -213,7 +213,7 @@ def test_the_integral_is_next_to_its_certified_value_in_forty_digits(seed: int, 
         mean = sum((v * p for v, p in law), flint.arb(0))
         deviation = sum(((v - mean) ** 2 * p for v, p in law), flint.arb(0)).sqrt()
         law = [(v - mean - far * deviation / math.sqrt(m), p) for v, p in law]
-        (some,) = _integrands([Law.of(law)], 1.0, m)
+        some = _Integrand([Law.of(law)], 1.0, m)
         theta, moment = flint.acb(some.theta), sum((p * (some.theta * v).exp() for v, p in law), flint.arb(0))
         moved = [(flint.acb(v), flint.acb(p / moment)) for v, p in law]
 
@@ -384,7 +384,7 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
     with working_precision(200):
         for level in np.linspace(-0.05, 0.05, 21):
             atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
-            some = _integrands([Law.of(each) for each in atoms], 1.0, 50)[0]
+            some = _Integrand([Law.of(each) for each in atoms], 1.0, 50)
             each = [_Transform.of(law, some.unit, some.theta, 50) for law in atoms]
             integrals = [float(one.integral(50)) for one in each]
             assert float(some.bound(50)) >= max(integrals) * (1 - 1e-12)
