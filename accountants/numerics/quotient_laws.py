@@ -352,14 +352,13 @@ def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> 
     """
     with np.errstate(all="ignore"):
         block = np.floor(values / width + at)
+        begins = np.diff(block, axis=1, prepend=-math.inf) > 0
+    begins[:, 0] = True
     within = values - (block - at) * width
-    later = (np.diff(block) > 0).cumsum(axis=1)
-    rows = np.arange(len(values))[:, None] * values.shape[1]  # where each law's places begin
-    places = (rows + np.concatenate([np.zeros_like(later[:, :1]), later], axis=1)).ravel()
-    mass, first, second = (
-        np.bincount(places, (masses * each).ravel(), values.size).reshape(values.shape) for each in (1.0, within, within**2)
-    )
-    return np.asarray((mass * second * (1 - _ROOM) - first**2).clip(0).sum(axis=1), dtype=np.float64)
+    starts = np.flatnonzero(begins)
+    mass, first, second = (np.add.reduceat((masses * each).ravel(), starts) for each in (1.0, within, within**2))
+    parts = (mass * second * (1 - _ROOM) - first**2).clip(0)
+    return np.asarray(np.add.reduceat(parts, np.searchsorted(starts, values.shape[1] * np.arange(len(values)))), dtype=np.float64)
 
 
 def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
