@@ -62,18 +62,18 @@ def test_the_printed_blanket_is_the_lemmas(epsilon: float, delta: float, k: int)
     assert m.tau == 13
 
 
-@pytest.mark.parametrize(
-    ("s", "rho", "ratio"),
-    [(Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10), 43, 12.4),
-     (Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16), 239, 13.5),
-     (Setting(Fraction(1, 10), Fraction(1, 10**6), 1 << 16, 1 << 8), 2_642, 23.3)],
-)  # fmt: skip
+@pytest.mark.parametrize(("s", "rho", "ratio"), [
+    (Setting(Fraction(1), Fraction(1, 10**6), 1 << 20, 1 << 10), 43, 12.4),
+    (Setting(Fraction(1, 2), Fraction(1, 10**9), 1 << 14, 1 << 16), 239, 13.5),
+    (Setting(Fraction(1, 10), Fraction(1, 10**6), 1 << 16, 1 << 8), 2_642, 23.3),
+])  # fmt: skip
 def test_a_twelfth_of_the_printed_blanket_is_enough(s: Setting, rho: int, ratio: float) -> None:
     found = sufficient_rho(s)
     assert found.low == found.high == rho
     assert s.mechanism.rho / found.high == pytest.approx(ratio, abs=0.1)
     enough, less = (account(replace(s.mechanism, rho=r)).delta(s.epsilon) for r in (rho, rho - 1))
     assert enough.high <= s.delta < less.low
+    assert [replace(s, users=n).power.holds for n in (2, 3, 4)] == [True, False, True]
 
 
 def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:

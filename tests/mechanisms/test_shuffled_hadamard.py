@@ -76,11 +76,10 @@ def made(asked: Any, elements: Any, numbers: Any, others: int, rows: int, rng: n
     return members(np.array(drawn), bits)[asked]
 
 
-@pytest.mark.parametrize(
-    ("draw", "elements", "numbers", "others"),
-    [(lambda rng: random_members(4, 2, 3, rng), [], [], 4),
-     (lambda rng: random_members_with(np.array([3, 4]), np.array([2, 1]), 2, 3, rng), [3, 4], [2, 1], 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("draw", "elements", "numbers", "others"), [
+    (lambda rng: random_members(4, 2, 3, rng), [], [], 4),
+    (lambda rng: random_members_with(np.array([3, 4]), np.array([2, 1]), 2, 3, rng), [3, 4], [2, 1], 0),
+])  # fmt: skip
 def test_random_kernels_have_the_joint_law_of_those_of_random_matrices_that_have_an_element_where_it_is_given(
     draw: Callable[..., Any], elements: list[int], numbers: list[int], others: int
 ) -> None:
@@ -137,12 +136,10 @@ def test_values_of_users_may_come_as_rows_or_as_tuples() -> None:
     assert m.truth([5, 5]).tolist() == [0, 0, 0, 0, 0, 2, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "m",
-    [ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(3, 2, 1, 1), ShuffledHadamard(6, 2, 1, 1),
-     ShuffledHadamard(2, 2, 2, 1), ShuffledHadamard(2, 4, 1, 1)],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("m", [
+    ShuffledHadamard(2, 2, 1, 2), ShuffledHadamard(3, 2, 1, 1), ShuffledHadamard(6, 2, 1, 1), ShuffledHadamard(2, 2, 2, 1),
+    ShuffledHadamard(2, 4, 1, 1),
+], ids=str)  # fmt: skip
 def test_all_multisets_of_all_data_sets_cost_no_more_and_the_worst_no_less(m: ShuffledHadamard) -> None:
     oracle, profile = Oracle(m.domain, m.tau), account(m)
     elements = (1, 2, 3) if m.users > 3 else range(1, 2 * m.domain)

@@ -194,7 +194,7 @@ def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechan
     assert bound.high(F(high), 1e-7) <= ball(delta)
     for value, found in ((bound.low, low), (bound.high, high)):
         ends = certified_crossing(counted(value), delta, top, 1e-7)
-        assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE)
+        assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE) <= ends[0] * (1 + WIDE) ** 2
 
 
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
