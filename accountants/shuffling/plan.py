@@ -256,7 +256,8 @@ class ShuffleProfile(SummedLosses):
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
         deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
-        found = dict.fromkeys(self.bound.quick.both_ways(self.epsilon(delta).high / 2) for delta in deltas)
+        quick = replace(self, bound=self.bound.quick)
+        found = dict.fromkeys(quick.bound.both_ways(quick.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
         return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], _POINTS))
 
