@@ -16,7 +16,7 @@ from ldpaudit.attacks.games.two_inputs import ScoreLaw
 from ldpaudit.errors import ImplementationError, Unsupported, shown
 from ldpaudit.mechanism import SHORT, Mechanism, is_ours
 from ldpaudit.neighbours import Neighbours
-from ldpaudit.plan import Compose, Plan, Repeat, Run, as_plan
+from ldpaudit.plan import Compose, Plan, Poisson, Repeat, Run, as_plan
 
 RUNS, RUNS_A_VIEW = 2 * 10**7, 1 << 11
 """Runs that an audit draws at most where a view is several, and those of one view, drawn by as many calls: 1e6 calls took 20 s."""
@@ -46,6 +46,8 @@ def target(
             return _sum([(target(inner, neighbours, implementation, delta, by), times)])
         case Compose(parts):
             return _sum([(target(part, neighbours, implementation, delta, by), 1) for part in parts])
+        case Poisson(inner, rate):
+            return _at_times(target(inner, neighbours, implementation, delta, by), float(rate))
     raise Unsupported(plan, f"no attack on {type(plan).__name__}: it cannot be sampled")
 
 
@@ -150,6 +152,22 @@ def scores_of(found: Attack, views: Any, size: int, x: Any) -> NDArray[np.float6
 def memory(views: Any) -> int:
     """Bytes of one view."""
     return int(getattr(views, "nbytes", 64))
+
+
+def _at_times(one: Target, rate: float) -> Target:
+    """The target that a run makes which happens with this probability, by coins of ours; where nothing is sent, the score is 0."""
+
+    def draw(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        sent, found = rng.random(size) < rate, np.zeros(size)
+        found[sent] = one.draw(side, int(np.count_nonzero(sent)), rng)
+        return found
+
+    def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        sent = np.random.default_rng(sides).random(len(sides)) < rate
+        made = one.mixed(sides[sent])  # type: ignore[misc]
+        return tuple(np.append(of_it, np.zeros(np.count_nonzero(sides[~sent] == side))) for side, of_it in enumerate(made))
+
+    return replace(one, event=f"{one.event}, where a report is sent", draw=draw, mixed=None if one.mixed is None else mixed)
 
 
 def _sum(parts: list[tuple[Target, int]]) -> Target:

@@ -62,6 +62,9 @@ def _of_parts(file: DeploymentTable) -> Fault | None:
     for key in ("sampler", "implementation", "aggregate"):
         if file.compose and getattr(file, key):
             return f"needs a table [mechanism]: [[compose]] has several, and [{key}] is about one", [key]
+    if file.contribution.rate is not None and (file.contribution.memoized or file.aggregate is not None):
+        other = "answers that are not kept" if file.contribution.memoized else "reports that are not summed"
+        return f"a user who may send nothing needs {other}", ["contribution", "rate"]
     return _of_part(file, [], shuffled=file.shuffle is not None)
 
 
@@ -71,6 +74,9 @@ def _of_part(part: DeploymentTable | PartTable, where: list[str | int], shuffled
         return f"needs a table [mechanism], or [[compose]] with the parts of a composition, got {found}", [*where, "mechanism"]
     if where and shuffled and part.shuffle is not None:
         return "needs one shuffler: whatever this part is a part of is shuffled already", [*where, "shuffle"]
+    rate = part.rate if isinstance(part, PartTable) else part.contribution.rate
+    if rate is not None and any(_is_shuffled(each) for each in part.compose):
+        return "users take part before reports are shuffled: needs a rate for each shuffled part", [*where, "compose"]
     if part.compose and len(where) >= 2 * LEVELS:
         return f"needs at most {LEVELS} levels of parts in parts", [*where, "compose"]
     for index, each in enumerate(part.compose):
@@ -78,6 +84,10 @@ def _of_part(part: DeploymentTable | PartTable, where: list[str | int], shuffled
         if below is not None:
             return below
     return None
+
+
+def _is_shuffled(part: PartTable) -> bool:
+    return part.shuffle is not None or any(map(_is_shuffled, part.compose))
 
 
 def _of_aggregators(file: DeploymentTable) -> Fault | None:

@@ -38,7 +38,7 @@ from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.mechanisms.shared.files import File
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Repeat, Run, Shuffle
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Poisson, Repeat, Run, Shuffle
 
 _FAR = 46
 """Standard deviations beyond which log-concave noise lies with probability below 2**-64 (Lovasz, Vempala 2007, Lemma 5.17)."""
@@ -203,9 +203,14 @@ def _described(part: DeploymentTable | PartTable, opened: registry.Opener, fail:
 
 def _part(part: PartTable, opened: registry.Opener, fail: _Fail, where: Sequence[str | int]) -> Plan:
     """A part of a composition, run as often as it says, behind a shuffler of its own if it has one."""
-    once = _described(part, opened, fail, where)
+    once = _sent(_described(part, opened, fail, where), part.rate)
     plan = Repeat(once, part.times) if part.times > 1 else once
     return plan if part.shuffle is None else _shuffled(part.shuffle, plan)
+
+
+def _sent(once: Plan, rate: Fraction | None) -> Plan:
+    """What is sent with this probability, and else nothing."""
+    return once if rate is None else Poisson(once, rate)
 
 
 def _shuffled(shuffle: ShuffleTable, plan: Plan) -> Plan:
@@ -354,7 +359,7 @@ def _taken(table: MechanismTable | None, plan: Plan, claimed: Plan, relation: Ne
 
 def _runs(claimed: Plan) -> set[int]:
     """How many answers a claimed plan has of one user; where answers are kept, one, or one for each value. A shuffler adds none."""
-    if isinstance(claimed, Shuffle | Aggregate):
+    if isinstance(claimed, Shuffle | Aggregate | Poisson):
         return _runs(claimed.plan)
     if isinstance(claimed, Repeat):
         return {claimed.times * runs for runs in _runs(claimed.plan)}
@@ -370,7 +375,7 @@ def usual(plan: Plan) -> Neighbours:
 
 def _claimed_plan(file: DeploymentTable, plan: Plan, noise: Sequence[tuple[CountNoise, NoiseTable]], table: ClaimTable) -> Plan:
     """What the claim's unit counts: one report, a day's reports, a window's, everything that a client ever sends."""
-    epochs, memoized = file.epochs, file.contribution.memoized
+    epochs, memoized, plan = file.epochs, file.contribution.memoized, _sent(plan, file.contribution.rate)
     if epochs is not None and epochs.values is not None and not memoized:
         raise ValueError("the key `values` needs memoized = true: fresh answers are not kept")
     if table.unit == "user-period" and file.contribution.period == DAY:

@@ -36,6 +36,15 @@ RELATION = {"type": "string", "pattern": "^(replace-one|add-remove|user-level|sa
 ExactNumber = Annotated[Fraction, BeforeValidator(exact_number), WithJsonSchema(NUMBER)]
 
 
+def _rate(value: object) -> Fraction:
+    if not 0 < (found := exact_number(value)) <= 1:
+        raise ValueError(f"needs a probability above 0, got {brief(value)}")
+    return found
+
+
+Rate = Annotated[Fraction, BeforeValidator(_rate), WithJsonSchema(NUMBER)]
+
+
 class Table(BaseModel):
     """A table that may say nothing else."""
 
@@ -99,7 +108,9 @@ class ContributionTable(Table):
         "`[epochs]` the value may change; without it, all reports of a day or a lifetime are of one value. A claim per `report` "
         "is about one report in either case.",
     )
-
+    rate: Rate | None = Field(
+        None, description="Probability with which each report is sent, by a coin of the user's own; by default 1."
+    )
 
     @property
     def daily(self) -> int:
@@ -147,6 +158,9 @@ class PartTable(Table):
     mechanism: MechanismTable | None = Field(None, description="The part's mechanism; or else `compose`.")
     compose: list[PartTable] = Field([], description="The parts of a part.")
     times: int = Field(1, ge=1, description="How often the part is run, each time on an input of its own.")
+    rate: Rate | None = Field(
+        None, description="Probability with which a user takes part in a run, by a coin of their own; by default 1."
+    )
     shuffle: ShuffleTable | None = Field(
         None, description="The part's own shuffler: of users' `bundle`s of its runs, or of every `report` in a round of its own."
     )

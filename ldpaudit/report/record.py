@@ -15,6 +15,7 @@ from typing import Any
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.claim import Claim
+from ldpaudit.core.number import show
 from ldpaudit.display.digits import show_up
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import DeploymentError, LdpauditError
@@ -203,6 +204,7 @@ def _unit_details(claim: ClaimRecord, file: DeploymentTable) -> str:
     if "contribution" in file.model_fields_set:
         kept = ", derived from answers that the client keeps" if file.contribution.memoized else ""
         given = file.contribution
+        kept += f", each sent with probability {show(given.rate)}" if given.rate else ""
         lines.append(f"Contribution: {given.reports} a user and {spoken(given.period).removeprefix('1 ')}{kept}.")
         lines += [f"At most {given.daily} a day."] * (given.period != DAY)
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitRecord
 from ldpaudit.certificates.verification import deployment_of
+from ldpaudit.core.number import show
 from ldpaudit.display.digits import show_up
 from ldpaudit.files.deployment import table_of
 from ldpaudit.files.stated import DeploymentTable, RegistryTable
@@ -147,6 +148,7 @@ def _unit(certificate: Certificate, file: DeploymentTable) -> Layer:
     epochs = file.epochs and f"{file.epochs.count}, at most {file.epochs.lifetime_answers} answers in all of them"
     stated = (*assumed, _said("Reports of a user and day", reports), _said("Epochs", epochs), _said("Devices of one person"))
     stated += (_said("Kept answers", _KEPT),) if given.memoized else ()
+    stated += (_said("Probability with which a report is sent", show(given.rate)),) if given.rate else ()
     return Layer("Unit of privacy", tuple(shown), stated, ("Whether clients keep to these bounds.",))
 
 

@@ -91,8 +91,7 @@ def test_intervals_of_four_users_hold_the_truth_in_all_that_may_be_seen(m: Mecha
     [DBitFlip(3, 2, Fraction(3, 4)), SampledAnswer(3, HALF), Rappor(3, 1, HALF, Fraction(1, 4), HALF, 2, 3),
      LongitudinalUnary(3, HALF, Fraction(1, 5), Fraction(3, 4), Fraction(1, 3), 2),
      Loloha(2, Fraction(3, 4), Fraction(2, 3), 3, 3, 2), Loloha(3, Fraction(1, 2), Fraction(2, 3), 3, 5, 1),
-     PerturbedDBitFlip(3, 2, Fraction(3, 4), Fraction(1, 5), 2)],
-    ids=str,
+     PerturbedDBitFlip(3, 2, Fraction(3, 4), Fraction(1, 5), 2)], ids=str,
 )  # fmt: skip
 def test_what_a_report_adds_is_what_the_mechanism_says(m: Mechanism) -> None:
     for x, (holds, said) in product(m.inputs, zip((1, 0), m.added(), strict=True)):

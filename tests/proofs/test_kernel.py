@@ -79,18 +79,11 @@ def test_a_cost_below_one_of_its_cells_or_below_1_is_rejected(too_little: Any) -
 
 @pytest.mark.parametrize(
     "law",
-    [
-        {},
-        {"kept": (P, 1 - P)},
-        {"flipped": (1 - P, P)},
-        {"kept": (P, P), "flipped": (1 - P, P)},
-        {"kept": (2, P, 1 - P), "flipped": (1 - P, P)},
-        {"kept": (P, 1 - P), "flipped": (1 - P, P), "a third": (1 - P, 1 - P)},
-        {"kept": (2 * P, 1 - P), "flipped": (1 - 2 * P, P)},
-        {"kept": (P, 1 - P), "more": (-1, P, P), "flipped": (1, P)},
-    ],
-    ids=["no cell", "one dropped", "the other dropped", "not the second", "counted twice", "too much", "below 0", "count"],
-)
+    [{}, {"kept": (P, 1 - P)}, {"flipped": (1 - P, P)}, {"kept": (P, P), "flipped": (1 - P, P)},
+     {"kept": (2, P, 1 - P), "flipped": (1 - P, P)}, {"kept": (P, 1 - P), "flipped": (1 - P, P), "a third": (1 - P, 1 - P)},
+     {"kept": (2 * P, 1 - P), "flipped": (1 - 2 * P, P)}, {"kept": (P, 1 - P), "more": (-1, P, P), "flipped": (1, P)}],
+     ids=["no cell", "one dropped", "the other dropped", "not the second", "counted twice", "too much", "below 0", "count"],
+)  # fmt: skip
 def test_cells_that_are_not_a_law_on_either_input_are_rejected(law: Any) -> None:
     raises(ProofError, "", theorem, Part(ODDS * 1000, [law]))
 

@@ -293,9 +293,8 @@ def leaves() -> Iterator[tuple[Plan, Neighbours]]:
 
 @pytest.mark.parametrize(
     ("plan", "neighbours"),
-    [pytest.param(*each, marks=pytest.mark.slow) if "users=1000000)" in str(each) else each for each in leaves()],
-    ids=str,
-)
+    [pytest.param(*each, marks=pytest.mark.slow) if "users=1000000)" in str(each) else each for each in leaves()], ids=str,
+)  # fmt: skip
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])
 def test_what_the_accountants_say_of_every_word_is_valid_and_just_below_it_nothing_is(
     plan: Plan, neighbours: Neighbours, delta: Fraction

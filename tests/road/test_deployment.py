@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Run, Shuffle, account
+from ldpaudit import Aggregate, Compose, Guarantee, Poisson, Repeat, Run, Shuffle, account
 from ldpaudit.certificates.certify import certify, units
 from ldpaudit.core.expression import parse
 from ldpaudit.errors import DeploymentError
@@ -69,6 +69,15 @@ def test_each_report_may_be_shuffled_in_a_round_of_its_own() -> None:
     rappor = 'kind = "rappor"\nbits = 16\nhashes = 1\nf = 0.5\np = 0.25\nq = 0.75'
     kept = kept.replace('kind = "randomized_response"\nk = 4\np = "1/2"', rappor)
     raises(DeploymentError, "needs fresh answers", loads, kept)
+
+
+def test_a_report_or_a_part_may_be_sent_with_some_probability() -> None:
+    once = loads(GOOD.replace("reports = 3", 'reports = 3\nrate = "1/10"'))
+    whole = loads(COMPOSED.replace("times = 2", "times = 2\nrate = 0.5"))
+    sent = Poisson(once.plan, Fraction(1, 10))
+    assert [claim.plan for claim in once.claims] == [sent, Shuffle(Repeat(sent, 3), 1000)]
+    bits = Poisson(UnaryEncoding.flips(Fraction(1, 4), 3), Fraction(1, 2))
+    assert whole.plan.parts[1] == Shuffle(Compose([Repeat(bits, 2), Guarantee(Fraction(1))]), 50)
 
 
 SUMMED = """\
@@ -459,6 +468,7 @@ REFUSED: list[tuple[str, list[tuple[str, str, int | None, str, str]]]] = [
         ("honest_clients = 10", "honest_aggregators = 3", 0, "claims.2", "<= the parties of [[noise]], 2, got 3"),
     ]),
     (SUMMED, [
+        ("reports = 3", "rate = 0.5", 10, "contribution.rate", "needs reports that are not summed"),
         ("[aggregate]", "[shuffle]\nusers = 9\n[aggregate]", 14, "aggregate", "one of the tables [shuffle] and [aggregate]"),
         ('modulus = "2**32"', "modulus = 1000", 14, "aggregate.modulus", "above 1000: the largest sum less the least, 1000"),
         ('modulus = "2**32"', "", 26, "claims.2", 'needs a modulus in [aggregate]'),
@@ -481,6 +491,8 @@ REFUSED: list[tuple[str, list[tuple[str, str, int | None, str, str]]]] = [
         ("reports = 3", "reports = 0", 10, "contribution.reports", "greater than or equal to 1, got 0"),
         ("reports = 3", 'reports = "three"', 10, "contribution.reports", "got 'three'"),
         ("reports = 3", "reports = 3\nmemoized = true", 11, "contribution.memoized", "that memoizes, or a table [epochs]"),
+        ("reports = 3", 'reports = 3\nrate = "3/2"', 11, "contribution.rate", "needs a probability above 0, got '3/2'"),
+        ("reports = 3", "memoized = true\nrate = 0.5", 11, "contribution.rate", "needs answers that are not kept"),
         ("users = 1_000", "people = 5", 13, "shuffle.people", "is not a key"),
         ('id = "example"', "", None, "id", "is required"),
         ('epsilon = "2.05"', 'epsilon = "-1"', 17, "claims.0.epsilon", "needs epsilon >= 0, got epsilon=-1"),
@@ -519,6 +531,7 @@ REFUSED: list[tuple[str, list[tuple[str, str, int | None, str, str]]]] = [
         ("times = 2", "shuffle = {users = 9}", 15, "compose.1.compose.0.shuffle", "needs one shuffler"),
         ("[[claims]]", "[shuffle]\nusers = 9\n[[claims]]", 6, "compose.0.shuffle", "needs one shuffler"),
         ("[[claims]]", "[aggregate]\nusers = 9\n[[claims]]", 25, "aggregate", "[[compose]] has several"),
+        ("[[claims]]", "[contribution]\nrate = 0.5\n[[claims]]", 0, "compose", "needs a rate for each shuffled part"),
         ("[[claims]]", "[contribution]\nmemoized = true\n[[claims]]", 26, "contribution.memoized", "a mechanism that memoizes"),
     ]),
 ]  # fmt: skip

@@ -6,11 +6,26 @@ import math
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, Mechanism, Plan, Poisson, Repeat, Rigour, Run, Shuffle, Subsample, Unsupported, account
+from ldpaudit import (
+    Aggregate,
+    Mechanism,
+    Plan,
+    Poisson,
+    Repeat,
+    Rigour,
+    Run,
+    Shuffle,
+    Subsample,
+    Unsupported,
+    account,
+    audit,
+)
+from ldpaudit.attacks.games.plans import target
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
 from tests.oracles import shuffle as oracle
@@ -149,3 +164,25 @@ def test_users_take_part_one_by_one() -> None:
     for some in (Poisson(m, F(1, 2)), Shuffle(Poisson(m, F(1, 2)), 9)):  # who is absent shows no less than who takes no part
         with pytest.raises(Unsupported, match="replace-one"):
             account(some, ADD_REMOVE)
+
+
+def revealing(x: int) -> int:
+    return x
+
+
+def test_an_audit_draws_reports_as_often_as_they_are_sent() -> None:
+    m, loss, views = KaryRandomizedResponse(2, F(3, 4)), math.log(3), 40_000
+    for side, right in ((0, loss), (1, -loss)):
+        scores = target(Poisson(m, F(1, 4)), None).draw(side, views, np.random.default_rng(side))
+        for score, chance in ((0.0, 3 / 4), (right, 3 / 16), (-right, 1 / 16)):
+            assert abs(np.isclose(scores, score).mean() - chance) < 5 / math.sqrt(views)
+    assert 0.9 * loss < audit(Poisson(m, F(1, 4)), trials=views, seed=1).epsilon_lower <= loss
+    # Of all 27 outcomes of three users, the others with the first value, the truth is .46090.
+    assert 0.3 < audit(Shuffle(Poisson(m, F(1, 2)), 3), trials=views, delta=0.05, seed=1).epsilon_lower < 0.46090
+    assert audit(Poisson(m, F(1, 4)), implementation=revealing, trials=views, seed=1).epsilon_lower > 3 * loss
+    mixed = target(Poisson(m, F(1, 4)), None, revealing).mixed
+    assert mixed is not None
+    for scores, right in zip(mixed(np.repeat([0, 1], 3000)), (loss, -loss), strict=True):
+        assert np.unique(scores) == pytest.approx(sorted((0.0, right)))
+        assert len(scores) == 3000
+        assert abs(np.count_nonzero(scores) - 750) < 150
