@@ -1,13 +1,21 @@
 """What GLPS-HH costs."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
+from ldpaudit.accountants.shuffling import laplace_vectors
+from ldpaudit.accountants.shuffling.bounds import Bound
+from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, Overlap
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
+
+_HARDLY = 1e-3
+"""Part of the variance of W that may be lost where values that differ in fewer numbers are not looked at by themselves."""
 
 
 def profile(m: GlpsHeavyHitter, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -61,3 +69,38 @@ def _shifted(once: int, twice: int, scale: Fraction, level: Rigour) -> LaplaceCo
     if not once:
         return LaplaceCoordinates(twice, 2 / scale, source, level)
     return LaplaceCoordinates(once, 1 / scale, source, level, twice)
+
+
+def shuffled(m: GlpsHeavyHitter, users: int) -> Bound | None:
+    """A bucket's numbers are -1, 0 or 1: see `laplace_vectors`, and `row` for what three values make of a row.
+
+    From below all others hold a value of a pair that is furthest apart. The blanket is the law of noise alone, of which every
+    report has at least ``e**(-R (L + 1) / b)``.
+    """
+    pairs, step = m.apart()[0], 1 / m.scale
+    twice = min(m.bits + 1, max(each.twice for each in (*pairs, *m.beyond)))
+    one = LaplaceVectors((step, step), tuple(row(m.bits + 1, twice, step)), (), (m.bits + 1) * step)
+    held = [
+        (own, m.pair(each), m.pair(each)[i])
+        for each in pairs
+        for i, own in enumerate(((0, 0, each.once, 0, 0, each.twice, 0, 0), (0, each.once, 0, 0, each.twice, 0, 0, 0)))
+    ]
+    return laplace_vectors.bound(replace(one.repeated(m.rows), held=tuple(held), reports=1), users)
+
+
+def row(size: int, twice: int, step: Fraction) -> Iterator[Overlap]:
+    """Overlaps of which one is at least that of any three values in a row, with as many numbers a bucket.
+
+    Of two values that share a bucket at most `twice` of these differ. If user 1's two do not, another user's is apart; or it shares
+    the bucket of one, from which it differs in d numbers, where 0 takes the place of its own, so that it is as far from both.
+    If they share a bucket and differ in d, another user's is apart, and has 1 or -1 in place of 0 where these differ; or
+    it shares the bucket, too, and differs from both in size - d at most. Numbers d are grouped, by their least and largest;
+    where another user's hardly matter, in one group.
+    """
+    yield size, size, size, 0, 0, 0, 0, 0
+    for b in range(2 * size + 1):
+        yield 0, b, 2 * size - b, 0, 0, 0, min(b, 2 * size - b), 0
+    groups = ((0, twice // 2), (twice // 2, twice - 1), (twice, twice)) if 6 * size * step**2 > _HARDLY else ((0, twice),)
+    for least, most in groups:
+        for b in range(most + 1):
+            yield 2 * size - least, 0, 0, size - least, b, most - b, 0, most

@@ -1,4 +1,4 @@
-r"""Shuffled vectors plus Laplace noise, of which each coordinate is one of two numbers: what a shuffler hides among others.
+r"""Shuffled vectors plus Laplace noise, whose coordinates are one of two numbers, or of three: what a shuffler hides among others.
 
 The two numbers are s scales apart. What another user's vector x has to do with user 1's vectors is three numbers, its *overlap*:
 in a coordinates x differs from both, in b user 1's first vector differs from x and from the second, and in c the second does.
@@ -14,6 +14,13 @@ larger in the convex order. So only the largest overlaps count, and any overlaps
 *A grid in place of the line.* As in `laplace_noise`: an adversary who is told a grid point of each coordinate knows more, and one
 who is told an interval less. In both cases the logarithms of the ratios are multiples of s over the number of intervals, and what
 A, B and C are follows from one power of a polynomial each.
+
+*Three numbers*, as of signs that may be 0, make coordinates that differ by 2s, too. Each of A, B and C is then a product of ratios
+of both distances. Where another user's number z alone is between those of user 1, or user 1's between z and another, two numbers
+are left if others may send nothing, with probability :math:`\kappa` (`laplace_noise`, 4): if a part :math:`(1 - \kappa) R'` of
+:math:`R_x`, or mixed from such parts, takes its place, W grows in the convex order. In a coordinate
+:math:`f_z \ge e^{-s} f_{z'}` for z and z' that are s apart, and :math:`f_0 \ge (f_s + f_{-s}) / (2 \cosh s)`, where
+:math:`1/\cosh s \ge e^{-s^2/2}`.
 
 *Fewer kinds.* Where A has many values, the probability of one is split between two others on either side so that the mean is kept:
 W is linear in A, B and C, each, so that it grows in the convex order. From below, neighbouring values are not told apart.
@@ -34,13 +41,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, product
+from math import prod
 from typing import Any, Self, TypeAlias
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -49,8 +57,12 @@ from ldpaudit.accountants.shuffling.laplace_noise import LEAST, MOST, WIDTHS, Ba
 from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
 from ldpaudit.core.working_precision import working_precision
 
-Overlap: TypeAlias = tuple[int, int, int]
-"""In how many coordinates another user's vector alone differs from user 1's two, the first of these, and the second."""
+Overlap: TypeAlias = tuple[int, ...]
+"""In how many coordinates another user's vector alone differs from user 1's two, by s; the first of these does; and the second.
+
+Where there are three numbers, in how many each of them does by 2s; and how often e**-s, and e**(-s**2/2), are factors of the
+probability that another user sends anything.
+"""
 Weigh: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 """A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
@@ -113,7 +125,7 @@ class LaplaceVectors:
         bits = (domain - 1).bit_length()
         if bits <= _LISTED:
             every = np.arange(1 << bits)
-            overlaps = {(a, b, c) for a, b, c in _overlaps(weigh, every[:, None], every).reshape(-1, 3).tolist()}
+            overlaps = set(map(tuple, _overlaps(weigh, every[:, None], every).reshape(-1, 3).tolist()))
             first, second = (each.ravel() for each in np.meshgrid(every[:domain], every[:domain]))
             other = np.zeros_like(first)
         else:
@@ -130,11 +142,10 @@ class LaplaceVectors:
 
     def repeated(self, times: int) -> LaplaceVectors:
         """Of bundles of as many reports."""
-        sums: list[Overlap] = [(0, 0, 0)]
+        sums = [(0,) * len(self.overlaps[0])]
         for bit in bin(times)[2:]:
             for more in (sums, self.overlaps)[: 1 + (bit == "1")]:
-                both = product(sums, more)
-                sums = maximal((a + a2, b + b2, c + c2) for (a, b, c), (a2, b2, c2) in both)
+                sums = maximal(tuple(map(sum, zip(*both, strict=True))) for both in product(sums, more))
                 if len(sums) > _MOST_SUMS:
                     sums = list(_largest(sums, self.steps[1]))
         held = tuple((_times(own, times), tuple((x,) * times for x in pair), (other,) * times) for own, pair, other in self.held)
@@ -192,7 +203,7 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
     least, most = (math.ceil(each * math.sqrt(s)) for each in cuts)
     intervals = (least, most if fine else least)
     with working_precision(precision(users)):
-        different = [each for each in vectors.overlaps if each[1:] != (0, 0)]
+        different = [each for each in vectors.overlaps if any(each[1:3] + each[4:6])]
         told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
         types = tuple(CutBlanket(told.kinds(each)) for each in different)
         listed = types if fine and sum(len(each.cells) for each in types) <= _LISTED_CELLS else ()
@@ -202,8 +213,8 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
         at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
         seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
         alike = tuple(
-            OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=own[1] == own[2] and not at), pair, other)
-            for own, pair, other in vectors.held
+            OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=not at and own[1:5:3] == own[2:6:3]), pair, x)
+            for own, pair, x in vectors.held
         )
     return VectorsBound(blankets, alike, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
 
@@ -219,34 +230,34 @@ class _Products:
     most: int  # and of any of them
 
     def __post_init__(self) -> None:
-        self._known: dict[tuple[int, int, int], Factor] = {}
+        self._factor = cache(self._computed)
 
     def kinds(self, overlap: Overlap) -> tuple[Balls, ...]:
         """Probabilities under user 1's two laws and another user's, of this overlap."""
         least, most = self.intervals
         # What is lost to a factor falls with the square of its values, and grows with its variance and that of what it multiplies.
-        variances = [math.expm1(min(count * _mean_square(self.step), _FAR)) for count in overlap]
+        near, far, hidden = _parts(overlap)
+        counts = near + 2 * far
+        variances = [math.expm1(min(each, _FAR)) for each in _mean_squares(near, far, self.step)]
         deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
         unit = (min(self.cells, self.most) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
         values = [max(3, int(unit * d)) for d in deviations]
-        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, overlap, strict=True) if count)))
-        factors = (self._factor(count, intervals, kept) for count, kept in zip(overlap, values, strict=True))
+        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, counts, strict=True) if count)))
+        factors = (self._factor(*map(int, each[:2]), int(intervals), each[2]) for each in zip(near, far, values, strict=True))
         found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
         for (i, p, p2), (j, q, q2), (k, r, r2) in product(*factors):
             both, cell = p2 * q2, found[i + j, i + k]
             found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
-        return tuple((r1, r2, b) for r1, r2, b in found.values())
+        if not hidden.any():
+            return tuple((r1, r2, b) for r1, r2, b in found.values())
+        sent = (-ball(self.step) * int(hidden[0]) - ball(self.step) ** 2 / 2 * int(hidden[1])).exp()
+        return (*((r1, r2, sent * b) for r1, r2, b in found.values()), (_NONE, _NONE, 1 - sent))
 
-    def _factor(self, count: int, intervals: int, most: int) -> Factor:
-        """The law of a product of as many ratios, with these intervals, on at most this many values."""
-        if (key := (count, intervals, most)) not in self._known:
-            self._known[key] = self._computed(*key)
-        return self._known[key]
-
-    def _computed(self, count: int, intervals: int, most: int) -> Factor:
-        law = (flint.arb_poly(self._ratio(intervals)) ** count).coeffs() if count else [flint.arb(1)]
-        unit = self.step / intervals
-        found = [(i, p, ball(unit * (i - intervals * count)).exp()) for i, p in enumerate(law) if not p == 0]
+    def _computed(self, near: int, far: int, intervals: int, most: int) -> Factor:
+        """The law of a product of as many ratios of either distance, with these intervals, on at most this many values."""
+        powers = (flint.arb_poly(self._ratio(n, intervals)) ** count for n, count in ((1, near), (2, far)) if count)
+        law, unit = prod(powers, start=flint.arb_poly([1])).coeffs(), self.step / intervals
+        found = [(i, p, ball(unit * (i - intervals * (near + 2 * far))).exp()) for i, p in enumerate(law) if not p == 0]
         ends = _kept([p for _, p, _ in found], [ratio for *_, ratio in found], most)
         groups = [found[start:end] for start, end in pairwise([*ends, len(found)])]
         if not self.is_told:
@@ -260,9 +271,10 @@ class _Products:
             masses[i + 1] += sum((p * (ratio - low) for _, p, ratio in each[1:]), _NONE) / (high - low)
         return [(each[0][0], p, p * each[0][2]) for each, p in zip(groups, masses, strict=True)]
 
-    def _ratio(self, intervals: int) -> list[flint.arb]:
-        """Probabilities of a coordinate's ratio by its logarithm, from -s to s in steps of s over the intervals."""
-        s, law = self.step, [_NONE] * (2 * intervals + 1)
+    def _ratio(self, distance: int, intervals: int) -> list[flint.arb]:
+        """Probabilities of a coordinate's ratio by its logarithm, in steps of s over the intervals, of numbers s or 2s apart."""
+        s, intervals = distance * self.step, distance * intervals
+        law = [_NONE] * (2 * intervals + 1)
         if self.is_told:
             for j, weight in enumerate(grid_weights(s, intervals)):
                 law[2 * j] = weight * ball(-s * j / intervals).exp()
@@ -313,15 +325,14 @@ def _possible(varying: int, weight: int) -> Iterator[Overlap]:
 
 
 def _times(overlap: Overlap, times: int) -> Overlap:
-    a, b, c = overlap
-    return a * times, b * times, c * times
+    return tuple(n * times for n in overlap)
 
 
 def _largest(overlaps: Iterable[Overlap], step: Fraction) -> tuple[Overlap, ...]:
     """Those of which no other is as large; of too many, some that are as large as any."""
     found, grain = maximal(overlaps), 2
     while len(found) > _MOST_OVERLAPS[grain > max(map(max, found)) / _ROUNDED]:
-        rounded = [(-(-a // grain) * grain, -(-b // grain) * grain, -(-c // grain) * grain) for a, b, c in found]
+        rounded = [tuple(-(-n // grain) * grain for n in each) for each in found]
         both = _told(np.array([found, rounded]), step)
         clearly = _CLEARLY if grain <= max(map(max, found)) / _ROUNDED else -math.inf
         less = both[1] < both[0].max() - clearly
@@ -335,18 +346,30 @@ def maximal(overlaps: Iterable[Overlap]) -> list[Overlap]:
     rest = np.array(sorted(set(overlaps), key=sum, reverse=True))
     found: list[Overlap] = []
     while len(rest):
-        a, b, c = rest[0].tolist()
-        found.append((a, b, c))
+        found.append(tuple(rest[0].tolist()))
         rest = rest[(rest > rest[0]).any(axis=1)]
     return found
 
 
 def _told(overlaps: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
     """Logarithm of the chi-squared divergence of user 1's two laws from another user's, which grows with what is told."""
-    a, b, c = np.moveaxis(overlaps * _mean_square(step), -1, 0)
+    near, far, hidden = _parts(overlaps)
+    a, b, c = np.moveaxis(_mean_squares(near, far, step), -1, 0)
     with np.errstate(divide="ignore"):
         found: NDArray[np.float64] = a + np.logaddexp(*(x + np.log(-np.expm1(-x)) for x in (b, c)))
-    return found
+    return found + hidden @ (float(step), float(step) ** 2 / 2)
+
+
+def _parts(overlaps: ArrayLike) -> list[NDArray[np.int64]]:
+    """Coordinates that differ by s, those that differ by 2s, and what hides others."""
+    counts = np.asarray(overlaps)
+    more = [(0, 0)] * (counts.ndim - 1) + [(0, 8 - counts.shape[-1])]
+    return np.split(np.pad(counts, more), (3, 6), axis=-1)
+
+
+def _mean_squares(near: NDArray[np.int64], far: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
+    """Logarithms of the mean squares of products of ratios."""
+    return near * _mean_square(step) + far * _mean_square(2 * step)
 
 
 def _mean_square(step: Fraction) -> float:

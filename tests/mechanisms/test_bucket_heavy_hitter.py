@@ -16,8 +16,6 @@ from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.claims.laplace import noise_tail
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
-from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -25,33 +23,12 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.bucket_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
 from tests.helpers import proved
-from tests.samples import meet
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
 LARGE = Setting(Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 100), 2**32, 10**9)
 ODD = Setting(Fraction(1, 10), Fraction(1, 10**12), Fraction(1, 20), 10**6, 10**10)
 LEVEL = 1e-6
 """Of tests on samples with fixed seeds."""
-
-
-@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 7), Fraction(1, 2), 1 - Fraction(1, 10**6)])
-@pytest.mark.parametrize("step", [Fraction(1, 1000), Fraction(1, 3), Fraction(5), Fraction(40)])
-def test_one_and_two_coordinates_are_the_closed_forms(step: Fraction, share: Fraction) -> None:
-    for count, closed in ((1, OneCoordinate(step, "")), (2, TwoCoordinates(2 * step, ""))):
-        epsilon = share * count * step
-        ours, truth = LaplaceCoordinates(count, step, "").delta(epsilon), closed.delta(epsilon)
-        assert meet(ours, truth)
-        assert ours.high <= ours.low * (1 + 1e-14)
-
-
-@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-3, 0.2])
-@pytest.mark.parametrize(("count", "step"), [(4, Fraction(1, 4)), (60, Fraction(1, 20)), (344, Fraction(1, 250))])
-def test_epsilon_of_delta_is_where_delta_is_reached(count: int, step: Fraction, delta: float) -> None:
-    profile = LaplaceCoordinates(count, step, "")
-    epsilon = profile.epsilon(delta)
-    assert profile.delta(epsilon.high).high <= delta
-    assert epsilon.low == 0 or profile.delta(epsilon.low).low >= delta
-    assert epsilon.high <= epsilon.low * (1 + 1e-9) or epsilon.low == 0
 
 
 @pytest.mark.parametrize(("domain", "seed"), [(32, 0), (32, 1), (20, 0), (20, 3), (17, 5)])

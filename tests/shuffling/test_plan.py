@@ -227,16 +227,6 @@ def test_the_clones_pair_is_computed_exactly(users: int, exp_epsilon0: Fraction,
     assert found.rad() <= 1e-10 * found.mid()
 
 
-@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [
-    (1, 10**4, 0.06), (4, 10**6, 0.05), (1, 10**6, 0.005), (8, 10**9, 0.004), (0.1, 10**9, 1e-5), (1, 10**9, 2.5e-4),
-    (1, 10**9, 1.7e-3), (20, 10**12, 0.05), (1, 10**12, 4e-5), (50, 10**12, 3),
-])  # fmt: skip
-def test_the_clones_are_exact_at_every_scale(epsilon0: float, users: int, epsilon: float) -> None:
-    found = CloneProfile(F(epsilon0), users).delta(epsilon)
-    assert found.rigour is Rigour.EXACT
-    assert found.relative_width < 1e-9
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_a_message_that_nobody_else_sends_is_seen(seed: int) -> None:
     weights = np.random.default_rng(seed).integers(0, 5, (3, 4)) + np.array([1, 0, 0, 0])
