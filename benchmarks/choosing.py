@@ -1,13 +1,13 @@
 """Which system to choose, on real words: prints docs/systems.md, and draws docs/systems.svg.
 
-    python -m benchmarks.choosing [--users 1000000] [--words FILE] [--epsilons 1 2 4] [--picture FILE] > docs/systems.md
+    python -m benchmarks.choosing [system ...] [--users 1000000] [--words FILE] [--epsilons 1 2 4] [--picture FILE] > FILE
 
 Needs the extra `examples` (the package wordfreq, with 300,000 English words and their frequencies), or a file with a word and
 its frequency a line. Every user holds one word, drawn by frequency. Half an hour on one core.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -55,11 +55,11 @@ def held(users: int, file: Path | None) -> Held:
     return Held.of([known.words[i] for i in known.data.tolist()])
 
 
-def board(contest: comparison.Contest, values: Held) -> tuple[Leaderboard, list[str]]:
-    """How all do at one epsilon, and who was left out."""
+def board(contest: comparison.Contest, values: Held, names: Collection[str]) -> tuple[Leaderboard, list[str]]:
+    """How all of these do at one epsilon, and who was left out."""
     rows, left = [], []
     with Crew() as crew:
-        for each in comparison.contenders():
+        for each in (each for each in comparison.contenders() if str(each) in names):
             try:
                 rows.append((each, crew.do(Task(str(each), comparison.score, (each, contest, values), 7200.0, pickled=True))))
             except LdpauditError as error:
@@ -79,11 +79,12 @@ def limits(users: int, epsilon: Fraction) -> Iterator[str]:
 
 def main() -> None:
     """Print the page."""
-    given = options(__doc__, users=10**6, words=Path, epsilons=[Fraction(1), Fraction(2), Fraction(4)], picture=Path)
+    known = [*map(str, comparison.contenders())]
+    given = options(__doc__, known, users=10**6, words=Path, epsilons=[Fraction(1), Fraction(2), Fraction(4)], picture=Path)
     values = held(given.users, given.words)
     print(HEAD)
     for epsilon in given.epsilons:
-        table, left = board(comparison.Contest(epsilon, DELTA), values)
+        table, left = board(comparison.Contest(epsilon, DELTA), values, given.names or known)
         print(f"## Epsilon {float(epsilon):g}\n\n{write(table, TableFormat.markdown)}\n")
         say(limits(values.users, epsilon))
         print()

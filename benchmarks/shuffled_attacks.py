@@ -1,4 +1,4 @@
-"""How much of the exact epsilon the attacks on shuffled and summed systems find at ten thousand users.
+"""How much of the exact epsilon the attacks on shuffled systems find at ten thousand users: as `summed_attacks` of sums.
 
     python -m benchmarks.shuffled_attacks [name of a system ...]
 
@@ -12,13 +12,11 @@ to 0.94 of epsilon, by the seed: an event is chosen from a part of the views, an
 from fractions import Fraction
 
 from benchmarks.experiment import options, show
-from ldpaudit import account, audit
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.evidence import Evidence, Mode
+from benchmarks.summed_attacks import COLUMNS, USERS, row
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
@@ -28,9 +26,9 @@ from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Aggregate, Plan, Shuffle
+from ldpaudit.plan import Plan, Shuffle
 
-USERS, TRIALS = 10_000, 4 * 10**6
+TRIALS = 4 * 10**6
 SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
     "shuffled_hadamard": (ShuffledHadamard(USERS, 64, tau=14, rho=36, k=1), 1e-3),
     "shuffled_count_min": (ShuffledCountMin(USERS, 64, rows=4, buckets=256, gamma=Fraction(1, 100)), 1e-2),
@@ -47,29 +45,8 @@ SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {
     "Shuffle(randomized_response), k = 16": (Shuffle(KaryRandomizedResponse.with_uniform_draw(Fraction(1, 30), 16), USERS), 1e-3),
     "Shuffle(unary_encoding)": (Shuffle(UnaryEncoding.flips(Fraction(1, 20), 16), USERS), 1e-3),
     "Shuffle(rappor)": (Shuffle(Rappor(8, 1, Fraction(1, 4), Fraction(1, 100), Fraction(99, 100), domain=8), USERS), 1e-3),
-    "Aggregate(unary_encoding)": (Aggregate(UnaryEncoding.flips(Fraction(1, 150), 16), USERS), 1e-3),
-    "Aggregate(rappor)": (Aggregate(PermanentRappor(16, 2, Fraction(1, 50)), USERS), 1e-3),
 }
 
 
-def measured(name: str, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure, Evidence]:
-    """The certified epsilon of a system, and the audit's evidence."""
-    system, delta = SYSTEMS[name]
-    profile = account(system)
-    exact = profile.epsilon(delta)
-    witness = profile.witness(exact.low) if isinstance(system, Shuffle | Aggregate) else None
-    return exact, audit(system, delta=delta, trials=trials, seed=seed, mode=Mode.FIXED, witness=witness)
-
-
-COLUMNS = "{system:38} {delta:8.0e} {at least:9.5f} {at most:9.5f} {audited:9.5f} {share:6.3f} {views:,}"
-
-
-def row(name: str) -> tuple[str | float, ...]:
-    """The line of a system."""
-    exact, found = measured(name)
-    bounds = exact.low, exact.high, found.epsilon_lower, found.epsilon_lower / exact.low
-    return name, found.delta, *bounds, found.trials
-
-
 if __name__ == "__main__":
-    show(COLUMNS, map(row, options(__doc__, SYSTEMS).names or SYSTEMS))
+    show(COLUMNS, (row(name, *SYSTEMS[name], TRIALS) for name in options(__doc__, SYSTEMS).names or SYSTEMS))

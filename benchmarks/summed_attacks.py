@@ -6,7 +6,6 @@ Of each delta: the epsilon that is certified from below, the bound of a fixed au
 played on the accountant's witness where there is one, as `certify` does; else on the data sets of its own attack.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -64,24 +63,22 @@ SYSTEMS: dict[str, Plan] = {
 }
 
 
-def measured(name: str, delta: float, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure, Evidence]:
+def measured(plan: Plan | Mechanism, delta: float, trials: int = TRIALS, seed: int = 1) -> tuple[Enclosure, Evidence]:
     """The certified epsilon of a system, and the audit's evidence."""
-    plan = SYSTEMS[name]
-    exact = account(plan).epsilon(delta)
-    witness = account(plan).witness(exact.low)
+    profile = account(plan)
+    exact = profile.epsilon(delta)
+    witness = None if isinstance(plan, Mechanism) else profile.witness(exact.low)
     return exact, audit(plan, delta=delta, trials=trials, seed=seed, mode=Mode.FIXED, witness=witness)
 
 
-def rows(names: list[str], deltas: list[float], trials: int) -> Iterator[tuple[str | float, ...]]:
-    """The lines of the table."""
-    for name in names:
-        for delta in deltas:
-            exact, found = measured(name, delta, trials)
-            yield name, delta, exact.low, exact.high, found.epsilon_lower, found.epsilon_lower / exact.low
+def row(name: str, plan: Plan | Mechanism, delta: float, trials: int) -> tuple[str | float, ...]:
+    """A line of the table."""
+    exact, found = measured(plan, delta, trials)
+    return name, delta, exact.low, exact.high, found.epsilon_lower, found.epsilon_lower / exact.low, found.trials
 
 
-COLUMNS = "{system:34} {delta:8.0e} {at least:9.5f} {at most:9.5f} {audited:9.5f} {share:6.3f}"
+COLUMNS = "{system:38} {delta:8.0e} {at least:9.5f} {at most:9.5f} {audited:9.5f} {share:6.3f} {views:,}"
 
 if __name__ == "__main__":
     given = options(__doc__, SYSTEMS, deltas=list(DELTAS), trials=TRIALS)
-    show(COLUMNS, rows(given.names or list(SYSTEMS), given.deltas, given.trials))
+    show(COLUMNS, (row(each, SYSTEMS[each], delta, given.trials) for each in given.names or SYSTEMS for delta in given.deltas))

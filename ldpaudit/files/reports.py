@@ -11,7 +11,7 @@ What is no report, and the second of two reports with one `id`, is left out, cou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from ldpaudit.adapters import rows
 from ldpaudit.adapters.places import ending, place, reached
 from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported, without_file
+from ldpaudit.files.ids import Ids, hashed
 from ldpaudit.mechanism import LARGEST_VIEW, Mechanism, Rows, plain
 
 FORMAT = "ldpaudit.reports/1"
@@ -184,8 +185,8 @@ class Tally:
     malformed: int = 0
     duplicate: int = 0
     named: list[str] = field(default_factory=list)  # the first few that were left out
-    ids: set[Any] = field(default_factory=set)
-    before: Set[Any] = frozenset()  # ids of other parts
+    ids: Ids = field(default_factory=Ids)
+    before: Ids = field(default_factory=Ids)  # of other parts
 
     @property
     def refused(self) -> int:
@@ -194,30 +195,23 @@ class Tally:
 
     def add(self, other: Tally) -> bool:
         """Add what was read of another part; False, and nothing is added, where both have records of one id."""
-        if not self.ids.isdisjoint(other.ids):
+        if any(self.ids.have(block).any() for block in other.ids.blocks):
             return False
-        self.ids |= other.ids
+        for block in other.ids.blocks:
+            self.ids.add(block)
         self.accepted, self.malformed = self.accepted + other.accepted, self.malformed + other.malformed
         self.duplicate, self.named = self.duplicate + other.duplicate, (self.named + other.named)[:_NAMED]
         return True
 
     def state(self) -> dict[str, Any]:
         """Plain data."""
-        return {"read": [self.accepted, self.malformed, self.duplicate], "named": self.named, "ids": [*self.ids]}
+        return {"read": [self.accepted, self.malformed, self.duplicate], "named": self.named, "ids": self.ids.state}
 
     @classmethod
     def from_state(cls, data: dict[str, Any]) -> Self:
         """Read back."""
         accepted, malformed, duplicate = map(int, data["read"])
-        return cls(accepted, malformed, duplicate, [*map(str, data["named"])], set(data["ids"]))
-
-    def is_new(self, name: Any) -> bool:
-        """Whether no record before had this id; None is no id."""
-        if name is None or name in self.before:
-            return name is None
-        size = len(self.ids)
-        self.ids.add(name)
-        return len(self.ids) > size
+        return cls(accepted, malformed, duplicate, [*map(str, data["named"])], Ids.of_state(data["ids"]))
 
     def refuse(self, file: Path, line: int, why: str, duplicate: bool = False) -> None:
         """Count a record that is left out."""
@@ -272,11 +266,12 @@ def _accepted(
     for i, why in sorted(refused.items()):
         tally.refuse(file, lines[i], why)
     fresh = np.ones(len(views), dtype=np.bool_)
-    kept = () if names is None else (i for i in range(len(lines)) if i not in refused)
-    for row, i in enumerate(kept):
-        if names is not None and not tally.is_new(name := names[i]):
-            tally.refuse(file, lines[i], f"the id {strict_json.shown(name, 40)!r} was there before", duplicate=True)
-            fresh[row] = False
+    if names is not None:
+        kept = [i for i in range(len(lines)) if i not in refused]
+        given = np.array([row for row, i in enumerate(kept) if names[i] is not None], dtype=np.int64)
+        fresh[given] = tally.ids.new(hashed(names[kept[row]] for row in given), tally.before)
+        for i in (kept[row] for row in np.flatnonzero(~fresh)):
+            tally.refuse(file, lines[i], f"the id {strict_json.shown(names[i], 40)!r} was there before", duplicate=True)
     tally.accepted += int(fresh.sum())
     return views if fresh.all() else views[fresh]
 

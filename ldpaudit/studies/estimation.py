@@ -1,6 +1,6 @@
 """From what users sent, or an aggregator released, to counts with intervals."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +12,7 @@ from ldpaudit import registry
 from ldpaudit.core.units import stream
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.deployment import Deployment, among, table_of
+from ldpaudit.files.ids import Ids
 from ldpaudit.files.reports import Released, ReportForm, Tally, Unwrap, blocks
 from ldpaudit.files.whole import Saved
 from ldpaudit.mechanism import Mechanism
@@ -119,7 +120,7 @@ def added_up(m: Mechanism, files: Sequence[Path], tally: Tally, execution: Execu
 
     # In this process ids that were there before are known at once; where others read, they are compared afterwards.
     here = execution.executor is None
-    parts = (_Part(m, file, tally.ids if here else set(), told if here else None) for file in files[done:])
+    parts = (_Part(m, file, tally.ids if here else Ids(), told if here else None) for file in files[done:])
     for file, (added, more) in zip(files[done:], stream(parts, execution.executor), strict=True):
         if not tally.add(more):
             added, more = _Part(m, file, tally.ids)()
@@ -139,7 +140,7 @@ class _Part:
 
     m: Mechanism
     file: Path
-    before: Set[Any] = frozenset()  # ids of other files' reports
+    before: Ids  # of other files' reports
     told: Callable[[int], None] | None = None  # how many reports there are
 
     def __call__(self) -> tuple[NDArray[Any] | None, Tally]:
@@ -152,7 +153,7 @@ class _Part:
                 yield views
 
         total = summing(self.m, form).total(read())
-        return total, replace(tally, before=frozenset())
+        return total, replace(tally, before=Ids())
 
     def __str__(self) -> str:
         return str(self.file)

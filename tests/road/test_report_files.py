@@ -13,6 +13,7 @@ import pytest
 
 from ldpaudit.adapters import rows
 from ldpaudit.errors import DeploymentError, Unsupported
+from ldpaudit.files.ids import Ids, hashed
 from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, listed, released
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms import GaussianReport, KaryRandomizedResponse, LocalHashing, UnaryEncoding
@@ -106,6 +107,24 @@ def test_what_is_no_report_and_what_came_before_is_left_out_and_named(tmp_path: 
     # Bits are numbers: true and false are refused, also where Python takes them for some.
     file.write_text("[1, 0, true]\n[1, 0, 1]\n[1, 0, 2]\n[1, 0]\n[1.0, 0, 1]\n")
     assert read(BITS, file)[0] == [[1, 0, 1]]
+
+
+def test_ids_that_came_before_are_those_of_a_set_whatever_blocks_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldpaudit.files.ids._BLOCK", 400)
+    rng, seen, ids, before = np.random.default_rng(1), set[int | str](), Ids(), Ids()
+    before.add(hashed([5, "x"]))
+    for _ in range(60):
+        names: list[int | str] = [n if n % 3 else str(n) for n in rng.integers(0, 1500, 40).tolist()]
+        expected = [not (name in seen or name in (5, "x") or seen.add(name)) for name in names]  # type: ignore[func-returns-value]
+        assert ids.new(hashed(names), before).tolist() == expected
+    assert sum(each.shape[1] for each in ids.blocks) == len(seen)
+    assert len(ids.blocks) > 2
+    again = Ids.of_state(ids.state)
+    assert again.have(hashed(seen)).all()
+    assert not again.have(hashed([5, "x", -1])).any()
+    # Halves of hashes that are equal are not taken for names.
+    halves = np.array([[7, 7, 7, 9], [1, 2, 2, 1]], dtype=np.uint64)
+    assert Ids().new(halves, Ids([halves[:, 1:2]])).tolist() == [True, False, False, True]
 
 
 def test_what_came_before_in_any_file_or_has_no_id_is_left_out_and_a_header_is_no_report(tmp_path: Path) -> None:
