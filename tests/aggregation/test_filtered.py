@@ -110,6 +110,8 @@ def test_a_filter_that_accepts_all_changes_nothing_and_a_lenient_one_little() ->
     assert some.low < most.low < most.high < some.high
     profile = account(Aggregate(m, 10**4, (), 11))
     assert profile.delta(some.high).high <= delta < profile.delta(some.high * 0.9999).high
+    assert profile.delta(F(some.high) + F(1, 10**17)).high == profile.delta(some.high).high  # the float below, not the one above
+    assert 0 < F(profile.delta(0.2).low) <= F(profile.whole.delta(0.2).low) - profile.chance  # type: ignore[attr-defined]
     highs = [profile.delta(epsilon).high for epsilon in (0, 0.5, 1, 2, 4, 8)]
     assert highs == sorted(highs, reverse=True), "it does not grow where the bound does"
     assert account(Aggregate(m, 10**4, (), 1)).epsilon(delta).high == account(m).epsilon(delta).high

@@ -119,11 +119,9 @@ def merged(atoms: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, F
     return [(p, q) for _, p, q in _by_ratio((1, p, q) for p, q in atoms)]
 
 
-@pytest.mark.parametrize(
-    ("users", "dimensions"),
-    [(1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3),
-     *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3)))],
-)  # fmt: skip
+@pytest.mark.parametrize(("users", "dimensions"), [
+    (1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3))),
+])  # fmt: skip
 def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users: int, dimensions: int) -> None:
     """One oracle a width: over all data of all users, the multisets of all oracles together, at e^epsilon = 2."""
     m = RangeQueries(users, 2, 1, 1, dimensions)

@@ -229,11 +229,10 @@ def test_it_is_the_expectation_of_the_ratio_of_two_counts() -> None:
     assert found.exceeds(Fraction(epsilon)).high == pytest.approx(exceeds, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("m", "delta"),
-    [(ShuffledHadamard.as_printed(1, 1e-6, 1 << 10, 256), 1e-6), (ShuffledHadamard.as_printed(0.5, 1e-9, 1 << 20, 256), 1e-300),
-     (ShuffledHadamard(10**6, 256, 8, 10**6), 1e-12), (ShuffledHadamard(100, 256, 9, 7), 0.3), (PRINTED, DELTA)],
-)  # fmt: skip
+@pytest.mark.parametrize(("m", "delta"), [
+    (ShuffledHadamard.as_printed(1, 1e-6, 1 << 10, 256), 1e-6), (ShuffledHadamard.as_printed(0.5, 1e-9, 1 << 20, 256), 1e-300),
+    (ShuffledHadamard(10**6, 256, 8, 10**6), 1e-12), (ShuffledHadamard(100, 256, 9, 7), 0.3), (PRINTED, DELTA),
+])  # fmt: skip
 def test_epsilon_of_delta_is_where_delta_is_reached(m: ShuffledHadamard, delta: float) -> None:
     profile = account(m)
     epsilon = profile.epsilon(delta)
@@ -405,9 +404,7 @@ def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_s
     assert m.error_of_asked(F(1, 2)) < m.error_of_all(F(1, 2))
 
 
-@pytest.mark.parametrize(
-    ("users", "bits"), [(10**5, 14), *(pytest.param(10**6, bits, marks=pytest.mark.slow) for bits in (20, 40))]
-)
+@pytest.mark.parametrize(("users", "bits"), [(10**5, 14), *(pytest.param(10**6, n, marks=pytest.mark.slow) for n in (20, 40))])
 def test_many_users_have_all_their_heavy_hitters_named_and_few_others(users: int, bits: int) -> None:
     m, rng = ShuffledHeavyHitters.with_few_kept(users, 1 << bits, 20, 1500), np.random.default_rng(7)
     assert m.threshold >= 4 * m.error_of_asked(F(1, 10)) > m.threshold - 5

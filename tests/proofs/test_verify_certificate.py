@@ -374,6 +374,8 @@ def test_groups_and_numbers_beyond_the_limits_have_no_proof_and_earlier_work_hin
     witness = {"digits": 30, "ratio": "129/128", "starts": list(range(0, 1000, 100))}
     assert is_valid(proof(runs, 1, "1/1000", witness=witness))
     assert not is_valid(proof(runs, 1, "1/1000", witness=witness, relation="group-of-1"))
+    twice, digits = {"word": "repeat", "of": RESPONSE, "times": 2}, (11, 12, 400, 401)
+    assert [is_valid(proof(twice, "1.3", "1/9", witness={"digits": n, "ratio": "2"})) for n in digits] == [False, True, True, False]
     monkeypatch.setattr(checker, "spent", 10**12)
     assert prove(Run(OF_THREE), REPLACE_ONE, None, Fraction(1, 7), account(OF_THREE).epsilon(Fraction(1, 7)))
     far = Repeat(DiscreteLaplace(Fraction(1, 2), (5000,)), 2)
