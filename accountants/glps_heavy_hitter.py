@@ -91,15 +91,15 @@ def shuffled(m: GlpsHeavyHitter, users: int) -> Bound | None:
 def row(size: int, twice: int, step: Fraction) -> Iterator[Overlap]:
     """Overlaps of which one is at least that of any three values in a row, with as many numbers a bucket.
 
-    Of two values that share a bucket at most `twice` of these differ. If user 1's two do not, another user's is apart; or it shares
-    the bucket of one, from which it differs in d numbers, where 0 takes the place of its own, so that it is as far from both.
-    If they share a bucket and differ in d, another user's is apart, and has 1 or -1 in place of 0 where these differ; or
-    it shares the bucket, too, and differs from both in size - d at most. Numbers d are grouped, by their least and largest;
-    where another user's hardly matter, in one group.
+    Of two values that share a bucket at most `twice` of these differ. If user 1's two do not, another's is apart; or it shares the
+    bucket of one, from which it differs in d numbers, where 0 takes the place of its own. If they do, and differ in d, another's is
+    apart, and has 1 or -1 in place of 0 there; or it shares the bucket, and differs from both in size - d at most.
     """
     yield size, size, size, 0, 0, 0, 0, 0
-    for b in range(2 * size + 1):
-        yield 0, b, 2 * size - b, 0, 0, 0, min(b, 2 * size - b), 0
+    grain = 1 if 4 * twice < 3 * size else -(-size // 2)  # those that share no bucket tell clearly less, or most
+    for b in range(0, 2 * size + 1, grain):
+        most = min(b + grain - 1, 2 * size)
+        yield 0, most, 2 * size - b, 0, 0, 0, min(size, most, 2 * size - b), 0
     groups = ((0, twice // 2), (twice // 2, twice - 1), (twice, twice)) if 6 * size * step**2 > _HARDLY else ((0, twice),)
     for least, most in groups:
         for b in range(most + 1):
