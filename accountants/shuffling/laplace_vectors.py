@@ -89,6 +89,8 @@ _GRAINS = 24  # of which a coordinate's number is a multiple, where there are mo
 _MOST_OVERLAPS, _CLEARLY, _ROUNDED = (64, 300), 0.03, 8
 """Overlaps up to which all are kept. Beyond the first number, those that clearly tell less, by nats of their divergence, are
 rounded up to multiples, which are at most this part of the largest; beyond the second, all others, too."""
+_NEAR, _OF_THREE = 3, (8, 8)
+"""Length of an overlap of vectors of two numbers; and overlaps of one report of which bundles of vectors of three are made."""
 _MOST_SUMS = 1000  # overlaps of bundles of fewer reports up to which none are rounded
 _LISTED = 9  # bits of values up to which all overlaps are listed
 _TRIED, _KEPT = 256, 3  # third values that are tried, and data sets that are kept
@@ -189,7 +191,12 @@ def bound(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...] = (
 
 def repeated(one: VectorsBound, times: int, otherwise: AnyReportBound) -> BlanketBound | None:
     """Of a bundle of as many reports, or one; with the bound of any report."""
-    found = one if times == 1 or one.vectors is None else bound(one.vectors.repeated(times), one.users)
+    found: VectorsBound | None = one
+    vectors = one.vectors
+    if times > 1 and vectors is not None:
+        if any(len(each) > _NEAR for each in vectors.overlaps):
+            vectors = replace(vectors, overlaps=_largest(vectors.overlaps, vectors.steps[1], _OF_THREE))
+        found = bound(vectors.repeated(times), one.users)
     if found is None or found.blankets:
         return found
     coarser = None if found.coarser is None else replace(found.coarser, otherwise=otherwise)
@@ -328,10 +335,10 @@ def _times(overlap: Overlap, times: int) -> Overlap:
     return tuple(n * times for n in overlap)
 
 
-def _largest(overlaps: Iterable[Overlap], step: Fraction) -> tuple[Overlap, ...]:
+def _largest(overlaps: Iterable[Overlap], step: Fraction, most: tuple[int, int] = _MOST_OVERLAPS) -> tuple[Overlap, ...]:
     """Those of which no other is as large; of too many, some that are as large as any."""
     found, grain = maximal(overlaps), 2
-    while len(found) > _MOST_OVERLAPS[grain > max(map(max, found)) / _ROUNDED]:
+    while len(found) > most[grain > max(map(max, found)) / _ROUNDED]:
         rounded = [tuple(-(-n // grain) * grain for n in each) for each in found]
         both = _told(np.array([found, rounded]), step)
         clearly = _CLEARLY if grain <= max(map(max, found)) / _ROUNDED else -math.inf

@@ -16,6 +16,8 @@ from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.claims.laplace import noise_tail
 from ldpaudit.accountants.claims.sentence import Standing
+from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
+from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
@@ -23,6 +25,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.bucket_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
 from tests.helpers import proved
+from tests.samples import meet
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
 LARGE = Setting(Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 100), 2**32, 10**9)
@@ -198,3 +201,13 @@ def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:
     m = BucketHeavyHitter(64, 6, 2, Fraction(7, 3))
     assert replaced.at(m) == present.at(m) == [(Fraction(12), Fraction(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")
+
+
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 7), Fraction(1, 2), 1 - Fraction(1, 10**6)])
+@pytest.mark.parametrize("step", [Fraction(1, 1000), Fraction(1, 3), Fraction(5), Fraction(40)])
+def test_one_and_two_coordinates_are_the_closed_forms(step: Fraction, share: Fraction) -> None:
+    for count, closed in ((1, OneCoordinate(step, "")), (2, TwoCoordinates(2 * step, ""))):
+        epsilon = share * count * step
+        ours, truth = LaplaceCoordinates(count, step, "").delta(epsilon), closed.delta(epsilon)
+        assert meet(ours, truth)
+        assert ours.high <= ours.low * (1 + 1e-14)

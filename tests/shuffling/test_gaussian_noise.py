@@ -284,3 +284,10 @@ def test_a_sum_of_values_none_of_which_is_likely_is_known(users: int) -> None:
     if law is not None:
         truth = float(law @ np.maximum(np.arange(len(law)) - 50 * users, 0))
         assert abs(found.mid() - truth) <= found.rad() + 1e-9 * truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [pytest.param(ONE, marks=pytest.mark.slow), sharp.ONE], ids=str)
+def test_shuffles_of_noise_compose(m: Noise) -> None:
+    once, thrice = hidden(m, 10**6), account(Repeat(Shuffle(m, 10**6), 3)).epsilon(1e-6)
+    assert once.low < thrice.low < thrice.high < 3 * once.high

@@ -474,3 +474,13 @@ def test_next_to_the_epsilon_of_one_report_a_shuffle_is_still_enclosed() -> None
     p = parse("1 - 1/(1+exp(5))") + Fraction(1, 10**40)
     found = account(Shuffle(KaryRandomizedResponse(2, p), 100_000)).delta(5)
     assert 0 <= found.low <= found.high < 1e-40
+
+
+@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [
+    (1, 10**4, 0.06), (4, 10**6, 0.05), (1, 10**6, 0.005), (8, 10**9, 0.004), (0.1, 10**9, 1e-5), (1, 10**9, 2.5e-4),
+    (1, 10**9, 1.7e-3), (20, 10**12, 0.05), (1, 10**12, 4e-5), (50, 10**12, 3),
+])  # fmt: skip
+def test_the_clones_are_exact_at_every_scale(epsilon0: float, users: int, epsilon: float) -> None:
+    found = CloneProfile(F(epsilon0), users).delta(epsilon)
+    assert found.rigour is Rigour.EXACT
+    assert found.relative_width < 1e-9
