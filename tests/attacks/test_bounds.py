@@ -149,8 +149,22 @@ def test_the_wealth_is_a_supermartingale_after_every_short_history(inputs: int, 
         assert 0 < now[0] <= 1
 
 
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_a_true_claim_is_ever_refuted_with_probability_alpha_at_most(inputs: int) -> None:
+    epsilon, alpha, horizon = 1.0, 0.2, 300
+    test, p = EProcess(inputs, 0.0, alpha, (1.5, 1.0)), share(epsilon, inputs)
+    alive, refuted = np.array([1.0]), 0.0
+    for guesses in range(1, horizon + 1):
+        alive = np.append(alive, 0) * (1 - p) + np.append(0, alive) * p
+        right = np.arange(guesses + 1)
+        out = test.log_value(right, guesses - right, guesses, epsilon) >= -math.log(alpha)
+        refuted += float(alive[out].sum())
+        alive = np.where(out, 0.0, alive)
+    assert 0.02 < refuted <= alpha
+
+
 @pytest.mark.parametrize("wrong", [0.0, 0.05, 0.2])
-def test_a_true_claim_is_ever_refuted_with_probability_alpha_at_most_whatever_a_wrong_guess_costs(wrong: float) -> None:
+def test_at_positive_delta_too_whatever_a_wrong_guess_costs(wrong: float) -> None:
     epsilon, delta, alpha, horizon = 1.0, 0.05, 0.5, 60
     right = math.e * wrong + delta
     test, alive, refuted = EProcess(2, delta, alpha, (0.3,)), np.zeros((horizon + 2, horizon + 2)), 0.0
