@@ -164,7 +164,6 @@ def test_a_signal_in_the_middle_of_a_draw_spoils_no_number(rng: np.random.Genera
 table = cache(samplers.page)
 
 
-@pytest.mark.slow
 def test_the_page_on_security_says_what_each_mechanism_draws() -> None:
     page = (ROOT / "docs" / "security.md").read_text()
     assert "\n".join(table()) in page, "python -m benchmarks.samplers prints the table"

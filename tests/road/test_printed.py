@@ -29,7 +29,6 @@ def files_of_the_bound(page: list[str]) -> list[str]:
     return [m[1] for line in page if (m := re.match(r"\d+\. `([^`]+)`", line))]
 
 
-@pytest.mark.slow
 def test_the_page_of_theorems_says_what_the_docstrings_say_and_which_files_run_for_a_bound_in_order(printed: list[str]) -> None:
     assert files_of_the_bound(PAGE) == files_of_the_bound(printed), COMMAND
     assert [line for line in printed if line in PAGE or not STEM.search(line)] == PAGE, COMMAND
