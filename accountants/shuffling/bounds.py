@@ -83,7 +83,7 @@ class Bound(ABC):
         return self
 
     def sampled(self, users: int) -> Bound | None:
-        """One where these are a secret sample of so many users, if it does not need epsilon0 and is known."""
+        """One where these are a secret sample of this many users, if it does not need epsilon0 and is known."""
         return None
 
     @abstractmethod

@@ -193,7 +193,7 @@ class _Cut(BlanketBound):
         return above if self.blankets or self.replaced else "as alone", below
 
     def drawn(self, users: int) -> _Cut:
-        """Of a secret sample of so many users."""
+        """Of a secret sample of this many users."""
         rate = Fraction(self.users, users)
         sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in self.data_sets[:-2])
         replaced = self.replaced and self.replaced.drawn(rate)

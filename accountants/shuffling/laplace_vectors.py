@@ -89,7 +89,7 @@ _GRAINS = 24  # of which a coordinate's number is a multiple, where there are mo
 _MOST_OVERLAPS, _CLEARLY, _ROUNDED = (64, 300), 0.03, 8
 """Overlaps up to which all are kept. Beyond the first number, those that clearly tell less, by nats of their divergence, are
 rounded up to multiples, which are at most this part of the largest; beyond the second, all others, too."""
-_NEAR, _OF_THREE = 3, (8, 8)
+_TWO, _OF_THREE = 3, (8, 8)
 """Length of an overlap of vectors of two numbers; and overlaps of one report of which bundles of vectors of three are made."""
 _MOST_SUMS = 1000  # overlaps of bundles of fewer reports up to which none are rounded
 _LISTED = 9  # bits of values up to which all overlaps are listed
@@ -194,7 +194,7 @@ def repeated(one: VectorsBound, times: int, otherwise: AnyReportBound) -> Blanke
     found: VectorsBound | None = one
     vectors = one.vectors
     if times > 1 and vectors is not None:
-        if any(len(each) > _NEAR for each in vectors.overlaps):
+        if len(vectors.overlaps[0]) > _TWO:  # overlaps are of one length
             vectors = replace(vectors, overlaps=_largest(vectors.overlaps, vectors.steps[1], _OF_THREE))
         found = bound(vectors.repeated(times), one.users)
     if found is None or found.blankets:

@@ -163,6 +163,7 @@ def _at_times(one: Target, rate: float) -> Target:
         return found
 
     def mixed(sides: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        # Nobody hands over a generator here: the coins come of all sides together, which are random, and of none alone.
         sent = np.random.default_rng(sides).random(len(sides)) < rate
         made = one.mixed(sides[sent])  # type: ignore[misc]
         return tuple(np.append(of_it, np.zeros(np.count_nonzero(sides[~sent] == side))) for side, of_it in enumerate(made))
