@@ -99,8 +99,8 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
 
     ``command``: returns its exit code; ``tell``: is told where the process ended before that.
     """
-    if not hasattr(os, "fork"):
-        return command()
+    if not hasattr(os, "fork") or "mpi4py.MPI" in sys.modules:
+        return command()  # a child of an MPI process cannot send what the workers wait for
     with suppress(AttributeError):  # of a stream that is None
         sys.stdout.flush()
     told, tells = os.pipe()

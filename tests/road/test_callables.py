@@ -1,6 +1,7 @@
 """Callables that misbehave: one line and exit code 2, never a verdict; and whose fault an error is."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import ldpaudit
 from ldpaudit import audit
 from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, prober, resolve
+from ldpaudit.commands import ending
 from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from tests import broken_callables
@@ -39,6 +41,11 @@ def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
 ])  # fmt: skip
 def test_a_callable_that_ends_the_process_or_spoils_it_ends_the_audit_with_2(name: str, says: str) -> None:
     fails_in_one_line(audited(name), says)
+
+
+def test_a_process_of_mpi_runs_its_command_itself_as_a_child_cannot_end_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", ending)
+    assert ending.supervised(os.getpid, pytest.fail) == os.getpid()
 
 
 ITSELF: list[Any] = []
