@@ -162,7 +162,7 @@ def _module(path: Path) -> str:
 
 
 def nearest(path: Path) -> tuple[list[Path], list[str]]:
-    """The test files of a module, and its words: files of its name, of its room, fewest steps of import, most mentions."""
+    """The test files of a module, and its words: of its name or of recorded ends, of its room, fewest imports, most mentions."""
     words = _words(path)
     distance, layer = {_module(path): 0}, {_module(path)}
     while layer:
@@ -174,7 +174,8 @@ def nearest(path: Path) -> tuple[list[Path], list[str]]:
         if file.name.startswith("test_"):
             text = (ROOT / file).read_text()
             named = sum(plain(text).count(word) for word in words) + 5 * ("tests.zoo" in text)
-            ranked.append((words[0] not in plain(file.name), file.parts[1] not in path.parts, steps, -named, file))
+            first = words[0] in plain(file.name) or "recorded" in file.name
+            ranked.append((not first, file.parts[1] not in path.parts, steps, -named, file))
     return [file for *_, file in sorted(ranked)], words
 
 

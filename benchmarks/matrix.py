@@ -1,13 +1,18 @@
 """How well epsilon is known of each kind of plan, and how quickly: both ends, their ratio, and seconds of a first question.
 
-    python -m benchmarks.matrix [noun ...] [--delta 1e-6] [--patience 60] [--only CLASS ...]
+    python -m benchmarks.matrix [noun ...] [--delta 1e-6] [--patience 60] [--only CLASS ...] [--record]
 
 The plans are each noun of one mechanism of each class of the zoo; a plan that is refused is no row. Seconds are of the processor,
-each plan's in a process of its own, which is stopped after `patience` of them.
+each plan's in a process of its own, which is stopped after `patience` of them. With `--record`, the ends are written for the tests,
+which hold that they stay: epsilon at delta, and delta at half of the upper epsilon, of plans that take a second at most.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
+from math import isfinite
+from pathlib import Path
 from typing import TypeAlias
 
 from benchmarks.contract import load_everything
@@ -34,6 +39,7 @@ NOUNS: dict[str, Callable[[Mechanism], Plan]] = {
     "sums": lambda m: Repeat(Aggregate(m, 1000), 3),
 }
 WANTED, CLOSE, SECONDS = 1.01, 1.1, 3.0
+RECORD = Path(__file__).parents[1] / "tests" / "data" / "ends.json"
 
 
 def measured(plan: Plan, delta: float, patience: int) -> tuple[float, float, float] | None:
@@ -78,8 +84,25 @@ def summary(found: list[Row]) -> Iterator[str]:
         yield f"| {noun} | {len(some)} | {near} | {close} | {slow} | {far} |"
 
 
+def record(found: list[Row], delta: float) -> None:
+    """Write what the tests hold: noun, class, seconds, and each question with its ends; other plans stay as they are."""
+    kept = {(row[0], row[1]): row for row in json.loads(RECORD.read_text())}
+    for noun, name, low, high, _, seconds in found:
+        if seconds > 1:
+            kept.pop((noun, name), None)
+            continue
+        (m,) = (m for m in ONE_EACH if type(m).__name__ == name)
+        half = high / 2 if isfinite(high) else 1.0
+        there, more = timed(partial(account(NOUNS[noun](m)).delta, half))
+        asked = ["epsilon", delta, low, high], ["delta", half, there.low, there.high]
+        kept[noun, name] = [noun, name, round(seconds + more, 2), *asked]
+    RECORD.write_text("[\n" + ",\n".join(map(json.dumps, kept.values())) + "\n]\n")
+
+
 if __name__ == "__main__":
-    given = options(__doc__, NOUNS, delta=1e-6, patience=60, only=sorted({type(m).__name__ for m in ONE_EACH}))
+    given = options(__doc__, NOUNS, delta=1e-6, patience=60, record=False, only=sorted({type(m).__name__ for m in ONE_EACH}))
     columns = "{noun:10}{mechanism:28}{low:>12.6g}{high:>12.6g}{high/low:>10.4f}{seconds:>9.2f}"
     found = show(columns, rows(given.names or list(NOUNS), given.only, given.delta, given.patience))
     say(summary(found))
+    if given.record:
+        record(found, given.delta)
