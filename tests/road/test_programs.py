@@ -32,7 +32,7 @@ def python(code: str, **options: Any) -> Program:
     return Program([sys.executable, "-ISc", "import subprocess, sys, time\n" + code], **options)
 
 
-def refused(says: str) -> pytest.RaisesExc[ImplementationError]:
+def refused(says: str) -> "pytest.RaisesExc[ImplementationError]":  # which older versions of pytest do not have
     """What also sees an error at the end of the program."""
     return pytest.raises(ImplementationError, match=says)
 
