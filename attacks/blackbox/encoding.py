@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.adapters.callables import Reports, in_a_row
 from ldpaudit.attacks.blackbox.kinds import NUMERIC, attributes, opened
 from ldpaudit.errors import ImplementationError
 
@@ -203,10 +204,11 @@ def encode(reports: Any, size: int, x: Any) -> Encoded:
         skeleton = (ARRAY, reports.dtype.str, reports.shape[1:])
         return Remembered({skeleton: Group(np.arange(size), (reports.reshape(size, -1),))})
     places: dict[Skeleton, tuple[list[int], list[list[Part]]]] = {}
-    for row, report in enumerate(reports):
+    told = reports.rows if isinstance(reports, Reports) else map(in_a_row, reports)
+    for row, (report, numbers_of) in enumerate(zip(reports, told, strict=True)):
         bones: list[Any] = []
         parts: list[Part] = []
-        _flatten(report, bones, parts, x)
+        _flatten(report, bones, parts, x, row=numbers_of)
         rows, held = places.setdefault(tuple(bones), ([], []))
         rows.append(row)
         held.append(parts)
@@ -237,14 +239,14 @@ def require_alike(encoded: Encoded, before: Iterable[Skeleton], x: Any) -> Encod
     return encoded
 
 
-def _flatten(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int = 0) -> None:
-    """Append the value's types and lengths to `bones`, and its numbers to `parts`."""
+def _flatten(value: Any, bones: list[Any], parts: list[Part], x: Any, depth: int = 0, row: Part | None = None) -> None:
+    """Append the value's types and lengths to `bones`, and its numbers, of a whole report those that are in a row, to `parts`."""
     kind = type(value).__name__
     if (more := attributes(value)) and depth < _DEEPEST:
         bones.append((kind, ATTRIBUTES))
         _flatten(more, bones, parts, x, depth + 1)
     match value:
-        case list() | tuple() if (row := _plain(value)) is not None:
+        case list() | tuple() if (row := _plain(value, in_a_row(value) if depth else row)) is not None:
             bones.append((kind, len(value), type(value[0]).__name__))
             parts.append(row)
         case None:
@@ -293,20 +295,14 @@ def _flatten_opened(value: Any, bones: list[Any], parts: list[Part], x: Any, dep
     _flatten(found[1], bones, parts, x, depth + 1)
 
 
-def _plain(value: Sequence[Any]) -> Part | None:
+def _plain(value: list[Any] | tuple[Any, ...], row: Part | None) -> Part | None:
     """A row of numbers of one type, one leaf each: such a report need not be walked through. None for anything else."""
+    if row is not None:
+        return row
     types = set(map(type, value))
     if len(types) != 1 or not types <= {bool, int, float}:
         return None
-    if len(value) < _SHORT and types != {int}:
-        return value
-    if types == {float}:
-        return np.array(value, dtype=np.float64)
-    try:
-        small = np.frombuffer(bytes(value), dtype=np.uint8)  # several times as fast as what follows
-    except ValueError:
-        return value if -_LIMIT < min(value) <= max(value) < _LIMIT else None
-    return small.astype(np.int64) if types == {int} else small.view(np.bool_)
+    return value if types != {int} or -_LIMIT < min(value) <= max(value) < _LIMIT else None
 
 
 def _characters(text: str) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """What a black-box audit sees of a report: every bit of every number, every place of a long one, and lengths of any kind."""
 
 import math
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import audit
+from ldpaudit.adapters.callables import ROW, in_a_row, in_order
 from ldpaudit.attacks import Reading
 from ldpaudit.attacks.blackbox import folding, target
 from ldpaudit.attacks.blackbox.bits import PARITY, Bit, leading_bits, leading_places
@@ -310,3 +312,35 @@ def test_numbers_that_are_looked_at_together_are_counted_and_added_up_as_each_by
     terms = [(each, np.asarray(rng.normal(0.0, 1.0, each.counts.shape[1]))) for each in made]
     expected = np.sum([weights[each.places(first)] for each, weights in terms], axis=0)
     assert np.allclose(added(terms, first), expected, rtol=1e-12, atol=1e-12)
+
+
+class Listed(list[Any]):
+    """A list of somebody's."""
+
+
+BARE: dict[type, list[Any]] = {
+    int: [0, 1, -1, 255, 256, 2**31 - 1, -(2**31), *range(ROW)],
+    bool: [True, False, *[True] * ROW],
+    float: [0.0, -0.0, math.inf, math.nan, 1e-310, 0.1, *[1.0] * ROW],
+}
+WIDE = [2**31, -(2**31) - 1]
+ODD: list[Any] = [1, True, 1.0, signal.SIGINT, np.int64(1), np.float64(1), np.bool_(True), None, "i", b"", b"iiii", [1], *WIDE]
+
+
+@pytest.mark.parametrize("container", [list, tuple])
+@pytest.mark.parametrize("kind", BARE)
+def test_a_row_of_numbers_is_of_one_type_exactly_and_holds_each_bit(kind: type, container: type) -> None:
+    row = container(BARE[kind])
+    found = in_a_row(row)
+    assert found is not None
+    assert (found.dtype, found.tobytes()) == (np.array(row).dtype, np.array(row).tobytes())
+    (known,), made = in_order(lambda x: row, [0], [0] * 3), [encode([row] * 3, 3, 0)]
+    for encoded in (*made, encode(known, 3, 0)):
+        assert [(skeleton, group.leaves[1].tolist()) for skeleton, group in encoded.items()] == [
+            (((container.__name__, len(row), kind.__name__),), [row[1]] * 3)
+        ]
+    assert known[0] is not row or container is tuple
+    odd = [each for each in ODD if type(each) is not kind or each in WIDE]
+    for place in (0, 1, ROW):
+        assert all(in_a_row(container([*row[:place], each, *row[place + 1 :]])) is None for each in odd)
+    assert in_a_row(row[: ROW - 1]) is None is in_a_row(Listed(row))
