@@ -32,7 +32,8 @@ def rounded(values: Any) -> NDArray[np.float64]:
 
 
 def canonical(report: Any) -> Any:
-    """One report: sequences as tuples, sets and dicts in order, floats rounded, types dropped.
+    """One report: sequences as tuples, sets and dicts in order, floats rounded, types dropped. Integers and
+    floats stay apart, as in JSON.
 
     A list is a list: its order says something, even where its parts are different, as those of a permutation are.
 

@@ -108,7 +108,7 @@ class Program:
         try:
             line = talk.line(patience)
         except TimeoutError:
-            why = f"{self.command[0]} hangs, or does not flush what it answers"
+            why = f"{self.command[0]} hangs, takes longer, or does not flush what it answers"
             raise ImplementationError(f"needs an answer within {patience:g} s, got none: {why}", x) from None
         except OverflowError as error:
             raise ImplementationError(f"needs {error}", x) from None

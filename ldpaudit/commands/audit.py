@@ -43,7 +43,8 @@ CANARIES = (
 OTHERS = "With --canaries, a file of what all other users hold."
 RELATION = "With --canaries: add-remove, the default, or replace-one, where the file is a JSON list of pairs of values."
 ESTIMATE = "Where the claim is refuted, measure epsilon by the views that are left, in a fixed sample of their own."
-DROPPED = {"canonical": "types and the order of sets", "unordered": "types and the order of lists, arrays and sets"}
+_TYPES = "types (1 and 1.0 stay apart)"
+DROPPED = {"canonical": f"{_TYPES} and the order of sets", "unordered": f"{_TYPES} and the order of lists, arrays and sets"}
 """What a form of the reports leaves out, beside the low bits of floats."""
 
 

@@ -127,7 +127,7 @@ class Worker:
             if kind != "ready":
                 return kind, answer
             self._ready, started = True, time.monotonic()  # until now it was Python that started, not the user's code
-        raise ImplementationError(f"{task.name}: needs an answer within {patience:g} s, got none: it hangs")
+        raise ImplementationError(f"{task.name}: needs an answer within {patience:g} s, got none: it hangs, or takes longer")
 
     def _end(self) -> str:
         try:
