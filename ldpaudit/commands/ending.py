@@ -123,6 +123,7 @@ def supervised(command: Callable[[], int], tell: Callable[[str], None]) -> int:
     os.close(tells)
     asked = _handed_on(child)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    signal.setitimer(signal.ITIMER_REAL, 0)  # what nobody waits for would end this process while Python leaves it
     os.set_blocking(told, False)  # what the code left behind may hold the other end
     codes = b""
     with suppress(BlockingIOError):

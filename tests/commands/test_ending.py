@@ -65,6 +65,14 @@ def test_an_audit_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> Non
     wait_until_gone(child)
 
 
+def test_no_alarm_is_left_when_a_command_has_ended_that_was_asked_to() -> None:
+    asked = "os.kill(os.getppid(), signal.SIGTERM) or time.sleep(60)"
+    code = f"import os, signal, time\nfrom ldpaudit.commands.ending import supervised\nprint(supervised(lambda: {asked}, print))"
+    command = [sys.executable, "-c", f"{code}\nprint(signal.getitimer(signal.ITIMER_REAL))"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == [str(128 + signal.SIGTERM), "(0.0, 0.0)"]
+
+
 @pytest.mark.parametrize(("form", "number"), [
     ("text", signal.SIGTERM), ("json", signal.SIGINT),
     *(pytest.param(*each, marks=pytest.mark.slow) for each in (("text", signal.SIGINT), ("json", signal.SIGTERM))),
