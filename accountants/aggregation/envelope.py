@@ -104,12 +104,14 @@ class Curve:
     @classmethod
     def through(cls, x: Floats, y: Floats) -> Self:
         """The lower hull of points on or above the divergence, of (0, 1), and of a constant beyond the last."""
-        hull = [(0.0, 1.0)]
-        for a, b in zip(x.tolist(), np.minimum.accumulate(np.minimum(y, 1.0)).tolist(), strict=True):
-            while len(hull) > 1 and _above(hull[-2], hull[-1], (a, b)):
-                hull.pop()
-            hull.append((a, b))
-        return cls(np.array([a for a, _ in hull]), np.array([b for _, b in hull]))
+        a, b = [0.0], [1.0]
+        for c, d in zip(x.tolist(), np.minimum.accumulate(np.minimum(y, 1.0)).tolist(), strict=True):
+            # A vertex goes that is not below the chord of its neighbours.
+            while len(a) > 1 and (b[-1] - b[-2]) * (c - a[-2]) >= (d - b[-2]) * (a[-1] - a[-2]):
+                del a[-1], b[-1]
+            a.append(c)
+            b.append(d)
+        return cls(np.array(a), np.array(b))
 
     @classmethod
     def of_both(cls, x: Floats, y: Floats) -> Self:
@@ -169,11 +171,6 @@ by less than a third, so that differences of slopes are right to 1e-12."""
 
 _ROOT = 1e-150
 """Least node whose square, and its inverse, are floats."""
-
-
-def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Whether the middle one of three points is not below the chord of the other two."""
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
 
 
 @dataclass(frozen=True)
@@ -296,14 +293,14 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
         return np.where(np.concatenate(x) >= math.exp(pure) * (1 + 8 * UNIT), 0.0, found)
 
     lows = {m: values(pair, Pair.low) for m, pair in corners.items()}
+    highest_low = np.maximum.reduce(list(lows.values()))
     every = np.concatenate([_replaced(laws, n, x[0]), _replaced(laws[::-1], n, x[1])]) if many else np.inf
     queue: list[tuple[float, int, int, Floats]] = []
 
     def enqueue(least: int, most: int) -> None:
-        high, low = values(others.within(least, most), Pair.high), np.maximum.reduce(list(lows.values()))
-        high = np.minimum(high, every)
-        seen = low > _LEAST
-        excess = float(np.max(high[seen] / low[seen], initial=1.0))
+        high = np.minimum(values(others.within(least, most), Pair.high), every)
+        seen = highest_low > _LEAST
+        excess = float(np.max(high[seen] / highest_low[seen], initial=1.0))
         heappush(queue, (-excess, least, most, high))
 
     conflict = not alike and (spare is False or _variance(others.one) < _variance(others.zero))
@@ -320,6 +317,7 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
             continue
         middle = (least + most) // 2
         lows[middle] = values(others.holding(middle), Pair.low)
+        np.maximum(highest_low, lows[middle], out=highest_low)
         enqueue(least, middle)
         enqueue(middle + 1, most)
     ranges = sorted([*known, *queue], key=lambda each: each[1])
@@ -328,7 +326,7 @@ def envelope(others: Others, spare: bool | None = None) -> Envelope:
     worst = np.bincount(np.argmax(np.stack([lows[m] for m in keys]), axis=0), minlength=len(keys))
     best = tuple(keys[i] for i in np.argsort(-worst, kind="stable") if worst[i])
     split = tuple(_split(x, ranges, n, not spare)) if conflict and spare is not None else ()
-    return Envelope(*_curves(x, high), best, split)
+    return Envelope(Curve.through(x[0], high[: len(x[0])]), Curve.through(x[1], high[len(x[0]) :]), best, split)
 
 
 def _split(
@@ -336,15 +334,11 @@ def _split(
 ) -> Iterator[tuple[Curve, Curve]]:
     """For each range of m in the first coordinate, its curve, and that of all ranges of which the second one's m may be."""
     highs, starts = np.stack([high for *_, high in ranges]), np.array([least for _, least, _, _ in ranges])
+    ups = len(x[0])
     for _, least, most, high in ranges:
         first = np.searchsorted(starts, users - most, side="right") - 1 if is_full else 0
         end = np.searchsorted(starts, users - least, side="right")
-        yield _curves(x, high)[0], _curves(x, np.maximum.reduce(highs[first:end]))[1]
-
-
-def _curves(x: tuple[Floats, Floats], high: Floats) -> tuple[Curve, Curve]:
-    """The curves of both directions through these values."""
-    return Curve.through(x[0], high[: len(x[0])]), Curve.through(x[1], high[len(x[0]) :])
+        yield Curve.through(x[0], high[:ups]), Curve.through(x[1], np.maximum.reduce(highs[first:end, ups:]))
 
 
 def _replaced(own: tuple[CountLaw, CountLaw], users: int, x: Floats) -> Floats:

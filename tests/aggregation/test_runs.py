@@ -26,7 +26,7 @@ from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.oracles.sums import as_summed
 from tests.zoo import SMALL
 
-RUNS, SURE = 4000, 5
+RUNS, SURE = 2000, 5
 """Runs of a system; a mean is within 5 standard errors, and a variance of so many runs, but once in a million."""
 SUMMED = [m for m in SMALL if m.summed and not isinstance(m, TruncatedGeometric)]
 
@@ -51,7 +51,7 @@ def test_what_has_no_sum_has_no_estimate_from_one() -> None:
 )
 def test_a_noisy_run_is_unbiased_and_adds_every_noise_to_every_coordinate(m: Mechanism) -> None:
     counts, rng = {0: 30, 1: 10}, np.random.default_rng(2)
-    noise = [DiscreteLaplace(Fraction(4, 5)), BinomialNoise(90, Fraction(1, 3)), DiscreteGaussian(Fraction(4))]
+    noise = [DiscreteLaplace(Fraction(4, 5)), BinomialNoise(180, Fraction(1, 3)), DiscreteGaussian(Fraction(6))]  # alike
     clear, noisy = (np.array([plan.run(counts, rng) for _ in range(RUNS)]) for plan in (Aggregate(m, 40), Aggregate(m, 40, noise)))
     scale = m.estimate_from_sum(np.ones(1), 0).item()
     added = scale**2 * float(sum(each.variance for each in noise))

@@ -25,7 +25,7 @@ from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
 F = Fraction
 ROUNDED = F(1, 10**12)
 """Of floats."""
-RUNS, SURE = 4000, 5
+RUNS, SURE = 2000, 5
 """Runs of a system; a mean is within 5 standard errors, and a variance of so many runs, but once in a million."""
 ratios = st.sampled_from([F(1), F(6, 5), F(3, 2), F(3), F(20)])
 chances = st.sampled_from([F(3, 5), F(2, 3), F(9, 10)])

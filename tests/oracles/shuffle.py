@@ -41,11 +41,23 @@ def channel(rows: Sequence[Sequence[Fraction]]) -> list[Law]:
     return [dict(enumerate(row)) for row in rows]
 
 
+def whole(law: Law) -> tuple[dict[Any, int], int]:
+    """A law in integers, and how many of them are one."""
+    unit = math.lcm(*(p.denominator for p in law.values()))
+    return {y: p.numerator * (unit // p.denominator) for y, p in law.items()}, unit
+
+
 def shuffled(data: Iterable[Law]) -> dict[tuple[Any, ...], Fraction]:
     """Law of the multiset of one message a user."""
-    found: dict[tuple[Any, ...], Any] = {(): 1}
+    laws, units = zip(*map(whole, data), strict=True)
+    return {seen: Fraction(weight, math.prod(units)) for seen, weight in multisets(laws).items()}
+
+
+def multisets(data: Iterable[Mapping[Any, int]]) -> dict[tuple[Any, ...], int]:
+    """The same in integers."""
+    found: dict[tuple[Any, ...], int] = {(): 1}
     for law in data:
-        grown: dict[tuple[Any, ...], Any] = defaultdict(int)
+        grown: dict[tuple[Any, ...], int] = defaultdict(int)
         for seen, weight in found.items():
             for y, p in law.items():
                 if p:
@@ -70,11 +82,11 @@ def datasets(laws: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int],
 def worst(laws: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Fraction]:
     """The exact delta of the shuffled channel at each epsilon, over every pair of neighbouring data sets; in integers."""
     unit = math.lcm(*(p.denominator for law in laws for p in law.values()))
-    whole: list[Any] = [{y: int(p * unit) for y, p in law.items()} for law in laws]
+    counted = [{y: int(p * unit) for y, p in law.items()} for law in laws]
 
     @cache
-    def view(*held: int) -> dict[tuple[Any, ...], Any]:
-        return shuffled(whole[x] for x in held)
+    def view(*held: int) -> dict[tuple[Any, ...], int]:
+        return multisets(counted[x] for x in held)
 
     def excess(pair: tuple[int, int], others: tuple[int, ...], e: Fraction) -> int:
         first, second = (view(*sorted((x, *others))) for x in pair)

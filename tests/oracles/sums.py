@@ -4,24 +4,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
+from operator import add
 from typing import Any
 
 from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch
 from tests.oracles.shuffle import divergence as divergence
+from tests.oracles.shuffle import whole
 
 Outcomes = Mapping[tuple[int, ...], Fraction]
 
 
 def summed(reports: Iterable[Outcomes]) -> Outcomes:
-    """Law of the coordinatewise sum of independent vectors."""
-    total: Outcomes = {(): Fraction(1)}
+    """Law of the coordinatewise sum of independent vectors; in integers, of which `unit` are one."""
+    total: dict[tuple[int, ...], int] = {(): 1}
+    unit = 1
     for report in reports:
-        found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        weights, own = whole(report)
+        found: dict[tuple[int, ...], int] = defaultdict(int)
         for a, p in total.items():
-            for b, q in report.items():
-                found[tuple(x + y for x, y in zip(a or (0,) * len(b), b, strict=True))] += p * q
-        total = found
-    return total
+            for b, q in weights.items():
+                found[tuple(map(add, a, b)) if a else b] += p * q
+        total, unit = found, unit * own
+    return {a: Fraction(p, unit) for a, p in total.items()}
 
 
 def outcomes(m: Any, value: Any) -> Outcomes:
@@ -48,13 +52,9 @@ def worst(m: Any, users: int, x: Fraction, deletion: bool = False, noise: Outcom
     """The largest divergence over all data sets of a mechanism whose views are vectors; with noise on the sum."""
     laws = {value: outcomes(m, value) for value in ([*m.inputs, None] if deletion else m.inputs)}
     pairs = [pair for pair in permutations(laws, 2) if not deletion or None in pair]
-    return max(
-        divergence(summed([laws[a], others]), summed([laws[b], others]), x)
-        for held in combinations_with_replacement(m.inputs, users - 1)
-        for others in [
-            summed(
-                [*(laws[value] for value in held), noise or {(0,) * len(next(iter(laws[m.inputs[0]]))): Fraction(1)}]
-            )
-        ]
-        for a, b in pairs
-    )
+    largest = Fraction(0)
+    for held in combinations_with_replacement(m.inputs, users - 1):
+        others = summed([*(laws[value] for value in held), *([noise] if noise else [])])
+        sums = {value: summed([others, law]) for value, law in laws.items()}
+        largest = max(largest, *(divergence(sums[a], sums[b], x) for a, b in pairs))
+    return largest
