@@ -201,7 +201,8 @@ def learn(
     rising = cache(lambda: not last and best.like is not None and parts[best.pair].rising(best, best.like))
     rarer = cache(lambda: _rarer([best, *same, *parts[best.pair].refitted(sightings)], best, rule, reports, prospect, mode))
     surely = surest(whole) if likely and len(reports.drawn) > 2 else ()
-    return _chosen(best, rule, promise, reports, rising, rarer, distinct(reports.drawn), sooner, surely)
+    found = _chosen(best, rule, promise, reports)
+    return replace(found, rising=rising, rarer=rarer, distinct=distinct(reports.drawn), likely=sooner, leading=surely)
 
 
 def _alike(found: list[Candidate], known: dict[Any, Any]) -> list[Candidate]:
@@ -232,10 +233,10 @@ def _likely(judged: list[Candidate], prospect: Prospect, reports: Reports) -> Ch
     return _chosen(best, rule, promise, reports)
 
 
-def _chosen(best: Candidate, rule: ThresholdRule, promise: float, reports: Reports, *more: Any) -> Chosen:
+def _chosen(best: Candidate, rule: ThresholdRule, promise: float, reports: Reports) -> Chosen:
     judged = Counts(*rule.count(best.first, best.second), len(best.first) + len(best.second))
     moved = _moved(rule, best, *reports.scores(best.pair, best.score)) if best.refitted else rule
-    return Chosen(best.pair, best.score, moved, promise, judged, *more)
+    return Chosen(best.pair, best.score, moved, promise, judged)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from ldpaudit.mechanisms.shared.stems import stems as stems
 
 
 def __getattr__(name: str) -> Any:
-    """Find a mechanism by its class name."""
+    """Find a mechanism by its class name, once."""
     if not name.startswith("_"):
         for each in stems():
             for found in classes(each).values():
                 if found.__name__ == name:
-                    return found
+                    return globals().setdefault(name, found)
     meant = "" if name.startswith("_") else or_rather(name, __dir__())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{meant}")
 

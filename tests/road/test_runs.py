@@ -115,22 +115,10 @@ def test_a_run_in_few_passes_goes_on_from_its_own_checkpoint_alone(tmp_path: Pat
     raises(ValueError, "passes >= 1", run, TRIE, DATA, passes=0)
 
 
-def test_a_part_of_which_nobody_is_drawn_is_not_read() -> None:
-    data = Partition((*DATA.parts[:3], OnceRead(Counts.of({"": 1}))))
-    assert run(TRIE.__class__(2474, 4, 2, 1), data, seed=1)
-
-
-@dataclass
-class OnceRead:
-    """A part that can be read for the census only."""
-
-    held: Counts
-    times: int = 0
-
-    def counts(self) -> Counts:
-        self.times += 1
-        assert self.times == 1
-        return self.held
+def test_a_part_of_which_nobody_is_drawn_is_read_for_the_census_alone() -> None:
+    spare = Counted(Counts.of({"": 1}))
+    assert run(TRIE.__class__(2474, 4, 2, 1), Partition((*DATA.parts[:3], spare)), seed=1)
+    assert spare.reads == 1
 
 
 def test_a_killed_worker_loses_nothing_and_work_that_kills_every_process_is_given_up_in_a_line(tmp_path: Path) -> None:

@@ -191,11 +191,9 @@ def test_one_user_is_not_hidden_and_shuffles_compose() -> None:
 
 def delta(laws: tuple[oracle.Law, oracle.Law], runs: int, ratio: float) -> float:
     """Of this many runs on two data sets: float sums of exact probabilities."""
-    found = [(float(p), float(laws[1][view])) for view, p in laws[0].items()]
-    together = [(1.0, 1.0)]
-    for _ in range(runs):
-        together = [(p * a, q * b) for (p, q), (a, b) in product(together, found)]
-    return sum(max(p - ratio * q, 0.0) for p, q in together)
+    once = [[float(law[view]) for view in laws[0]] for law in laws]
+    first, second = (np.array([math.prod(each) for each in product(law, repeat=runs)]) for law in once)
+    return float(np.maximum(first - ratio * second, 0).sum())
 
 
 def of(m: Mechanism, held: list[int]) -> oracle.Law:

@@ -16,6 +16,7 @@ _INSTEAD = "Wrap one in a Mechanism with a law(x) of its own, or give the matrix
 """What users write in place of a subclass."""
 
 
+@cache
 def stems() -> tuple[str, ...]:
     """Names of the files of this folder, each a mechanism."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent.parent)]) if not m.ispkg))
