@@ -5,7 +5,7 @@ Ding, Kulkarni, Yekhanin 2017.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
@@ -14,12 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views
-from ldpaudit.mechanisms.shared.coins import bernoulli, uniform_subset
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views, counted
+from ldpaudit.mechanisms.shared.coins import bernoulli, chunks, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, odds, probability
 from ldpaudit.mechanisms.shared.values import BitVector, CountedEstimate, LinearEstimate
 from ldpaudit.profile import Number
+
+_BLOCK = 1 << 24  # numbers of views that are held at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,26 @@ class DrawnBits(CountedEstimate, BitVector):
         p = self.first().p
         whole = (2 * p - 1) * Fraction(self.d, self.k) * self.reports
         return self.scores(p / whole, (p - 1) / whole)
+
+    def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law: buckets are drawn for each user, but of the bits only how many reports show a 1."""
+        for x in counts:
+            self.require_input(x)
+        if not any(counts.values()):
+            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        drawn = np.zeros((2, self.k), dtype=np.int64)  # by others than the bucket's holders, and by these
+        for x, count in counts.items():
+            for part in chunks(count, _BLOCK // self.k):
+                told = uniform_subset(self.k, self.d, part.stop - part.start, rng).sum(axis=0)
+                drawn[0] += told
+                drawn[:, x] += [-told[x], told[x]]
+        laws = ([*map(float, self.bit_law(bit))] for bit in (0, 1))
+        shown = sum(rng.multinomial(users, law) @ np.arange(self.reports + 1) for users, law in zip(drawn, laws, strict=True))
+        return self.estimate_from_tally(np.array([shown, drawn.sum(axis=0)]))
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law, at the cost of `run_on_counts`."""
+        return self.run_on_counts(counted(data), rng)
 
     def tally(self, views: Views) -> NDArray[np.int64]:
         """How many reports show a 1 for each bucket, and how many users any bit, shape ``(2, k)``."""

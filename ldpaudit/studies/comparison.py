@@ -34,6 +34,7 @@ USUAL: Mapping[str, Any] = {
     "width": 1024, "hashes": 64, "beta": Fraction(1, 20),
 }  # fmt: skip
 """Sizes of sketches, where a constructor asks for them."""
+DRAWN = 64  # bits of a report of dBitFlip, or as many as there are values
 DICTIONARY = 1_000  # values that oracles are asked about, and one that stands for all others
 TOP = 100  # values that ought to be recovered
 LEAST_EPSILON, LEAST_DELTA = Fraction(1, 10**6), Fraction(1, 10**300)
@@ -76,10 +77,12 @@ class Contender:
     variant: str
     constructor: str
     shuffled: bool = False  # whether all users' reports are shuffled
+    for_ever: bool = False  # whether what users keep is certified, rather than one report of it
 
     def __str__(self) -> str:
         made = "" if self.constructor == "for_epsilon" else f" {self.constructor}"
-        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}{', shuffled' * self.shuffled}"
+        sent = ", shuffled" * self.shuffled + ", for ever" * self.for_ever
+        return f"{self.stem}{f':{self.variant}' if self.variant else ''}{made}{sent}"
 
     @property
     def owner(self) -> type[Mechanism]:
@@ -96,9 +99,9 @@ class Contender:
         """Who sees what: ``local`` or ``shuffled``."""
         return "shuffled" if self.shuffled else self.owner.model
 
-    def plan(self, m: Mechanism, users: int) -> Plan:
+    def plan(self, m: Any, users: int) -> Plan:
         """What is deployed."""
-        return Shuffle(m, users) if self.shuffled else as_plan(m)
+        return Shuffle(m, users) if self.shuffled else as_plan(m.lifetime() if self.for_ever else m)
 
     def made(self, contest: Contest, users: int, values: int) -> Mechanism:
         """For this many users and values, with the contest's epsilon in the constructor."""
@@ -177,13 +180,18 @@ class Score:
 def contenders() -> Iterator[Contender]:
     """All that an epsilon, users, values and usual sizes suffice to make, and what has a formula for shuffled users, shuffled too.
 
-    Where a local constructor has its noise searched, what a formula would add is only another way to the same noise.
+    Where a local constructor has its noise searched, what a formula would add is only another way to the same noise. A size that a
+    mechanism knows the best one of is not given. What keeps answers contends by one report, and by all that it may ever send.
     """
     for stem in mechanisms.stems():
         for variant, owner in mechanisms.classes(stem).items():
             makers = [name for name, make in constructors(owner).items() if name != owner.__name__ and _suffices(make)]
             local = [name for name in makers if not name.startswith("shuffled")]
+            if "optimal" in local:
+                local = [name for name in local if name != "for_epsilon"]
             yield from (Contender(stem, variant, name) for name in local)
+            if hasattr(owner, "lifetime"):
+                yield from (Contender(stem, variant, name, for_ever=True) for name in local)
             if len(local) < len(makers):
                 yield from (Contender(stem, variant, name, shuffled=True) for name in local)
 
@@ -195,7 +203,7 @@ def _suffices(make: Callable[..., Any]) -> bool:
     return "epsilon" in parameters and bool({"k", "domain"} & set(parameters)) and required <= _KNOWN
 
 
-_KNOWN = {"epsilon", "delta", "users", "k", "domain", *USUAL}
+_KNOWN = {"epsilon", "delta", "users", "k", "domain", "d", *USUAL}
 
 
 def _is_asked(name: str, parameter: Parameter) -> bool:
@@ -204,7 +212,8 @@ def _is_asked(name: str, parameter: Parameter) -> bool:
 
 
 def _sizes(contest: Contest, users: int, values: int) -> dict[str, Any]:
-    return {"epsilon": contest.epsilon, "delta": contest.delta, "users": users, "k": values, "domain": values}
+    sizes = {"users": users, "k": values, "domain": values, "d": min(DRAWN, values)}
+    return {"epsilon": contest.epsilon, "delta": contest.delta, **sizes}
 
 
 def score(contender: Contender, contest: Contest, held: Held) -> Score:
