@@ -231,18 +231,18 @@ def coverage(oracles: Sequence[str]) -> Iterator[str]:
 
 def trees() -> Iterator[str]:
     """Ranges of values: by sums of counts, of users who all answer for values, and by trees of prefixes."""
-    rng, data = np.random.default_rng(3), zipf(np.random.default_rng(0))
-    asked = [range(first, last + 1) for first, last in np.sort(rng.integers(0, K, (RANGES, 2))).tolist()]
+    data, random = zipf(np.random.default_rng(0)), np.random.default_rng
+    asked = [range(first, last + 1) for first, last in np.sort(random(3).integers(0, K, (RANGES, 2))).tolist()]
     truth = np.array([np.isin(data, each).sum() for each in asked])
     yield "| epsilon | reports | RMSE of ranges | intervals that hold | half of their width |"
     yield "|---|---|---|---|---|"
     for epsilon in EPSILONS[:2]:
-        flat = [ORACLES["local hashing"](epsilon).run(data, rng) for _ in range(TREES)]
+        flat = [ORACLES["local hashing"](epsilon).run(data, random(seed)) for seed in range(TREES)]
         off = [counts[each.start : each.stop].sum() - held for counts in flat for each, held in zip(asked, truth, strict=True)]
         yield f"| {epsilon:g} | local hashing of values | {np.sqrt(np.mean(np.square(off))):.0f} | | |"
         for make, width in product((SignPrefixExtending.for_epsilon, PrefixExtending.for_epsilon), (1, 2, 4)):
             made = [make(epsilon, USERS, K, top=1, width=width, seed=seed) for seed in range(TREES)]
-            found = [Tree.of(m, m.collect(data, rng)).answers(asked, 0.95) for m in made]
+            found = [Tree.of(m, m.collect(data, random(m.seed))).answers(asked, 0.95) for m in made]
             off, half = [each - truth for each, _ in found], [(ends.high - ends.low) / 2 for _, ends in found]
             held = np.mean([(ends.low <= truth) & (truth <= ends.high) for _, ends in found])
             shown = f"{np.sqrt(np.mean(np.square(off))):.0f} | {held:.1%} | {np.mean(half):.0f}"

@@ -8,8 +8,8 @@ probability p = (1 - a)/(b - a), any other report with probability q = -a/(b - a
 b is then a sum of coins of two kinds, whose law is computed. So is that of integers of two kinds, where what reports add are
 multiples of one number, and for drawn bits. Where the truth is a sum of users' numbers, the sum of coins is more concentrated than
 a binomial number of the same mean (Hoeffding 1956, Theorems 4 and 5). *Exact*, too, where the noise on a number has a known law.
-*Certified tails* else: of the normal law with the error of Berry and Esseen (constant 0.56, Shevtsova 2010), or Bernstein's
-inequality.
+*Certified tails* else, see `certified_tails`; of coins with other noise, those of the normal law with the error of Berry and Esseen
+(constant 0.56, Shevtsova 2010).
 """
 
 import math
@@ -37,8 +37,8 @@ from ldpaudit.mechanisms.geometric import Geometric
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.one_bit import DrawnBits
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
+from ldpaudit.studies.certified_tails import Floats, reach
 
-Floats = NDArray[np.float64]
 _PROBES = 256  # reports that are looked at for the numbers that one adds
 _PROBED = 1 << 22  # numbers that they may add in all
 _WHOLE = 1e-3  # how far from an integer a sum of ones may be, by rounding
@@ -69,11 +69,11 @@ def intervals(
     if not m.unbiased:
         raise Unsupported(m, "no intervals: its estimates are accurate in another sense than without bias")
     added = _sum([_masses(each) for each in noise])
-    if (reach := _reach_of_noise(m, users)) is not None:
+    if (around := _reach_of_noise(m, users)) is not None:
         if noise:
-            half = reach(alpha / 2) + _reach_of_masses(added)(alpha / 2)
+            half = around(alpha / 2) + _reach_of_masses(added)(alpha / 2)
             return Intervals(estimates - half, estimates + half, "by the laws of the noises")
-        return Intervals(estimates - (half := reach(alpha)), estimates + half, "by the exact law of the noise")
+        return Intervals(estimates - (half := around(alpha)), estimates + half, "by the exact law of the noise")
     if (two := _two_numbers(m, estimates, users, noise, total)) is not None:
         return _of_coins(*two, users, alpha, added, of_users=_counts_users(m))
     if _counts_users(m) and (found := _integers(m, estimates, users, noise, total)) is not None:
@@ -204,15 +204,15 @@ def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise:
 
 def _by_tails(m: Mechanism, estimates: Floats, users: int, alpha: float) -> Intervals:
     own, other = _moments(m)
-    spread, third, least = max(own.spread, other.spread), max(own.third, other.third), min(own.least, other.least)
+    spread, fourth, least = max(own.spread, other.spread), max(own.fourth, other.fourth), min(own.least, other.least)
 
-    def reach(variance: Floats) -> Floats:
-        return tail(users * variance, users * least, users * third, spread, alpha)
+    def around(variance: Floats) -> Floats:
+        return reach(users * variance, users * least, users * fourth, spread, alpha)
 
-    half = reach(np.full(estimates.shape, max(own.variance, other.variance)))
+    half = around(np.full(estimates.shape, max(own.variance, other.variance)))
     for _ in range(3 if _counts_users(m) else 0):  # the variance is linear in the count, which the interval holds
         ends = (np.clip((estimates + sign * half) / users, 0, 1) for sign in (-1, 1))
-        half = reach(np.maximum(*(share * own.variance + (1 - share) * other.variance for share in ends)))
+        half = around(np.maximum(*(share * own.variance + (1 - share) * other.variance for share in ends)))
     low, high = estimates - half, estimates + half
     if _counts_users(m):
         low, high = np.clip(low, 0, users), np.clip(high, 0, users)
@@ -234,8 +234,8 @@ def _of_sketch(m: Sketch, least: float, estimates: Floats, users: int, alpha: fl
     def beyond(distance: float, deviation: float) -> float:
         return float(max(ndtr((sign * apart - distance) / deviation) @ noise.values for sign in (1, -1)))
 
-    def reach(coins: float) -> float:
-        far = step * float(tail(coins, 0.0, 0.0, 1.0, alpha / 2)) + _reach_of_masses(noise)(alpha / 2)
+    def half_of(coins: float) -> float:
+        far = step * float(reach(coins, 0.0, 0.0, 1.0, alpha / 2)) + _reach_of_masses(noise)(alpha / 2)
         low, high = 0.0, far
         for _ in range(30 if error < alpha / 2 else 0):
             middle = (low + high) / 2
@@ -243,7 +243,7 @@ def _of_sketch(m: Sketch, least: float, estimates: Floats, users: int, alpha: fl
         return m.weight * high
 
     spreads = np.linspace(quiet, users / 4, _SPREADS)
-    halves = np.array([reach(coins) for coins in spreads])
+    halves = np.array([half_of(coins) for coins in spreads])
     half = np.full(estimates.shape, halves[-1])
     for _ in range(3):
         ends = ((estimates + sign * half - users * least) / (users * step * m.weight) for sign in (-1, 1))
@@ -252,26 +252,13 @@ def _of_sketch(m: Sketch, least: float, estimates: Floats, users: int, alpha: fl
     return Intervals(estimates - half, estimates + half, "by the law of the noise, and certified tails of coins")
 
 
-def tail(variance: Floats | float, least: float, third: float, spread: float, alpha: float) -> Floats:
-    """How far a sum of independent numbers is from its mean, except with probability `alpha`.
-
-    ``variance``, ``least``: of the sum, no less than it, and no more; ``third``: sum of the third absolute moments of the numbers
-    around their means; ``spread``: how far any is from its mean.
-    """
-    error = _BERRY_ESSEEN * third / least**1.5 if least > 0 else math.inf
-    normal = _quantile(alpha / 2 - error) if error < alpha / 2 else math.inf
-    nats = math.log(2 / alpha)
-    bernstein = nats * spread / 3 + np.sqrt((nats * spread / 3) ** 2 + 2 * nats * variance)
-    return np.asarray(np.fmin(bernstein, normal * np.sqrt(variance)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Moments:
     """Of what a report adds to an estimate, over the users that it may come from."""
 
     variance: float  # the largest
     least: float  # the smallest
-    third: float  # largest third absolute moment
+    fourth: float  # largest fourth moment around the mean
     spread: float  # largest distance from the mean
 
 
@@ -300,8 +287,8 @@ def _moments(m: Mechanism) -> tuple[_Moments, _Moments]:
 def _moments_of(adds: Floats, chances: Floats, of: NDArray[np.bool_] | slice = slice(None)) -> _Moments:
     """From what each view adds to each estimate, and the chance of each view on each input; of some inputs and estimates."""
     apart = adds[None] - (chances @ adds)[:, None]
-    variance, third = (np.einsum("xy,xyv->xv", chances, np.abs(apart) ** power)[of] for power in (2, 3))
-    return _Moments(float(variance.max()), float(variance.min()), float(third.max()), float(np.abs(apart).max()))
+    variance, fourth = (np.einsum("xy,xyv->xv", chances, apart**power)[of] for power in (2, 4))
+    return _Moments(float(variance.max()), float(variance.min()), float(fourth.max()), float(np.abs(apart).max()))
 
 
 Reach = Callable[[float], float]

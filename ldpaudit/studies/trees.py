@@ -5,10 +5,11 @@ children's, and of all such trees this is the nearest one, where each square is 
 passes do that (Hay, Rastogi, Miklau, Suciu 2010; Cormode, Kulkarni, Srivastava 2019). It is a projection on the consistent trees,
 of which the true one is one: so the sum of these squares never grows, whatever was reported, and estimates stay without bias.
 
-A range's count is then a sum of independent terms, one of each report, and *certified tails* hold of it: of the normal law, with
-the error of Berry and Esseen, or Bernstein's. The sums of their second and third moments are not known, but those of the squares
-and cubes that were seen are; how far these may be apart is Bernstein's inequality, too, for a small part of alpha. The users'
-questions, and the vectors or functions by which they answer, are public words, which are taken for independent and uniform ones.
+A range's count is then a sum of independent terms, one of each report, and *certified tails* hold of it. Of answers by signs, a
+term's moments are those of all vectors and both signs, for each value that its user may have. Of hashes they are not known, but the
+sums of the second and fourth powers that were seen are; how far these may be apart is Bernstein's inequality, for a small part of
+alpha. The users' questions, and the vectors or functions by which they answer, are public words, which are taken for independent
+and uniform ones.
 """
 
 import math
@@ -25,8 +26,9 @@ from ldpaudit.files.reports import Tally
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.shared.public_questions.questions import Partitioned
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Counted
+from ldpaudit.studies.certified_tails import Floats, reach
 from ldpaudit.studies.estimation import added_up
-from ldpaudit.studies.intervals import Floats, Intervals, tail
+from ldpaudit.studies.intervals import Intervals
 from ldpaudit.workers.experiment import HERE, Execution
 
 _LARGEST = 20  # bits of a value, of which all are listed
@@ -86,7 +88,7 @@ class Tree:
         alpha = (1 - confidence) / (len(asked) if simultaneous else 1)
         found = [self._range(each, alpha) if isinstance(each, range) else self._quantile(each, alpha) for each in asked]
         estimates, low, high = np.array(found, dtype=np.float64).T
-        return estimates, Intervals(low, high, "by certified tails, of moments that the reports have")
+        return estimates, Intervals(low, high, "by certified tails")
 
     def _range(self, inside: range, alpha: float) -> tuple[float, float, float]:
         if inside.stop > self.mechanism.domain:
@@ -127,20 +129,40 @@ class Tree:
         if len(inside) in (0, len(self.below) - 1):
             return 0.0
         weights, root = self._weights(inside)
-        terms = np.abs(np.concatenate([each.added(own) for each, own in zip(self.told, weights, strict=True)]))
-        most = max(each.most(own) for each, own in zip(self.told, weights, strict=True))
-        mean = max(abs(root), abs(1 - root))  # of a term, whose user is in the range or is not; the root adds the rest of 0 or 1
-        nats = math.log(3 / (_OBSERVED * alpha))
+        # of a term's mean, whose user is in the range, or is not; the root adds the rest of 1 or 0
+        means = np.array([1 - root, -root])
+        moments = self._moments(inside, weights, means, alpha)
+        farthest = max(each.most(own) for each, own in zip(self.told, weights, strict=True)) + float(np.abs(means).max())
+        half, found = math.inf, self.below[inside.stop] - self.below[inside.start]
+        for _ in range(2):  # the moments are linear in the count, which the interval holds
+            held = np.clip([found - half, found + half], 0, self.users)
+            most, least, fourth = (each @ [held, self.users - held] for each in moments)
+            half = float(reach(most.max(), least.min(), fourth.max(), farthest, alpha * (1 - _OBSERVED)))
+        return half
 
-        def moments(power: int) -> float:
-            """No less than the sum of these moments of terms: of what is not negative the lower tail is normal."""
-            apart = most**power * nats / 2
-            return (math.sqrt(apart) + math.sqrt(float((terms**power).sum()) + apart)) ** 2
-
-        squares, cubes = moments(2), (moments(3) ** (1 / 3) + (self.users * mean**3) ** (1 / 3)) ** 3
-        third = most**2 * nats / 3
-        least = float((terms**2).sum()) - third - math.sqrt(third**2 + 2 * most**2 * squares * nats) - self.users * mean**2
-        return float(tail(squares, least, cubes, most + mean, alpha * (1 - _OBSERVED)))
+    def _moments(self, inside: range, weights: Sequence[Floats], means: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
+        """Most and least variance, and most fourth moment around the mean, of a term of users in the range, and of others."""
+        told = [*zip(self.told, weights, strict=True)]
+        laws = [law for each, own in told if (law := each.moments(own)) is not None]
+        if len(laws) == len(told):
+            size = len(self.below) - 1
+            parts = zip(self.told, laws, strict=True)
+            second, third, fourth = np.sum([float(each.share) * law.repeat(size // law.shape[1], 1) for each, law in parts], axis=0)
+            among = np.isin(np.arange(size), inside)
+            mean = np.where(among, means[0], means[1])
+            variance, fourth = second - mean**2, fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4
+            own, others = ((variance[who].max(), variance[who].min(), fourth[who].max()) for who in (among, ~among))
+            most, least, largest = np.array([own, others]).T
+            return most, least, largest
+        squares = np.concatenate([each.added(own) for each, own in told]) ** 2
+        limit, nats, users = max(each.most(own) for each, own in told) ** 2, math.log(3 / (_OBSERVED * alpha)), self.users
+        # Of what is not negative the lower tail is normal.
+        apart = limit**2 * nats / 2
+        powers = (math.sqrt(apart) + math.sqrt(float((squares**2).sum()) + apart)) ** 2
+        seen, part = float(squares.sum()), limit * nats / 3
+        above, below = seen + math.sqrt(2 * nats * powers), seen - part - math.sqrt(part**2 + 2 * nats * powers)
+        central = ((powers / users) ** 0.25 + np.abs(means).max()) ** 4
+        return above / users - means**2, below / users - means**2, np.full(2, central)
 
     def _weights(self, inside: range) -> tuple[list[Floats], float]:
         r"""Of each level's counts, and of the root, in the estimate of a range's.

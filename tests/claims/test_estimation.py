@@ -34,6 +34,7 @@ from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
+from ldpaudit.studies.certified_tails import deviations
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _by_tails, _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
@@ -154,7 +155,7 @@ def test_a_twentieth_of_the_intervals_of_drawn_bits_misses(m: DBitFlip | Perturb
     made = Estimates.of_reports(m, [m.sample(3, 500, rng)]).intervals(0.9)
     assert made.how == found.how == "by the exact law of sums of integers"
     tails = _by_tails(m, estimates, USERS, ALPHA)
-    assert np.mean(found.high - found.low) < 0.95 * np.mean(tails.high - tails.low)
+    assert np.mean(found.high - found.low) < np.mean(tails.high - tails.low)
 
 
 @pytest.mark.parametrize("noise", [DiscreteLaplace(Fraction(49, 50)), Gaussian(Fraction(60))], ids=str)
@@ -224,13 +225,39 @@ def test_tails_are_as_far_as_their_bounds_say() -> None:
     m, users, alpha = DBitFlip(8, 2, Fraction(3, 4)), 10**6, 0.05
     # A count of 0: a report adds (p - 1), or p with probability 1 - p, of 4 / (2p - 1), in a quarter of the cases.
     adds, chances = np.array([0, -2, 6]), np.array([3 / 4, 3 / 16, 1 / 16])
-    variance, third = (chances @ np.abs(adds) ** power for power in (2, 3))
-    half = stats.norm.isf(alpha / 2 - 0.56 * third / variance**1.5 / math.sqrt(users)) * math.sqrt(users * variance)
-    assert _by_tails(m, np.zeros(1), users, alpha).high[0] == pytest.approx(half, rel=0.02)  # of counts up to there
+    variance = chances @ adds**2
+    normal, half = stats.norm.isf(alpha / 2) * math.sqrt(users * variance), _by_tails(m, np.zeros(1), users, alpha).high[0]
+    assert normal < half < 1.005 * normal
     few, nats = 40, math.log(2 / alpha)
     bernstein = nats * 6 / 3 + math.sqrt((nats * 6 / 3) ** 2 + 2 * nats * few * variance)
     assert _by_tails(m, np.full(1, -500.0), few, alpha).high[0] == 0
     assert _by_tails(m, np.zeros(1), few, alpha).high[0] == pytest.approx(min(few, bernstein), rel=0.1)
+
+
+def power(law: Any, times: int) -> Any:
+    """Of a sum of this many."""
+    half = law[:1] ** 0 if times < 2 else power(law, times // 2)
+    return law if times == 1 else np.convolve(np.convolve(half, half), law if times % 2 else [1.0])
+
+
+@pytest.mark.parametrize("times", [1, 2, 8, 40])
+def test_a_sum_is_beyond_its_reach_no_more_often_than_said_and_hardly_less_where_it_is_long(times: int) -> None:
+    rng, near, closest = np.random.default_rng(times), 0, math.inf
+    for law in [*rng.dirichlet(np.full(4, 0.5), 20), *rng.dirichlet(np.ones(7), 10), np.array([0.98, 0, 0, 0.02]), np.full(2, 0.5)]:
+        parts = [(law, 40 * times), (np.array([1 - (p := rng.uniform(0, 0.5)), 0, p]), 30 * times)]
+        whole, variance, fourth = np.ones(1), 0.0, 0.0
+        for each, number in parts:
+            whole = np.convolve(whole, power(each, number))
+            apart = np.arange(len(each)) - each @ np.arange(len(each))
+            variance, fourth = variance + number * each @ apart**2, fourth + number * each @ apart**4
+        off = np.abs(np.arange(len(whole)) - whole @ np.arange(len(whole)))
+        for alpha in (0.5, 0.2, 0.05, 0.01):
+            far = deviations(float(fourth / variance**2), alpha)
+            assert not whole[off > far * math.sqrt(variance)].sum() > alpha
+            near += far < math.inf
+            closest = min(closest, far / stats.norm.isf(alpha / 2))
+    assert near > (0 if times == 1 else 20)
+    assert 1 < closest < (2 if times < 8 else 1.05)
 
 
 def test_a_binomial_law_stands_for_other_coins_only_beyond_one_from_its_mean() -> None:

@@ -67,6 +67,8 @@ def test_a_range_s_count_is_unbiased_by_the_law_of_a_report(m: Any) -> None:
             true = 1 - 2 * np.array([(int(r) & x >> 3 - rank).bit_count() % 2 for r in vectors])
             terms = np.array([replace(each, columns=vectors, signs=sign).added(own) for sign in (true, -true)])
             assert each.most(own) == pytest.approx(np.abs(terms).max())
+            powers = [(float(m.p) * terms[0] ** k + float(1 - m.p) * terms[1] ** k).mean() for k in (2, 3, 4)]
+            assert each.moments(own)[:, x >> 3 - rank] == pytest.approx(powers, rel=1e-9, abs=1e-9)
             mean += float(each.share) * (float(m.p) * terms[0] + float(1 - m.p) * terms[1]).mean()
         assert mean == pytest.approx(int(first <= x <= last), abs=1e-9)
 
@@ -97,8 +99,8 @@ TRUTH = [np.isin(VALUES, [*each]).sum() if isinstance(each, range) else np.sort(
     "m", [SignPrefixExtending.for_epsilon(1, USERS, 16, 1, 2), PrefixExtending.for_epsilon(2, USERS, 16, 1, 2)],
     ids=lambda m: type(m).__name__,
 )  # fmt: skip
-def test_intervals_hold_as_often_as_they_say_and_are_no_more_than_twice_as_wide_as_the_normal_law_s(m: Any) -> None:
-    runs = RUNS if isinstance(m, SignPrefixExtending) else RUNS // 4
+def test_intervals_hold_as_often_as_they_say_and_are_little_wider_than_the_normal_law_s(m: Any) -> None:
+    runs, wider = (RUNS, 1.2) if isinstance(m, SignPrefixExtending) else (RUNS // 4, 1.4)
     found, low, high = np.array([
         (estimates, ends.low, ends.high) for seed in range(runs)
         for estimates, ends in [tree_of(replace(m, seed=seed), VALUES, seed).answers(ASKED, 0.9)]
@@ -107,7 +109,7 @@ def test_intervals_hold_as_often_as_they_say_and_are_no_more_than_twice_as_wide_
     assert np.all(stats.binom.sf(missed - 1, runs, 0.1) > LEVEL)
     off = (found - TRUTH)[:, :3]
     assert np.all(np.abs(off.mean(axis=0)) < 5 * off.std(axis=0) / runs**0.5)
-    assert np.all((high - low)[:, :3].mean(axis=0) < 2 * 2 * stats.norm.isf(0.05) * off.std(axis=0))
+    assert np.all((high - low)[:, :3].mean(axis=0) < wider * 2 * stats.norm.isf(0.05) * off.std(axis=0))
 
 
 def test_all_users_are_in_the_range_of_all_values_and_a_quantile_of_sure_answers_is_that_of_the_data() -> None:
@@ -133,7 +135,7 @@ def test_the_command_counts_ranges_and_finds_quantiles(tmp_path: Path, capsys: p
     assert [row["value"] for row in told["estimates"]] == ["0:9", "10:59", "0.3", "9/10"]
     assert all(row["low"] <= truth <= row["high"] for row, truth in zip(told["estimates"], (3500, 2500, 5, 59), strict=True))
     assert told["estimates"][0]["estimate"] + told["estimates"][1]["estimate"] == pytest.approx(6000)
-    assert told["intervals"] == "by certified tails, of moments that the reports have"
+    assert told["intervals"] == "by certified tails"
     for arguments, says in (
         ([*TREE, "--ranges", "0:60"], "needs ranges of values below 60, got 0:60"),
         ([*TREE, "--ranges", "9:5"], "two integers in order"), ([*TREE, "--quantiles", "1"], "needs numbers in (0, 1), got 1"),

@@ -26,6 +26,8 @@ class Counted(ABC):
 
     __slots__ = ()
 
+    share: Fraction
+
     @property
     @abstractmethod
     def rank(self) -> int:
@@ -50,6 +52,10 @@ class Counted(ABC):
     @abstractmethod
     def most(self, weights: NDArray[np.float64]) -> float:
         """The largest size of what any answer may add."""
+
+    def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Second, third and fourth moment of what an answer adds, by its user's cell; None where their law is too large."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,17 @@ class Answers(Counted):
         """Of all vectors and signs."""
         sums = transform(weights)[1:]
         return float(np.abs(self.unbiased(np.stack([sums, -sums]), weights.sum())).max())
+
+    def moments(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Over all vectors, by transforms of what the two signs make of each."""
+        sums = transform(weights)
+        ends = self.unbiased(np.stack([sums, -sums]), weights.sum())
+        ends[:, 0], found = 0, []  # no vector is 0
+        for power in (2, 3, 4):
+            plus, minus = ends**power
+            mean = ((plus + minus).sum() + float(2 * self.p - 1) * transform(plus - minus)) / 2
+            found.append(mean / ((1 << self.rank) - 1))
+        return np.stack(found)
 
     def unbiased(self, sums: NDArray[np.float64], users: float) -> NDArray[np.float64]:
         r"""From :math:`S = \sum_i y_i (-1)^{\langle r_i, cell \rangle}` to counts.
