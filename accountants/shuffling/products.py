@@ -4,6 +4,9 @@ The law of a bundle is a product, and so are the ratios of two laws. What anothe
 and then, is known run by run: each run of a part has one of that part's types (`replaced`), or user 1 holds the same in that
 run. So the types of the bundle are the products of these, and its blanket the product of blankets. Runs of one part are
 exchangeable: a type is a multiset. From below all others hold one bundle, run by run user 1's first value, its second, or a third.
+
+Where kinds of bundles are many, W is spread to fewer values so that the mean is kept, which makes it larger in the convex order;
+and in a data set kinds are not told apart that have nearly the same W. Both are wrong by the square of how far these are apart.
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.shuffling.blanket import Blanket, product_kinds
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
+from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement
+from ldpaudit.core.working_precision import working_precision
 
 _FEW_TYPES, _MOST_TYPES, _MOST_FLOATS, _MOST_COVERED = 40, 400, 2500, 20_000
 """Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; up to which three moments of
@@ -34,8 +39,13 @@ each are compared; and up to which others may stand for those that clearly tell 
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS = 1000
 """Kinds of bundles up to which a law is listed, of a type or of a data set."""
-_PRIME = 2**61 - 1
-"""Residues of this many classes hardly ever are one where ratios are not."""
+_MOST_KINDS, _KNOTS = 20_000, 300
+"""Kinds of bundles that are not listed, but spread or not told apart; and values to which those of a type are spread."""
+_DEVIATIONS, _KINDS = 5.0, 10
+"""Standard deviations of a sum of losses at which delta is about 1e-6; and kinds that each consists of."""
+_ROOM = 1e-9  # relative error of a sum of up to millions of floats above 0, which are products, of each run
+_LEAST = 1e-290
+"""Probability of a kind below which a product may be no float, or of few bits."""
 _MOST_SETS = 64
 """Bundles that all others hold which are tried; more are not."""
 _EQUAL = 1e-9
@@ -47,6 +57,8 @@ _FLOATS = 300
 Part: TypeAlias = tuple[Blanket, ...]
 """The types of one run."""
 Floats: TypeAlias = NDArray[np.float64]
+Ratios: TypeAlias = tuple[Floats, Floats, Floats]
+"""Ratios of user 1's two laws to another user's, and their probabilities under the latter."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,10 @@ class ProductType:
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
         off = 4 * _EQUAL * (first + e * second)  # ratios that were taken for one differ by less
-        return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
+        if _is_exact(self.runs):
+            return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
+        w, p = _spread(first - e * second + off, p)  # of values that are no less
+        return Law(w, p, np.zeros_like(w), lambda: list(zip(map(flint.arb, w.tolist()), _balls(p, len(self.runs)), strict=True)))
 
     def drawn(self, rate: Fraction) -> ProductType:
         """See `Blanket.drawn`."""
@@ -87,12 +102,15 @@ def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) 
     if otherwise.clones.epsilon0 >= _FLOATS:
         return None
     each = [(*known(part), times) for part, times in parts if part is not None]
-    if len(each) < len(parts) or not all(sets and all(map(_is_exact, sets)) for _, sets, _ in each):
+    never_said = any(cell[2] == 0 for _, sets, _ in each for own in sets for cell in own.blanket.cells)
+    if len(each) < len(parts) or not all(sets for _, sets, _ in each) or never_said:
         return None
     found = [(types, times) for types, _, times in each if types is not None]
-    replaced = _replacement(found) if len(found) == len(parts) else None
+    with working_precision(precision(otherwise.users)):
+        replaced = _replacement(found) if len(found) == len(parts) else None
     finest = FINE if replaced is None or replaced.types else ROUGHLY
-    return BlanketBound((), tuple(_sets(each)), otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
+    sets = tuple(_sets(each, otherwise.users))
+    return BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
 
 
 def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None:
@@ -101,11 +119,13 @@ def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None
     count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
     if any(not own for own, _ in types) or count > _MOST_COVERED:
         return None
-    gamma = math.prod((found.gamma**times for found, times in parts), start=Fraction(1))
+    exact = not any(isinstance(found.gamma, flint.arb) for found, _ in parts)
+    masses = (found.gamma**times if exact else as_ball(found.gamma) ** times for found, times in parts)
+    gamma = math.prod(masses, start=Fraction(1) if exact else flint.arb(1))
     if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
         return Replacement((), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
-    if len(bundles) > _MOST_TYPES or any(len(_ratios(bundle.runs)[0]) > _MOST_CELLS for bundle in bundles):
+    if len(bundles) > _MOST_TYPES or not all(map(_is_listed, bundles)):
         return None
     return Replacement(bundles, gamma)
 
@@ -140,7 +160,8 @@ def _covering(types: Sequence[tuple[Part, int]]) -> list[Part]:
 
 def _moments(types: Sequence[tuple[Part, int]]) -> QuotientLaws | None:
     """All types of a bundle in floats, as one group; None where floats do not hold them, or their kinds are too many."""
-    if math.prod(max(len(each.cells) for each in own) ** times for own, times in types) > _MOST_CELLS:
+    few = math.prod(max(len(each.cells) for each in own) ** times for own, times in types) <= _MOST_CELLS
+    if not few or not all(_is_rational(each) for own, _ in types for each in own):
         return None
     own, unit = [], 1
     for each, times in types:
@@ -170,7 +191,7 @@ def _of_one_run(found: Replacement) -> Part:
     if found.runs:
         return found.runs
     exact = [each for each in found.types if isinstance(each, Blanket)]
-    if len(exact) < len(found.types) or any(isinstance(p, flint.arb) for each in exact for cell in each.cells for p in cell):
+    if len(exact) < len(found.types) or not all(map(_is_rational, exact)):
         return ()
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
     return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1)
@@ -182,7 +203,7 @@ def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, 
         yield tuple(run for part in choice for run in part)
 
 
-def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int]]) -> Iterator[OthersAlike]:
+def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int]], users: int) -> Iterator[OthersAlike]:
     """Bundles that all others hold; where there are too many, those with one kind of value in all runs of a part."""
     many = math.prod(math.comb(times + len(sets) - 1, times) for _, sets, times in parts) > _MOST_SETS
     choices = (
@@ -192,41 +213,74 @@ def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int
     for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
-        if not _has_more_kinds(blankets, _MOST_CELLS) and (kinds := product_kinds(blankets, _MOST_CELLS)):
-            yield OthersAlike(Blanket.of_kinds(kinds), (first, second), tuple(run.other for run in runs))
+        ratios, found = _ratios(blankets), None
+        if _is_exact(blankets):
+            found = Blanket.of_kinds(product_kinds(blankets, 2 * _MOST_CELLS))
+        elif len(ratios[0]) <= _MOST_KINDS and ratios[2].min() > _LEAST:
+            found = _told_apart(ratios, len(runs), users)
+        if found is not None and found.cells:
+            yield OthersAlike(found, (first, second), tuple(run.other for run in runs))
 
 
-def _has_more_kinds(runs: Part, most: int) -> bool:
-    """Whether bundles are of more than `most` kinds for certain: equal ratios have equal residues. See `product_kinds`."""
-
-    found = {(1, 1)}
-    for run in runs:
-        ratios = {tuple(Fraction(r) / Fraction(b) for r in (r1, r2)) for r1, r2, b in run.cells}  # type: ignore[arg-type]
-        if any(ratio.denominator % _PRIME == 0 for both in ratios for ratio in both):
-            return False
-        residues = [[ratio.numerator * pow(ratio.denominator, -1, _PRIME) for ratio in both] for both in ratios]
-        found = {(u * x % _PRIME, v * y % _PRIME) for u, v in found for x, y in residues}
-        if len(found) > most:
-            return True
-    return False
+def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
+    """Kinds told apart only as far as it tells, at about the epsilon that is looked for."""
+    u, v, p = ratios
+    epsilon = min(_DEVIATIONS * math.sqrt(float(p @ (u - v) ** 2) / users), float(np.log(u[v > 0] / v[v > 0]).max()))
+    gains = u - math.exp(epsilon) * v
+    _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / math.sqrt(float(p @ gains**2)))), return_inverse=True)
+    sums = (np.asarray(np.bincount(which, each), dtype=np.float64) for each in (u * p, v * p, p))
+    return CutBlanket(tuple(zip(*(_balls(each, runs) for each in sums), strict=True)))
 
 
-def _is_exact(each: OthersAlike) -> bool:
-    """Whether its laws are rational, and user 1 says nothing that the others never do."""
-    return all(not isinstance(p, flint.arb) and not cell[2] == 0 for cell in each.blanket.cells for p in cell)
+def _is_listed(bundle: ProductType) -> bool:
+    """Whether its kinds are few enough, and where they are spread no float is too small."""
+    _, _, p = _ratios(bundle.runs)
+    return _is_exact(bundle.runs) or (len(p) <= _MOST_KINDS and p.min() > _LEAST)
+
+
+def _spread(w: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """To some of the values, so that the mean is kept: as dense as the third root of what the mean square rests on."""
+    if len(w) <= _KNOTS:
+        return w, p
+    order = np.argsort(w)
+    w, p = w[order], p[order]
+    dense = np.cumsum((p * (p @ w**2 + w**2)) ** (1 / 3))
+    inner = np.searchsorted(dense, dense[-1] * np.linspace(0, 1, _KNOTS))
+    knots = np.unique(w[np.r_[0, np.minimum(inner, len(w) - 1), len(w) - 1]])
+    at = np.clip(np.searchsorted(knots, w, side="right") - 1, 0, len(knots) - 2)
+    low, high = knots[at], knots[at + 1]
+    down, up = (np.bincount(i, p * (far / (high - low)), len(knots)) for i, far in ((at, high - w), (at + 1, w - low)))
+    masses = np.asarray(down + up, dtype=np.float64)
+    return knots[masses > 0], masses[masses > 0]
+
+
+def _balls(p: Floats, runs: int) -> list[flint.arb]:
+    """Of sums of products of this many probabilities, in floats."""
+    return [flint.arb(each, _ROOM * (1 + runs) * each) for each in p.tolist()]
+
+
+def _is_exact(runs: Part) -> bool:
+    """Whether the law of a bundle is listed as it is."""
+    return len(_ratios(runs)[0]) <= _MOST_CELLS and all(map(_is_rational, runs))
+
+
+def _is_rational(each: Blanket) -> bool:
+    return not any(isinstance(p, flint.arb) for cell in each.cells for p in cell)
 
 
 @lru_cache(maxsize=4096)
-def _ratios(runs: Part) -> tuple[Floats, Floats, Floats]:
+def _ratios(runs: Part) -> Ratios:
     """Ratios of user 1's two laws to the other user's, and their probabilities under the latter; of too many, those of a part."""
     if not runs:
         return np.ones(1), np.ones(1), np.ones(1)
     before = _ratios(runs[:-1])
-    if len(before[0]) > _MOST_CELLS:
+    if len(before[0]) > _MOST_KINDS:
         return before
     cells = [(as_ball(r1), as_ball(r2), as_ball(b)) for r1, r2, b in runs[-1].cells if not b == 0]
     last = np.array([[float(r1 / b), float(r2 / b), float(b)] for r1, r2, b in cells]).T
     u, v, p = (np.multiply.outer(a, b).ravel() for a, b in zip(before, last, strict=True))
     keys = np.round(np.log(np.maximum((u, v), 1e-300)) / _EQUAL)
     _, at, which = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
-    return u[at], v[at], np.asarray(np.bincount(which.ravel(), p), dtype=np.float64)
+    first, second, mass = (np.asarray(np.bincount(which.ravel(), each), dtype=np.float64) for each in (u * p, v * p, p))
+    means = (np.divide(of, mass, out=ratio[at], where=mass > 0) for of, ratio in ((first, u), (second, v)))
+    return next(means), next(means), mass

@@ -18,7 +18,6 @@ from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.products import _has_more_kinds
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
@@ -28,6 +27,7 @@ from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCount
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
@@ -176,6 +176,7 @@ def test_among_many_users_it_is_above_all_data_sets_of_a_channel_and_near_the_wo
     assert worst * (1 - 1e-12) <= found <= 1.5 * worst
 
 
+UNARY = LongitudinalUnary(3, Fraction(1, 4), Fraction(1, 5), Fraction(4, 5), Fraction(2, 5), 3)
 UNEVEN = Channel([[Fraction(p, 5) for p in row] for row in ((3, 1, 1), (1, 2, 2), (1, 3, 1))])
 BITS = Repeat(KaryRandomizedResponse(2, Fraction(622459, 10**6)), 5)
 TWO = Compose(KaryRandomizedResponse(k, Fraction(p, 10**6)) for k, p in ((2, 731059), (4, 475367)))
@@ -193,6 +194,7 @@ NEAR: list[tuple[Plan, float, float | None]] = [
     (Shuffle(UNEVEN, 1000), 1.005, None), (Shuffle(Repeat(UNEVEN, 3), 10**4), 1.005, None),
     (Shuffle(Repeat(KaryRandomizedResponse(4, Fraction(13, 16)), 3), 10**4), 1.005, None),  # 156 users' bundles are blanket
     (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(Fraction(1, 4), 2), 12), 10**5), 1.01, None),
+    (Shuffle(Repeat(UNARY, 3), 10**4), 1.003, None),  # of more than 5,000 kinds
     # On the saddle point of the largest law another one's integral is larger, which is less on its own.
     (Shuffle(Repeat(PermanentRappor.for_epsilon(2, bits=4, hashes=1, domain=9), 3), 10**4), 1.003, None),
     # What is expected another program found, in floats; of linear hashes, for an arithmetic progression, which they hide least.
@@ -366,8 +368,13 @@ def test_at_delta_zero_a_sample_costs_what_one_report_of_it_does() -> None:
      ([KaryRandomizedResponse(2, Fraction(2, 3)), KaryRandomizedResponse(3, Fraction(1, 2))], 2),
      ([KaryRandomizedResponse(3, Fraction(1, 2))] * 2, 2)], ids=["two bits", "a bit and a digit", "two digits"],
 )  # fmt: skip
-def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(runs: list[KaryRandomizedResponse], users: int) -> None:
-    """Other users hold any two values, and user 1 may hold the same value in one of the runs."""
+@pytest.mark.parametrize("most", [1000, 3])
+def test_no_data_set_of_bundles_is_above_their_replacement_by_enumeration(
+    runs: list[KaryRandomizedResponse], users: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others hold any two values, user 1 perhaps the same in one of the runs; also where kinds are spread, or not told apart."""
+    for name in ("_MOST_CELLS", "_KNOTS"):
+        monkeypatch.setattr(products, name, min(most, getattr(products, name)))
     tables = [[list(law.values()) for law in table(m, m.inputs).values()] for m in runs]
     rows = [[p * q for p in first for q in second] for first in tables[0] for second in tables[1]]
     bundle = account(Shuffle(Compose(runs), users))
@@ -468,9 +475,16 @@ def test_too_far_out_in_a_tail_for_replacement_the_clones_still_bound_delta() ->
         assert found.delta(epsilon).high < 1e-200
 
 
-def test_kinds_of_bundles_are_counted_without_listing_them() -> None:
-    two, four = (Blanket.of([(r, 1 - r, 1 - r), (1 - r, r, r)]) for r in (Fraction(2, 3), Fraction(4, 5)))
-    assert [_has_more_kinds((two, two, four), most) for most in (4, 5)] == [True, False]
+def test_values_that_are_spread_to_fewer_keep_their_mean_and_have_larger_positive_parts() -> None:
+    rng = np.random.default_rng(0)
+    w, p = rng.standard_normal(2000), rng.dirichlet(np.ones(2000))
+    knots, masses = products._spread(w, p)
+    assert len(knots) <= products._KNOTS + 2
+    assert masses.sum() == pytest.approx(1, rel=1e-12)
+    assert masses @ knots == pytest.approx(p @ w, rel=1e-9)
+    for c in np.quantile(w, np.linspace(0, 1, 50)):
+        exactly = p @ np.maximum(w - c, 0)
+        assert exactly * (1 - 1e-12) <= masses @ np.maximum(knots - c, 0) <= 1.01 * exactly + 1e-4
 
 
 def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
@@ -481,12 +495,12 @@ def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
     assert found.epsilon(1e-6).high == pytest.approx(alone, rel=1e-9)
 
 
-def test_a_bundle_of_too_many_kinds_is_bounded_by_its_epsilon_alone() -> None:
-    """Twenty reports of four kinds have 1,771 kinds of bundles; nothing is listed of them."""
+def test_kinds_of_a_bundle_that_are_too_many_are_not_told_apart_from_below() -> None:
+    """Twenty reports of four kinds have 1,771 kinds of bundles."""
     rows = [[7, 2, 3, 5], [3, 23, 2, 13], [3, 5, 29, 17], [11, 7, 3, 31]]
     bundle = Repeat(Run(Channel([[Fraction(weight, sum(row)) for weight in row] for row in rows])), 20)
     found = account(Shuffle(bundle, 10**6)).epsilon(1e-6)
-    assert 0 == found.low < found.high <= account(bundle).epsilon(0).high
+    assert 20 < found.low < found.high <= account(bundle).epsilon(0).high
 
 
 NEARLY_TRUE = {digits: 1 - Fraction(1, 10**digits) for digits in (200, 320)}
