@@ -1,8 +1,7 @@
 """Random mistakes in the code of numbers and verdicts, each in one place, and the tests that notice: part of `benchmarks.contract`.
 
-A mutant is made in a copy of the tree. The tests that import its file are run, nearest first, until one fails, until they have
-used their time, or until the chosen files are through: for all mutants the nearest, and then for those that survive the others. A
-test that fails kills only if it passes where nothing is changed.
+A mutant is made in a copy of the tree. The tests that call the changed function are run, short ones first, until one fails or they
+have used their time; `calls_plugin` wrote which these are. A test that fails kills only if it passes where nothing is changed.
 """
 
 import ast
@@ -18,26 +17,24 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
-from itertools import count, product, zip_longest
+from itertools import accumulate, count, zip_longest
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, Self
 
-from benchmarks.measures import PRODUCT, ROOT, sources, tracked
-from benchmarks.mutant_plugin import OPTIONS, plain
-from tests.road.test_imports import imported, meant, module_of
+from benchmarks.measures import ROOT, sources, tracked
+from benchmarks.mutant_plugin import OPTIONS
 
 TARGETS = (
     "accountants/*", "ldpaudit/mechanisms/*", "ldpaudit/verdict.py", "ldpaudit/enclosure.py", "attacks/bounds/*", "proofs/*",
     "ldpaudit/certificates/verify_certificate.py",
 )  # fmt: skip
 """Files that are mutated; a pattern that fits none is an error."""
-STAGES = (12, 6), (1000, 60)  # most test files per mutant, and seconds of a processor that their tests have
+SECONDS = 60  # of a processor, that the tests of a mutant have
+FILES = 10  # of tests, where a mutant stands in no function: the whole tree is imported anew for it
 FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
@@ -57,6 +54,7 @@ class Site:
     operator: str
     node: Any
     texts: tuple[str, ...]
+    function: int  # the first line of the function around it, 0 where it stands in none
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -77,24 +75,26 @@ def sites(path: Path) -> Iterator[Site]:
     """All places of a file where an operator applies."""
     tree = ast.parse((ROOT / path).read_text())
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    for node, returns in _walk(tree, ""):
+    for node, returns, function in _walk(tree, "", 0):
         found: dict[str, list[ast.AST]] = {}
         for operator, changed in _changes(node, returns, bound):
             found.setdefault(operator, []).append(changed)
         for operator, several in found.items():
             texts = [ast.unparse(each) for each in several]
-            yield Site(path, operator, node, tuple(f"({each})" if isinstance(node, ast.expr) else each for each in texts))
+            texts = [f"({each})" if isinstance(node, ast.expr) else each for each in texts]
+            yield Site(path, operator, node, tuple(texts), function)
 
 
-def _walk(node: ast.AST, returns: str) -> Iterator[tuple[ast.AST, str]]:
-    """Nodes that compute something, with the type that the function around them returns."""
-    yield node, returns
+def _walk(node: ast.AST, returns: str, function: int) -> Iterator[tuple[ast.AST, str, int]]:
+    """Nodes that compute something, with the type that the function around them returns, and its first line."""
+    yield node, returns, function
     if isinstance(node, ast.FunctionDef):
         returns = ast.unparse(node.returns) if node.returns else ""
+        function = min([node.lineno, *(each.lineno for each in node.decorator_list)])
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, _SKIPPED) and name not in _SKIPPED_FIELDS:
-                yield from _walk(child, returns)
+                yield from _walk(child, returns, function)
 
 
 def _with(node: Any, **fields: Any) -> Any:
@@ -145,47 +145,36 @@ def chosen(number: int, seed: int) -> list[tuple[Site, str]]:
     return [(site, Random(f"{seed} {site.place}").choice(site.texts)) for site in turns[:number]]
 
 
-@cache
-def _importers() -> dict[str, set[str]]:
-    """The modules that import each module."""
-    known = {_module(path): ROOT / path for path in sources() if path.parts[0] in (*PRODUCT, "tests")}
-    found: dict[str, set[str]] = {}
-    for module, file in known.items():
-        for target in {target for name in imported(file) if name != "*" for target in meant(name, known)}:
-            found.setdefault(target, set()).add(module)
-    return found
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The seconds of each test, and the tests that call each function, named by its file and first line."""
 
+    seconds: dict[str, float]
+    tests: dict[str, list[str]]
 
-def _module(path: Path) -> str:
-    name = module_of(ROOT / path)
-    return name.removeprefix("ldpaudit.") if path.parts[0] == "tests" else name
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """What the processes of one run of the tests have written."""
+        found = cls({}, {})
+        for file in sorted(folder.glob("*.json")):
+            seen = json.loads(file.read_text())
+            found.seconds.update(seen["seconds"])
+            for function, tests in seen["calls"].items():
+                found.tests.setdefault(function, []).extend(tests)
+        if not found.seconds:
+            raise ValueError(f"mutants need a folder of calls, found none in {folder}: see benchmarks/calls_plugin.py")
+        return found
 
-
-def nearest(path: Path) -> tuple[list[Path], list[str]]:
-    """The test files of a module, and its words: of its name or of recorded ends, of its room, fewest imports, most mentions."""
-    words = _words(path)
-    distance, layer = {_module(path): 0}, {_module(path)}
-    while layer:
-        layer = {each for module in layer for each in _importers().get(module, ())} - distance.keys()
-        distance |= dict.fromkeys(layer, max(distance.values()) + 1)
-    ranked = []
-    for module, steps in distance.items():
-        file = Path(*module.split(".")).with_suffix(".py")
-        if file.name.startswith("test_"):
-            text = (ROOT / file).read_text()
-            named = sum(plain(text).count(word) for word in words) + 5 * ("tests.zoo" in text)
-            first = words[0] in plain(file.name) or "recorded" in file.name
-            ranked.append((not first, file.parts[1] not in path.parts, steps, -named, file))
-    return [file for *_, file in sorted(ranked)], words
-
-
-def _words(path: Path) -> list[str]:
-    """What tests call a module: its name, and the classes of the mechanism of that name."""
-    mechanism = ROOT / "ldpaudit" / "mechanisms" / path.name
-    tree = ast.parse(mechanism.read_text()) if mechanism.exists() else ast.Module([], [])
-    own = path.parent.name if path.stem == "__init__" else path.stem
-    named = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
-    return [plain(name) for name in (own, *named)]
+    def of(self, site: Site) -> dict[str, float]:
+        """The tests that call the function of a place, short ones first; where none does, of the files that call its file most."""
+        found = {*self.tests.get(f"{site.path}:{site.function}", ())}
+        if not found:
+            near = {test for name, tests in self.tests.items() if name.startswith(f"{site.path}:") for test in tests}
+            files = Counter(test.partition("::")[0] for test in near).most_common(FILES)
+            found = {test for test in near if test.partition("::")[0] in dict(files)}
+        ranked = {test: self.seconds[test] for test in sorted(found, key=lambda test: (self.seconds[test], test))}
+        spent = accumulate(ranked.values())
+        return {test: seconds for (test, seconds), total in zip(ranked.items(), spent, strict=True) if total <= SECONDS}
 
 
 @contextmanager
@@ -207,18 +196,16 @@ class Copy:
 
     folder: Path
     process: Any
-    times: dict[str, float] = field(default_factory=dict)  # seconds that tests took before
     sound: set[str] = field(default_factory=set)  # tests that pass where nothing is changed
     unsound: set[str] = field(default_factory=set)
     stamps: Iterator[int] = field(default_factory=lambda: count(10**9))
 
-    def tested(self, tests: list[str], seconds: int, words: list[str], path: str = "", text: str = "") -> dict[str, Any]:
-        """What became of a run of tests, with a file changed or none: how many, and which failed or took too long."""
+    def tested(self, tests: dict[str, float], path: str = "", text: str = "") -> dict[str, Any]:
+        """What became of tests, each with its seconds, with a file changed or none: how many, and which failed or took too long."""
         before = (self.folder / path).read_text() if path else ""
-        wanted = {"tests": tests, "seconds": seconds, "words": words, "changed": (path, before, text), "deselect": self.unsound}
-        wanted["times"] = self.times
         self._write(path, text)
-        self.process.send(wanted)
+        asked = {test: seconds for test, seconds in tests.items() if test not in self.unsound}
+        self.process.send({"tests": asked, "changed": (path, before, text)})
         found: dict[str, Any] = self.process.recv()
         self._write(path, before)
         return found
@@ -229,28 +216,27 @@ class Copy:
             (self.folder / path).write_text(text)
             os.utime(self.folder / path, (stamp := next(self.stamps), stamp))
 
-    def verdict(self, path: Path, text: str, most: int, seconds: int) -> dict[str, Any]:
+    def verdict(self, path: Path, text: str, tests: dict[str, float]) -> dict[str, Any]:
         """What the tests say of one changed file."""
-        files, words = nearest(path)
         while True:
-            found = self.tested([str(file) for file in files[:most]], seconds, words, str(path), text)
+            found = self.tested(tests, str(path), text)
             test = found.get("failed") or found.get("timeout")
-            if test is None or test in self.sound or self._passes(test, seconds, str(path) if "anew" in found else ""):
+            if test is None or test in self.sound or self._passes(test, tests, str(path) if "anew" in found else ""):
                 break
             self.unsound.add(test)
         status = "timeout" if "timeout" in found else "killed" if "failed" in found else "survived"
         return {"status": status, "test": test, "tests": found["tests"]}
 
-    def _passes(self, test: str, seconds: int, anew: str) -> bool:
+    def _passes(self, test: str, tests: dict[str, float], anew: str) -> bool:
         """Whether a test passes where nothing is changed, or but the length of a file; all files could be read there."""
         text = (self.folder / anew).read_text() + "\n" if anew else ""
-        if "::" not in test or not self.tested([test], seconds, [], anew, text).keys() & {"failed", "timeout"}:
+        if test not in tests or not self.tested({test: tests[test]}, anew, text).keys() & {"failed", "timeout"}:
             self.sound.add(test)
         return test in self.sound
 
 
-def run(folder: Path, number: int, seed: int, junit: Path | None) -> None:
-    """Judge the mutants that the folder's `mutants.jsonl` does not have yet, and those that survived fewer tests."""
+def run(folder: Path, number: int, seed: int, calls: Calls) -> None:
+    """Judge the mutants that the folder's `mutants.jsonl` does not have yet."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mutants.jsonl"
     with TemporaryDirectory() as name, file.open("a", encoding="utf-8") as log, ExitStack() as stack:
@@ -258,29 +244,22 @@ def run(folder: Path, number: int, seed: int, junit: Path | None) -> None:
             (Path(name) / each).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / each, Path(name) / each, follow_symlinks=False)
         sound = {row["test"] for row in rows(file) if row["test"]}
-        tree = Copy(Path(name), stack.enter_context(collected(Path(name))), times(junit) if junit else {}, sound)
-        for (most, seconds), (site, text) in product(STAGES, chosen(number, seed)):
+        tree = Copy(Path(name), stack.enter_context(collected(Path(name))), sound)
+        for site, text in chosen(number, seed):
             place, source = f"{site.node.lineno}:{site.node.col_offset}", (tree.folder / site.path).read_text()
             start, row = time.monotonic(), dict[str, Any]() | {
                 "path": str(site.path), "place": place, "operator": site.operator,
                 "before": ast.get_source_segment(source, site.node), "after": text,
             }  # fmt: skip
-            known = [each for each in rows(file) if row.items() <= each.items()]
-            if known and (known[0]["status"] != "survived" or known[0]["most"] >= most):
+            if any(row.items() <= each.items() for each in rows(file)):
                 continue
-            row |= tree.verdict(site.path, site.mutated(source, text), most, seconds)
-            row |= {"most": most, "seconds": round(time.monotonic() - start, 1)}
+            row |= tree.verdict(site.path, site.mutated(source, text), calls.of(site))
+            row |= {"seconds": round(time.monotonic() - start, 1)}
             print(json.dumps(row), file=log, flush=True)
             what = f"{site.path}:{place} {row['before']!r} -> {text!r}"
-            print(row["status"], what, row["test"] or "", row["seconds"], flush=True)
+            print(row["status"], what, row["test"] or "", row["tests"], row["seconds"], flush=True)
     for name, counts in table(file).items():
         print(f"{name}: {counts}")
-
-
-def times(junit: Path) -> dict[str, float]:
-    """The seconds of each test, as pytest's ``--junitxml`` has them."""
-    cases = ElementTree.parse(junit).iter("testcase")
-    return {f"{each.get('classname', '').replace('.', '/')}.py::{each.get('name')}": float(each.get("time", 1)) for each in cases}
 
 
 def rows(file: Path) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.contract record FOLDER [--only plans ...] [--plans 2000] [--like BEFORE] [--most N]
     python -m benchmarks.contract compare BEFORE AFTER [--most N]
-    python -m benchmarks.contract mutants FOLDER [--count 400] [--seed 1] [--times JUNIT.xml]
+    python -m benchmarks.contract mutants FOLDER --calls CALLS [--count 400] [--seed 1]
 
 A record is a folder of JSON files. What a file already has is not computed again: so a record goes on where it was stopped, and
 ``--most 10`` adds at most ten items to each file. Plans are drawn from tests/zoo, each by a seed of its own; ``--like`` takes the
@@ -311,14 +311,14 @@ def main() -> int:
     three.add_argument("folder", type=Path)
     three.add_argument("--count", type=int, default=400)
     three.add_argument("--seed", type=int, default=1)
-    three.add_argument("--times", type=Path, help="what pytest --junitxml wrote: short tests first")
+    three.add_argument("--calls", type=Path, required=True, help="what benchmarks/calls_plugin.py wrote")
     a = parser.parse_args()
     if a.verb == "record":
         record(a.folder, a.only, Wanted(a.plans, a.like), a.most)
     elif a.verb == "compare":
         return compare(a.before, a.after, a.most)
     else:
-        code_mutants.run(a.folder, a.count, a.seed, a.times)
+        code_mutants.run(a.folder, a.count, a.seed, code_mutants.Calls.read(a.calls))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import contract
-from benchmarks.code_mutants import STAGES, TARGETS, Copy, collected, nearest, sites
+from benchmarks.code_mutants import SECONDS, Calls, Copy, collected, sites
 from benchmarks.contract import Wanted, compare, drawn, record
 from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
 from tests.helpers import ROOT, raises
@@ -142,16 +142,17 @@ def test_only_a_test_that_passes_without_the_mutant_kills_it(tmp_path: Path) -> 
     path = Path("proofs/laplace.py")
 
     class Tests(Copy):
-        def tested(self, tests: list[str], *given: Any) -> dict[str, Any]:
-            text = given[-1]
+        def tested(self, tests: dict[str, float], *given: Any) -> dict[str, Any]:
+            text = given[-1] if given else ""
             failing = ["a.py::always", *(["a.py::one"] if text == "wrong" else [])]
             failed = [each for each in failing if each not in self.unsound and (len(tests) > 1 or each in tests)]
             return {"tests": 2, **({"failed": failed[0]} if failed else {"timeout": "b.py::two"} if text == "endless" else {})}
 
     tree = Tests(tmp_path, None)
-    assert tree.verdict(path, "wrong", 8, 1) == {"status": "killed", "test": "a.py::one", "tests": 2}
-    assert tree.verdict(path, "same", 8, 1) == {"status": "survived", "test": None, "tests": 2}
-    assert tree.verdict(path, "endless", 8, 1) == {"status": "timeout", "test": "b.py::two", "tests": 2}
+    tests = {"a.py::always": 1.0, "a.py::one": 1.0, "b.py::two": 1.0}
+    assert tree.verdict(path, "wrong", tests) == {"status": "killed", "test": "a.py::one", "tests": 2}
+    assert tree.verdict(path, "same", tests) == {"status": "survived", "test": None, "tests": 2}
+    assert tree.verdict(path, "endless", tests) == {"status": "timeout", "test": "b.py::two", "tests": 2}
     assert tree.unsound == {"a.py::always"}
 
 
@@ -166,18 +167,18 @@ def test_functions_are_changed_in_a_process_that_has_the_tests_and_else_all_is_i
 ) -> None:
     text = NUMBERS.replace("2", changed)
     found = {key: f"tests/test_two.py::test_{value}" if value in ("one", "two") else value for key, value in found.items()}
-    assert small_tree.tested(["tests/test_two.py"], 1, [], "ldpaudit/numbers.py", text) == found
+    tests = {"tests/test_two.py::test_one": 0.1, "tests/test_two.py::test_two": 0.1}
+    assert small_tree.tested(tests, "ldpaudit/numbers.py", text) == found
     assert (small_tree.folder / "ldpaudit/numbers.py").read_text() == NUMBERS
 
 
-@pytest.mark.parametrize(("path", "test"), [
-    ("accountants/sampling/subsample.py", "tests/sampling/test_subsample.py"),
-    ("ldpaudit/enclosure.py", "tests/road/test_enclosure.py"),
-    ("proofs/_kernel.py", "tests/proofs/test_kernel.py"),
-    ("attacks/bounds/e_process.py", "tests/attacks/test_bounds.py"),
-    ("proofs/laplace.py", "tests/mechanisms/test_laplace.py"),
-])  # fmt: skip
-def test_the_tests_of_a_mutant_are_those_that_are_about_its_file(path: str, test: str) -> None:
-    assert any(path.startswith(target.rstrip("*")) for target in TARGETS)
-    assert (ROOT / path).exists()
-    assert Path(test) in nearest(Path(path))[0][: STAGES[0][0]]
+def test_the_tests_of_a_mutant_are_those_that_call_its_function_short_ones_first(tmp_path: Path) -> None:
+    path = Path("ldpaudit/enclosure.py")
+    site, other = (next(site for site in sites(path) if bool(site.function) is inside) for inside in (True, False))
+    one = {"seconds": {"a": 2, "b": 1, "c": 1}, "calls": {f"{path}:{site.function}": ["a", "b"], f"{path}:1": ["c"]}}
+    two = {"seconds": {"d": SECONDS}, "calls": {f"{path}:{site.function}": ["d"]}}
+    (tmp_path / "1.json").write_text(json.dumps(one))
+    (tmp_path / "2.json").write_text(json.dumps(two))
+    assert list(Calls.read(tmp_path).of(site).items()) == [("b", 1), ("a", 2)]
+    assert [*Calls.read(tmp_path).of(other)] == ["b", "c", "a"]
+    raises(ValueError, "mutants need a folder of calls, found none in", Calls.read, tmp_path / "none")
