@@ -17,6 +17,7 @@ from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published, published
 from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
+from ldpaudit.accountants.counting.theorems import smooth_noise_guarantee, smoothness_of_binomial
 from ldpaudit.accountants.sampling.theorems import subsampled_renyi, without_replacement
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.commands.claims import table
@@ -352,3 +353,16 @@ def test_the_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_ledger_is_listed_among_the_tables(form: str) -> None:
     assert "field" in run("table", "--format", form).stdout
     fails_in_one_line(run("table", "fields"), "triehh_table_1, field, got 'fields'")
+
+
+def test_smooth_noise_is_read_at_the_smallest_alpha_whose_delta_suffices() -> None:
+    m = ShuffledCountMin(10**5, 64, 2, 16, Fraction(1, 20), 1, seed=0)
+    claimed = claim(Run(m), "GGKPV19 smooth noise").claimed
+
+    def promised(alpha: Fraction) -> tuple[float, float]:
+        smooth = smoothness_of_binomial(m.users, m.gamma, m.held, alpha)
+        at, least = smooth_noise_guarantee(*smooth, 2 * m.rows * m.held, m.held, m.held)
+        return at.high, least.high
+
+    kept = [epsilon for epsilon, delta in (promised(Fraction(i, 1000)) for i in range(1, 1000)) if delta <= DELTA]
+    assert min(kept) * 0.98 < claimed <= min(kept)

@@ -286,3 +286,13 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
     for wrong in ({others[0]: 1.0, first: 0.5}, {}, {next(x for x in range(s.domain) if x not in data): 1.0}):
         assert claim.alpha < claim.error(data, wrong) <= data[first]
     assert claim.alpha < s.users / 4
+
+
+@pytest.mark.parametrize("basis", [[0b0110], [0b1001, 0b0110, 0b1100], [0b000001, 0b000011, 0b111000, 0b110010]])
+def test_the_difference_that_is_tried_has_the_most_ones_of_all_that_share_buckets_and_signs(basis: list[int]) -> None:
+    sums = {0}
+    for vector in basis:
+        sums |= {each ^ vector for each in sums}
+    found = signed_buckets._heavy(basis, 6)
+    assert found in sums
+    assert found.bit_count() == max(map(int.bit_count, sums))

@@ -213,3 +213,12 @@ def test_the_memory_of_a_run_is_free_of_the_number_of_users() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.05 * peaks[0] < 64 << 20
+
+
+def test_counts_are_of_one_user_to_all_of_them() -> None:
+    m, rng = SignOracle(3, 4, ALMOST_SURE), np.random.default_rng(0)
+    for held in (1, 3):
+        assert m.run_with_random_columns({2: held}, rng)[2] == pytest.approx(held)
+    for held in (0, 4):
+        with pytest.raises(ValueError, match=f"SignOracle needs 1 to users=3 users, got {held}"):
+            m.run_with_random_columns({2: held}, rng)

@@ -16,12 +16,15 @@ from ldpaudit import Compose, Enclosure, PrivacyProfile, Repeat, Rigour, account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.compose import LatticeProfile, compose
 from ldpaudit.accountants.laplace import OneCoordinate
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld import tilt as points_of
 from ldpaudit.accountants.pld import total as total_law
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.hockey_stick import HockeyStick
+from ldpaudit.accountants.pld.lattice import BITS, LatticePLD
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.pld.total import common_step
 from ldpaudit.core.working_precision import working_precision
@@ -110,6 +113,21 @@ def test_a_fine_lattice_is_narrow() -> None:
     assert at.rigour is Rigour.INTERVAL
     assert at.relative_width < 1e-4
     assert found.delta(at.high).relative_width < 1e-3
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=5, max_size=40), st.floats(-0.5, 2), st.floats(0.05, 0.9))
+def test_what_a_lower_bound_rounds_off_is_the_mean_of_z_less_a_smooth_part(weights: list[int], epsilon: float, w: float) -> None:
+    tilt, scale = 3, 10**9
+    masses = flint.fmpz_poly([(1 << BITS) // scale * each for each in [*weights, 1]])
+    law = LatticePLD(Loss(nats=Fraction(1, 16)), Fraction(tilt), -4, masses, 0, 0, flint.arb(0))
+    expected = 0.0
+    for i, weight in enumerate([*weights, 1], -4):
+        u = i / 16 - epsilon
+        z = -math.expm1(-u)
+        smooth = 0 if z < 0 else z**2 * (2 * w - z) / w**2 if z <= w else z
+        expected += weight / scale * math.exp(-tilt * u) * (max(z, 0) - smooth)
+    found = HockeyStick(law, flint.arb(0))._rounded_off(ball(Fraction(epsilon)), ball(Fraction(w)))
+    assert float(found) == pytest.approx(expected, rel=1e-6, abs=1e-15)
 
 
 def test_multiples_of_one_loss_are_composed_exactly() -> None:

@@ -62,8 +62,8 @@ TABLE: dict[str, list[tuple[Any, ...]]] = {
         (CLAIM, [BOUND], [], [], valid_proof(Fraction(4, 5), TENTH), Outcome.BOUNDED, "")],
     "a bound alone bounds the claim": [(CLAIM, [BOUND], [], [checked(Fraction(2))], None, Outcome.BOUNDED, "")],
     "otherwise the claim is undecided": [
-        (CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], [], None, Outcome.UNDECIDED, ""),
-        (CLAIM, [], [], [THEOREM], None, Outcome.UNDECIDED, "")],
+        (CLAIM, [enclosure(0.9, 1.1)], [evidence(0.95)], [], None, Outcome.UNDECIDED, r"lies in \[0.9, 1.1.*\], and the samples"),
+        (CLAIM, [], [], [THEOREM], None, Outcome.UNDECIDED, "no certified bound is known, and nothing was sampled")],
     "evidence at a smaller delta than the claim's says nothing of its certified bound": [
         (claimed(4, TENTH), [BOUND], [evidence(1.1, delta=0.05)], [], None, Outcome.BOUNDED, "")],
     "evidence at a smaller delta does not refute a claim that allows more": [
