@@ -27,7 +27,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from ldpaudit.studies.bibliography import cited
-from tests.helpers import fails_in_one_line, run
+from tests.helpers import fails_in_one_line, raises, run
 
 DELTA = Fraction(1, 10**6)
 COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
@@ -117,6 +117,8 @@ def test_the_closed_form_of_a_k_ary_response_is_its_own_inverse() -> None:
     epsilon = Fraction(claim(Shuffle(THREE, 10**6), "BBGN19 closed form, 3-ary RR").claimed)
     needed = [bbgn19_gamma(3, 10**6, e, DELTA).high for e in (epsilon, epsilon * Fraction(999, 1000))]
     assert needed[0] <= uniform < needed[1]
+    for k, users in ((1, 10**6), (3, 1)):
+        raises(ValueError, "k >= 2 and n >= 2", bbgn19_gamma, k, users, epsilon, DELTA)
 
 
 def test_amplification_by_subsampling_is_tight_for_one_user_and_its_pure_form_is_looser() -> None:

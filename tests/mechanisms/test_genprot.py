@@ -280,3 +280,7 @@ def test_where_a_hypothesis_fails_nothing_is_claimed() -> None:
 def test_a_setting_names_one_base(given_: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="needs k, with a leak or without, or trials"):
         claims.Setting(QUARTER, 7, **given_)
+
+
+def test_a_constructor_hands_on_what_an_absent_user_holds() -> None:
+    assert {m.bottom for m in (GenProtBit.of_binomial(QUARTER, 6, bottom=1), GenProt.of_binomial(QUARTER, 6, 3, bottom=1))} == {1}

@@ -59,6 +59,12 @@ def proof(plan: Any, epsilon: object, delta: object = 0, **changed: Any) -> dict
     return said | {"epsilon": str(epsilon), "delta": str(delta)} | changed
 
 
+def test_a_proof_of_several_reports_rests_on_composition_whether_they_are_alike_or_not() -> None:
+    twice, two = {"word": "repeat", "of": RESPONSE, "times": 2}, {"word": "compose", "of": [RESPONSE, {**RESPONSE, "k": 4}]}
+    for plan, rests in ((RESPONSE, set()), (twice, {"composition"}), (two, {"composition"})):
+        assert checker.check(proof(plan, 3))[1] == rests
+
+
 def delta_of(plan: Any, e: Fraction, witness: dict[str, Any]) -> Fraction:
     """What the program computes at the epsilon whose power e is."""
     checker.check(proof(RESPONSE, 2))  # nothing is spent yet

@@ -125,6 +125,11 @@ def test_evidence_above_what_is_certified_says_that_the_code_differs(
     assert not judge(claimed(4), floats, [evidence(1.1)], []).code_differs, "a float bound says nothing of the code"
 
 
+def test_a_theorem_covers_a_claim_by_its_upper_end() -> None:
+    for high, covers in ((1.0, True), (1.1, False)):
+        assert replace(THEOREM, epsilon=enclosure(0.9, high)).covers(CLAIM) is covers
+
+
 def test_what_rests_on_a_guarantee_is_assumed_and_never_proved() -> None:
     guarantee = Guarantee(ONE)
     for plan, restates in ((guarantee, True), (Repeat(guarantee, 2), False), (Compose([RESPONSE, guarantee]), False)):
