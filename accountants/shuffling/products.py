@@ -76,7 +76,7 @@ class ProductType:
             u, v, p = np.append(u, 1.0), np.append(v, 1.0), np.append(float(self.sent) * p, float(1 - self.sent))
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
-        off = 4 * _EQUAL * (first + e * second)  # ratios that were taken for one differ by less
+        off = (1 + len(self.runs)) * _EQUAL * (first + e * second)  # ratios that were taken for one, run by run, differ by less
         if _is_exact(self.runs):
             return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
         w, p = _spread(first - e * second + off, p)  # of values that are no less
@@ -227,7 +227,8 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
     u, v, p = ratios
     epsilon = min(_DEVIATIONS * math.sqrt(float(p @ (u - v) ** 2) / users), float(np.log(u[v > 0] / v[v > 0]).max()))
     gains = u - math.exp(epsilon) * v
-    _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / math.sqrt(float(p @ gains**2)))), return_inverse=True)
+    scale = math.sqrt(float(p @ gains**2)) or 1.0  # two inputs may have one law
+    _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / scale)), return_inverse=True)
     sums = (np.asarray(np.bincount(which, each), dtype=np.float64) for each in (u * p, v * p, p))
     return CutBlanket(tuple(zip(*(_balls(each, runs) for each in sums), strict=True)))
 

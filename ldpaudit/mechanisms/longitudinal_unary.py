@@ -10,13 +10,12 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ldpaudit.mechanism import counted
 from ldpaudit.mechanisms.rappor import Difference, MemoizedReports
 from ldpaudit.mechanisms.shared.coins import held
 from ldpaudit.mechanisms.shared.parameters import integer, probability, share_of
-from ldpaudit.mechanisms.shared.values import BitVector
+from ldpaudit.mechanisms.shared.values import BitVector, DrawnAtOnce
 from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.profile import Number
 
@@ -24,7 +23,7 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class LongitudinalUnary(MemoizedReports, BitVector):
+class LongitudinalUnary(DrawnAtOnce, MemoizedReports, BitVector):
     """`reports` reports, with fresh noise, of one memoized unary encoding of a value.
 
     Bit x is memoized as 1 with probability `p1`, each other one with `q1`. A report shows a memoized 1 as 1 with probability `p2`,
@@ -118,10 +117,6 @@ class LongitudinalUnary(MemoizedReports, BitVector):
         kept = rng.binomial(present, p1) + rng.binomial(users - present, q1)
         ones = rng.binomial(self.reports * kept, p2) + rng.binomial(self.reports * (users - kept), q2)
         return self.estimate_from_sum(ones.astype(np.float64), users)
-
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """As `run`, and of the same law, at the cost of `run_on_counts`."""
-        return self.run_on_counts(counted(data), rng)
 
     def first(self) -> UnaryEncoding:
         """One report."""

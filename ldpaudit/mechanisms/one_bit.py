@@ -14,11 +14,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpaudit.mechanism import Law, Mechanism, Rows, Views, counted
+from ldpaudit.mechanism import Law, Mechanism, Rows, Views, require_counts
 from ldpaudit.mechanisms.shared.coins import bernoulli, chunks, uniform_subset
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law, reported
 from ldpaudit.mechanisms.shared.parameters import exact, half_open, integer, odds, probability
-from ldpaudit.mechanisms.shared.values import BitVector, CountedEstimate, LinearEstimate
+from ldpaudit.mechanisms.shared.values import BitVector, CountedEstimate, DrawnAtOnce, LinearEstimate
 from ldpaudit.profile import Number
 
 _BLOCK = 1 << 24  # numbers of views that are held at a time
@@ -122,7 +122,7 @@ class OneBitMean(LinearEstimate):
         return np.array([math.fsum(np.asarray(data, dtype=np.float64))])
 
 
-class DrawnBits(CountedEstimate, BitVector):
+class DrawnBits(DrawnAtOnce, CountedEstimate, BitVector):
     """Of a one-hot vector's k bits, `d` are drawn without replacement, and `reports` show each of them, with flips.
 
     A view is a row of `k` numbers: how many of the reports show a 1, or -1 where the bucket is not drawn, which is seen.
@@ -181,10 +181,7 @@ class DrawnBits(CountedEstimate, BitVector):
 
     def run_on_counts(self, counts: Mapping[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """As `run`, and of the same law: buckets are drawn for each user, but of the bits only how many reports show a 1."""
-        for x in counts:
-            self.require_input(x)
-        if not any(counts.values()):
-            raise ValueError(f"{type(self).__name__}.run needs at least one user, got none")
+        require_counts(self, counts)
         drawn = np.zeros((2, self.k), dtype=np.int64)  # by others than the bucket's holders, and by these
         for x, count in counts.items():
             for part in chunks(count, _BLOCK // self.k):
@@ -194,10 +191,6 @@ class DrawnBits(CountedEstimate, BitVector):
         laws = ([*map(float, self.bit_law(bit))] for bit in (0, 1))
         shown = sum(rng.multinomial(users, law) @ np.arange(self.reports + 1) for users, law in zip(drawn, laws, strict=True))
         return self.estimate_from_tally(np.array([shown, drawn.sum(axis=0)]))
-
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """As `run`, and of the same law, at the cost of `run_on_counts`."""
-        return self.run_on_counts(counted(data), rng)
 
     def tally(self, views: Views) -> NDArray[np.int64]:
         """How many reports show a 1 for each bucket, and how many users any bit, shape ``(2, k)``."""

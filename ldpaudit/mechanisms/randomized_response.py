@@ -10,19 +10,19 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, Views, counted
+from ldpaudit.mechanism import Law, Views
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.parameters import ball, exact, half_open, integer, odds, promise
-from ldpaudit.mechanisms.shared.values import KValues
+from ldpaudit.mechanisms.shared.values import DrawnAtOnce, KValues
 from ldpaudit.profile import Number
 
 
 @dataclass(frozen=True, slots=True)
-class KaryRandomizedResponse(KValues):
+class KaryRandomizedResponse(DrawnAtOnce, KValues):
     """The true value with probability `p`, and each of the ``k - 1`` others with probability ``(1 - p)/(k - 1)``.
 
     A view is an int in ``range(k)``.
@@ -110,10 +110,6 @@ class KaryRandomizedResponse(KValues):
         drawn = rng.binomial(told, min(draws, 1.0))
         uniform = rng.multinomial(int(drawn.sum()), np.full(self.k, 1 / self.k))
         return self.estimate_from_sum((told - drawn + uniform).astype(np.float64), sum(counts.values()))
-
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """As `run`, and of the same law, at the cost of `run_on_counts`."""
-        return self.run_on_counts(counted(data), rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         return (total - users * float(self.lie)) / float(self.p - self.lie)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
-from ldpaudit.mechanism import Law, counted
+from ldpaudit.mechanism import Law
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS, bernoulli, held
 from ldpaudit.mechanisms.shared.independent_bits import product_law
 from ldpaudit.mechanisms.shared.parameters import (
@@ -29,7 +29,7 @@ from ldpaudit.mechanisms.shared.parameters import (
     rounded_up,
     spendable,
 )
-from ldpaudit.mechanisms.shared.values import BitVector, LinearEstimate
+from ldpaudit.mechanisms.shared.values import BitVector, DrawnAtOnce, LinearEstimate
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.profile import Number
 
@@ -37,7 +37,7 @@ _LEAST_GAP = 1e-150  # whose square a float can hold
 
 
 @dataclass(frozen=True, slots=True)
-class UnaryEncoding(LinearEstimate, BitVector):
+class UnaryEncoding(DrawnAtOnce, LinearEstimate, BitVector):
     """Bit x is reported as 1 with probability `p`, each of the ``k - 1`` others with probability `q`.
 
     A view is a row of `k` bits. An absent user, the input None, is the all-zero vector: one bit differs from a value's
@@ -155,10 +155,6 @@ class UnaryEncoding(LinearEstimate, BitVector):
         present, users = held(self, counts, self.k), sum(counts.values())
         ones = rng.binomial(present, float(self.p)) + rng.binomial(users - present, float(self.q))
         return self.estimate_from_sum(ones.astype(np.float64), users)
-
-    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """As `run`, and of the same law, at the cost of `run_on_counts`."""
-        return self.run_on_counts(counted(data), rng)
 
     def estimate_from_sum(self, total: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         return (total - users * float(self.q)) / float(self.p - self.q)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.enclosure import round_down, round_up
-from ldpaudit.mechanism import Mechanism, Views
+from ldpaudit.mechanism import Mechanism, Views, counted
 from ldpaudit.mechanisms.shared.parameters import exact
 
 
@@ -68,6 +68,16 @@ class LinearEstimate(Mechanism):
     def estimate(self, views: Views) -> NDArray[np.float64]:
         """Unbiased estimate, from the sum of the views; see `estimate_from_sum`."""
         return self.estimate_from_sum(np.atleast_1d(np.asarray(views).sum(axis=0, dtype=np.float64)), len(views))
+
+
+class DrawnAtOnce(Mechanism):
+    """Whose `run_on_counts` draws what all users report at once, in place of report after report."""
+
+    __slots__ = ()
+
+    def run_in_law(self, data: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+        """As `run`, and of the same law, at the cost of `run_on_counts`."""
+        return self.run_on_counts(counted(data), rng)
 
 
 class CountedEstimate(Mechanism):
