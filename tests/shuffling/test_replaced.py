@@ -487,6 +487,16 @@ def test_values_that_are_spread_to_fewer_keep_their_mean_and_have_larger_positiv
         assert exactly * (1 - 1e-12) <= masses @ np.maximum(knots - c, 0) <= 1.01 * exactly + 1e-4
 
 
+def test_ratios_that_are_taken_for_one_in_every_run_are_off_by_less_than_is_said() -> None:
+    little, rare = Fraction(49, 10**11), Fraction(1, 1000)
+    run = Blanket.of([(1 - rare, 1 - rare, 1 - rare), (rare * (1 + little), rare * (1 - little), rare)])
+    law = products.ProductType((run,) * 12).terms(flint.arb(1))
+    largest = max(float(value) for value, _ in law.exact())
+    assert len(law.values) == 1
+    assert largest > float(law.values[0]) + 1e-8
+    assert largest <= float((law.values + law.off)[0])
+
+
 def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
     """Three hundred reports of which each user sends all, whose probabilities are fractions of thousands of digits."""
     found = account(Shuffle(Repeat(SubsetSelection(6, 5, Fraction(15, 16)), 300), 10**4))
