@@ -127,7 +127,8 @@ def _overlaps(public: Projection | None) -> list[Shares]:
             return [(Fraction(a, public.rows), Fraction(b, public.rows), Fraction(c, public.rows)) for a, b, c in found]
     share, compared = (Fraction(1), True) if public is None else largest_share(public)
     share = share if compared else Fraction(1)
-    half, more, none = min(share / 2, 1 - share), max(share / 2, 2 * share - 1), Fraction(0)
+    half, none = min(share / 2, 1 - share), Fraction(0)
+    more = share - half
     alone = (share, none, none), (none, share, none), (none, none, share)
     return sorted({*alone, (more, half, half), (half, more, half), (half, half, more)})
 

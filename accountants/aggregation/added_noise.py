@@ -113,7 +113,7 @@ def noise_profile(noise: Masses, change: Sequence[int], source: str, pure: Enclo
     same = bool(np.array_equal(noise.values, noise.values[::-1]))
     shifts = sorted((abs(k) if same else k for k in change if k), key=abs)
     most = len(noise.values)  # a longer shift leaves no integer in both lists, either
-    pairs = [Pair.of(*aligned(noise, noise.shifted(max(-most, min(k, most))))) for k in shifts]
+    pairs = [Pair.of(noise, noise.shifted(max(-most, min(k, most)))) for k in shifts]
     orders = [pairs] if same else [pairs, [pair.reversed for pair in pairs]]
     groups = math.isqrt(_PRODUCTS)  # two integers each, of a pair that dominates
     below, above = (
@@ -139,18 +139,6 @@ def least_noise(
         return profile(made(Fraction(variance))).delta(epsilon).high
 
     return made(Fraction(crossing(cost, target, start, 1.1, _CLOSE)[1]))
-
-
-def aligned(first: Masses, second: Masses) -> tuple[Masses, Masses]:
-    """The same laws on the same integers: those of both."""
-    low = min(first.first, second.first)
-    high = max(each.first + len(each.values) for each in (first, second))
-
-    def widened(each: Masses) -> Masses:
-        padding = (each.first - low, high - each.first - len(each.values))
-        return Masses(low, np.pad(each.values, padding), each.error, each.outside)
-
-    return widened(first), widened(second)
 
 
 def _together(first: Pair, second: Pair, grouped: Callable[[Pair], Pair]) -> Pair:

@@ -47,9 +47,11 @@ class Pair:
 
     @classmethod
     def of(cls, first: Masses, second: Masses) -> Pair:
-        """Of two laws that list the same integers."""
-        error, outside = max(first.error, second.error), max(first.outside, second.outside)
-        return sorted_pair(first.values, second.values, error, outside)
+        """Of two laws, on the integers of both."""
+        low = min(first.first, second.first)
+        high = max(each.first + len(each.values) for each in (first, second))
+        p, q = (np.pad(each.values, (each.first - low, high - each.first - len(each.values))) for each in (first, second))
+        return sorted_pair(p, q, max(first.error, second.error), max(first.outside, second.outside))
 
     @property
     def reversed(self) -> Pair:

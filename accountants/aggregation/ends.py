@@ -41,7 +41,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.added_noise import aligned
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.aggregation.envelope import CountLaw
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
@@ -121,7 +120,7 @@ class Moves:
             self._known[key] = others(), {}
         rest, known = self._known[key]
         if order not in known:
-            known[order] = Pair.of(*aligned(*(self.draws[x].of(1).plus(rest) for x in order)))
+            known[order] = Pair.of(*(self.draws[x].of(1).plus(rest) for x in order))
             known[order[::-1]] = known[order].reversed
         return known[order]
 

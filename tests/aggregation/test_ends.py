@@ -57,6 +57,16 @@ def test_to_replace_one_user_costs_at_most_what_does_not_fit_and_what_is_cut_off
     assert laws is not NARROW or x > 1 or max(seen) > 1e-4  # so that something was to be added
 
 
+def test_a_user_is_replaced_at_the_most_that_is_left_and_cut_off_of_all_pairs_of_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "_FEWEST", 2)
+    m = TruncatedGeometric(3, F(4, 5))
+    bound = Ends(Moves(tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)), 60, Masses.point(0), max, np.ones(1))
+    for found, held in zip(bound._replaced, ((0, 3), (1, 2)), strict=True):
+        costs = (bound._replacing(y, bound.moves.draws[z].of(found.others)) for y in (1, 2) for z in held)
+        left, cut, either = zip(*costs, strict=True)
+        assert found[1:] == pytest.approx((max(left), max(cut), min(either)), rel=1e-6)
+
+
 @pytest.mark.parametrize("x", [1.0, 1.1, 1.6])
 @pytest.mark.parametrize("laws", LAWS, ids=["narrow", "geometric"])
 def test_no_data_set_of_few_users_costs_more(monkeypatch: pytest.MonkeyPatch, laws: tuple[CountLaw, ...], x: float) -> None:

@@ -276,3 +276,10 @@ def test_an_epsilon_that_is_no_float_is_rounded_to_the_safe_side() -> None:
     assert largest_low([pair], between) == largest_low([pair], above) < largest_low([pair], below)
     nearer = F(50) + F(1, 1 << 50)
     assert largest_low([pair], nearer) == largest_low([pair], above)
+    two = [TwoCoordinates(pair_of(1, 20, 1)).renyi_low(F(order)) for order in (2, F(2) + F(1, 1 << 60), math.nextafter(2, 3))]
+    assert two[0] == two[1] < two[2]
+
+
+def test_a_renyi_divergence_of_which_floats_tell_nothing_is_at_least_0() -> None:
+    apart = Pair(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, 0.0)
+    assert TwoCoordinates(apart).renyi_low(F(2)) == TwoCoordinates(pair_of(1, 20, 1)).renyi_low(F(10**17)) == 0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ldpaudit import Aggregate, PrivacyProfile, Repeat, Shuffle, Unsupported, account, audit
+from ldpaudit import Aggregate, Repeat, Shuffle, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
 from ldpaudit.accountants.count_mean_sketch import summands
 from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, HadamardCountMeanSketch, UnaryEncoding
@@ -31,7 +31,7 @@ ratios = st.sampled_from([F(1), F(6, 5), F(3, 2), F(3), F(20)])
 chances = st.sampled_from([F(3, 5), F(2, 3), F(9, 10)])
 
 
-def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialNoise, ...] = ()) -> PrivacyProfile:
+def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialNoise, ...] = ()) -> ToldRows:
     """The upper end where the rows are told, even if another bound is less."""
     added = summands(m, REPLACE_ONE)
     assert isinstance(added, Rows)
@@ -166,6 +166,10 @@ def test_a_sum_hides_nothing_at_delta_0(m: CountMeanSketch | HadamardCountMeanSk
     pure, local = account(Aggregate(m, 7)).epsilon(0), account(m).epsilon(0)
     assert (pure.low, pure.high) == (local.low, local.high)
     assert account(Aggregate(m, 7, [DiscreteLaplace(F(1, 2))])).epsilon(0).high <= local.high
+    if isinstance(m, CountMeanSketch):
+        rows = told(m, 7)
+        assert rows.epsilon(0) == rows.bound.epsilon(0)
+        assert not rows._known, "what it costs with a row told is not asked for"
 
 
 @pytest.mark.few(1)

@@ -245,6 +245,11 @@ def test_several_counts_agree_with_all_rows_in_rationals(
         assert ours.low == ours.high or ours.high - ours.low <= 1e-9 * max(ours.high, 1e-3)
 
 
+def test_an_epsilon_of_skewed_noise_is_certified_in_both_orders() -> None:
+    found = noise_profile(Masses.binomial(1000, F(1, 4)), (1,), "in floats")
+    assert all(found.delta(found.epsilon(delta).high).high <= delta for delta in (1e-2, 1e-6))
+
+
 def test_what_one_input_never_shows_costs_its_probability_however_large_epsilon_is() -> None:
     found = account(BinomialNoise(10, change=(1, -1)))
     mass = 1 - (1 - F(1, 1024)) ** 2
