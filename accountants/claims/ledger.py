@@ -62,81 +62,77 @@ class Chapter:
     formulas: tuple[Formula, ...]  # by their names
 
 
+_ARY = {2: "binary", 3: "three-ary"}
+_WORDS = {1: "one", 2: "two", 4: "four"}
+
+
 def _report(epsilon: Fraction | int, k: int = 2) -> KaryRandomizedResponse:
     return KaryRandomizedResponse.for_epsilon(epsilon, k)
 
 
-def _sketch(users: int, rows: int, gamma: Fraction, held: int = 1) -> Plan:
-    return Run(ShuffledCountMin(users, domain=64, rows=rows, buckets=1000, gamma=gamma, held=held))
+def _several(times: int, epsilon: Fraction) -> Setting:
+    return Setting(f"{times:,} binary reports of epsilon {epsilon}", Repeat(_report(epsilon), times))
 
 
-def _coins(users: int, coin: Fraction, threshold: int) -> PrivacyProfile:
-    return ThresholdProfile(PoissonBatch(users, coin), threshold)
+def _shuffled(users: int, epsilon: Fraction | int, k: int = 2) -> tuple[str, Plan]:
+    return f"{users:,} {_ARY[k]} reports of epsilon {epsilon}", Shuffle(_report(epsilon, k), users)
 
 
-_COMPOSITION = (
-    Setting("100 binary reports of epsilon 1/2", Repeat(_report(_F(1, 2)), 100)),
-    Setting("10,000 binary reports of epsilon 1/2000", Repeat(_report(_F(1, 2000)), 10**4)),
-    Setting("10 parts of epsilon 2 and delta 1e-9", Repeat(Guarantee(_F(2), _F(1, 10**9)), 10)),
-)
-_SHUFFLING = (
-    Setting("10,000 three-ary reports of epsilon 1/2", Shuffle(_report(_F(1, 2), 3), 10**4)),
-    Setting("10,000,000 three-ary reports of epsilon 1/2", Shuffle(_report(_F(1, 2), 3), 10**7)),
-    Setting("1,000 three-ary reports of epsilon 4", Shuffle(_report(4, 3), 1000)),
-)
-_SHUFFLES = (
-    Setting("10 shuffles of 100,000 binary reports of epsilon 1/2", Repeat(Shuffle(_report(_F(1, 2)), 10**5), 10)),
-    Setting("100 shuffles of 10,000,000 binary reports of epsilon 1/2", Repeat(Shuffle(_report(_F(1, 2)), 10**7), 100)),
-    Setting("4 shuffles of 10 three-ary reports of epsilon 1", Repeat(Shuffle(_report(1, 3), 10), 4)),
-)
-_SUBSAMPLING = (
-    Setting("1,000 of 100,000 users, who shuffle binary reports of epsilon 1",
-            Subsample(Shuffle(_report(1), 1000), 10**5, 1000)),
-    Setting("10,000 of 10,000,000 users, who shuffle binary reports of epsilon 1",
-            Subsample(Shuffle(_report(1), 10**4), 10**7, 10**4), _F(1, 10**8)),
-    Setting("one of 100 users, who sends a binary report of epsilon 3", Subsample(_report(3), 100, 1), _F(1, 20)),
-)  # fmt: skip
-_SAMPLES = (
-    Setting("100 times one of 100 users, who sends a binary report of epsilon 1", Repeat(Subsample(_report(1), 100, 1), 100)),
-    Setting("10,000 times one of 1000 users, who sends a binary report of epsilon 1/10",
-            Repeat(Subsample(_report(_F(1, 10)), 1000, 1), 10**4)),
-    Setting("10 times one of 10 users, who sends a binary report of epsilon 3", Repeat(Subsample(_report(3), 10, 1), 10)),
-)  # fmt: skip
-_TRIE = (
-    Setting("1,000,000 users, batch 1,000, threshold 12, one level",
-            Run(TrieHeavyHitter(10**6, 1000, 12, levels=1)), corollary_1_delta(10**6)),
-    Setting("100,000,000 users, batch 10,000, threshold 14, four levels",
-            Run(TrieHeavyHitter(10**8, 10**4, 14, levels=4)), corollary_1_delta(10**8)),
-    Setting("10,000 users, batch 100, threshold 20, one level",
-            Run(TrieHeavyHitter(10**4, 100, 20, levels=1)), triehh_delta(20)),
-)  # fmt: skip
-_COINS = (
-    Setting("1,000,000 users, a coin of 1/100, threshold 20", _coins(10**6, _F(1, 100), 20)),
-    Setting("1,000,000,000 users, a coin of 1/1000, threshold 20", _coins(10**9, _F(1, 1000), 20)),
-    Setting("1,000,000 users, a coin of 1/10, threshold 5", _coins(10**6, _F(1, 10), 5)),
-)
-_SKETCH = (
-    Setting("100,000 users, 4 rows, blanket 1/10", _sketch(10**5, 4, _F(1, 10))),
-    Setting("10,000,000 users, 10 rows, blanket 1/10", _sketch(10**7, 10, _F(1, 10))),
-    Setting("10,000 users who hold two values, 4 rows, blanket 1/100", _sketch(10**4, 4, _F(1, 100), 2)),
-)
-_COUNT = (
-    Setting("2,000 fair coins, sensitivity 1", ShiftProfile(2000, _F(1, 2))),
-    Setting("1,000,000 fair coins, sensitivity 1", ShiftProfile(10**6, _F(1, 2))),
-    Setting("400,000,000 fair coins, sensitivity 20,000", ShiftProfile(4 * 10**8, _F(1, 2), 20_000)),
-)
+def _rounds(times: int, what: str, plan: Plan) -> Setting:
+    return Setting(f"{times} shuffles of {what}", Repeat(plan, times))
 
+
+def _batch(size: int, users: int, epsilon: int, delta: Fraction = _MILLIONTH) -> Setting:
+    what = f"{size:,} of {users:,} users, who shuffle binary reports of epsilon {epsilon}"
+    return Setting(what, Subsample(Shuffle(_report(epsilon), size), users, size), delta)
+
+
+def _one_of(users: int, epsilon: Fraction | int) -> tuple[str, Plan]:
+    return f"one of {users:,} users, who sends a binary report of epsilon {epsilon}", Subsample(_report(epsilon), users, 1)
+
+
+def _samples(times: int, what: str, plan: Plan) -> Setting:
+    return Setting(f"{times:,} times {what}", Repeat(plan, times))
+
+
+def _trie(users: int, batch: int, threshold: int, levels: int, delta: Fraction) -> Setting:
+    what = f"{users:,} users, batch {batch:,}, threshold {threshold}, {_WORDS[levels]} level{'s' * (levels > 1)}"
+    return Setting(what, Run(TrieHeavyHitter(users, batch, threshold, levels=levels)), delta)
+
+
+def _coins(users: int, coin: Fraction, threshold: int) -> Setting:
+    what = f"{users:,} users, a coin of {coin}, threshold {threshold}"
+    return Setting(what, ThresholdProfile(PoissonBatch(users, coin), threshold))
+
+
+def _sketch(users: int, rows: int, gamma: Fraction, held: int = 1) -> Setting:
+    what = f"{users:,} users{f' who hold {_WORDS[held]} values' * (held > 1)}, {rows} rows, blanket {gamma}"
+    return Setting(what, Run(ShuffledCountMin(users, domain=64, rows=rows, buckets=1000, gamma=gamma, held=held)))
+
+
+def _count(coins: int, sensitivity: int = 1) -> Setting:
+    return Setting(f"{coins:,} fair coins, sensitivity {sensitivity:,}", ShiftProfile(coins, _F(1, 2), sensitivity))
+
+
+_PARTS = Setting("10 parts of epsilon 2 and delta 1e-9", Repeat(Guarantee(_F(2), _F(1, 10**9)), 10))
 CHAPTERS = (
-    ("Composition", _COMPOSITION),
-    ("Shuffling", _SHUFFLING),
-    ("Rounds of shuffles", _SHUFFLES),
-    ("Subsampling without replacement, one user replaced", _SUBSAMPLING),
-    ("Rounds of samples, one user replaced", _SAMPLES),
-    ("Sampling a batch, and a threshold (TrieHH)", _TRIE),
-    ("Sampling by coins, and a threshold", _COINS),
-    ("Shuffled count-min, one set replaced", _SKETCH),
-    ("One count with binomial noise", _COUNT),
-)
+    ("Composition", (_several(100, _F(1, 2)), _several(10**4, _F(1, 2000)), _PARTS)),
+    ("Shuffling", (*(Setting(*_shuffled(users, _F(1, 2), 3)) for users in (10**4, 10**7)), Setting(*_shuffled(1000, 4, 3)))),
+    ("Rounds of shuffles",
+     (_rounds(10, *_shuffled(10**5, _F(1, 2))), _rounds(100, *_shuffled(10**7, _F(1, 2))), _rounds(4, *_shuffled(10, 1, 3)))),
+    ("Subsampling without replacement, one user replaced",
+     (_batch(1000, 10**5, 1), _batch(10**4, 10**7, 1, _F(1, 10**8)), Setting(*_one_of(100, 3), _F(1, 20)))),
+    ("Rounds of samples, one user replaced",
+     (_samples(100, *_one_of(100, 1)), _samples(10**4, *_one_of(1000, _F(1, 10))), _samples(10, *_one_of(10, 3)))),
+    ("Sampling a batch, and a threshold (TrieHH)",
+     (_trie(10**6, 1000, 12, 1, corollary_1_delta(10**6)), _trie(10**8, 10**4, 14, 4, corollary_1_delta(10**8)),
+      _trie(10**4, 100, 20, 1, triehh_delta(20)))),
+    ("Sampling by coins, and a threshold",
+     (_coins(10**6, _F(1, 100), 20), _coins(10**9, _F(1, 1000), 20), _coins(10**6, _F(1, 10), 5))),
+    ("Shuffled count-min, one set replaced",
+     (_sketch(10**5, 4, _F(1, 10)), _sketch(10**7, 10, _F(1, 10)), _sketch(10**4, 4, _F(1, 100), 2))),
+    ("One count with binomial noise", (_count(2000), _count(10**6), _count(4 * 10**8, 20_000))),
+)  # fmt: skip
 """Titles and settings."""
 
 

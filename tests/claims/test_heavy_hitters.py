@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     missed,
     room,
 )
+from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.mechanisms.laplace import LaplaceHistogram
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
@@ -67,6 +69,13 @@ def test_too_few_users_are_promised_nothing() -> None:
     s = tree_histogram.Setting(Fraction(1, 10), 1_000, 1 << 64)
     assert tree_histogram.detection_level(s.mechanism, 1_000).low > 1_000
     assert tree_histogram.accuracy(s) == ()
+
+
+def test_rows_are_enough_where_they_miss_a_value_with_half_of_beta_just_so() -> None:
+    m = bitstogram.EXAMPLES[0].mechanism
+    share = Fraction(narrow(lambda: m.spelled_from(10**6), "").low) / 10**6
+    found = [bitstogram.found_from(replace(m, beta=2 * part / (share * 4**m.rows)), 10**6) for part in (1, 1 - Fraction(1, 10**9))]
+    assert found[0] < math.inf == found[1]
 
 
 def test_errors_are_those_of_values_not_named_and_of_values_named() -> None:
@@ -151,6 +160,12 @@ def test_a_word_is_found_as_often_as_proposition_1_says(m: TrieHeavyHitter) -> N
         assert stats.binomtest(lost, runs, claim.beta).pvalue > 1e-6
         held = max(Counter(data).values())
         assert float(missed(m, held)) == pytest.approx(claim.beta)
+
+
+@pytest.mark.parametrize("changed", [{"words": 2}, {"batch": 9}, {"users": 10**9}], ids=str)
+def test_a_word_is_promised_where_users_have_one_a_batch_may_pass_and_a_run_is_short(changed: dict[str, int]) -> None:
+    assert len(accuracy(SETTINGS[0])) > 0
+    assert accuracy(replace(SETTINGS[0], **changed)) == ()
 
 
 def test_with_a_shared_prefix_a_word_is_found_more_often() -> None:

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from ldpaudit import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample, account
-from ldpaudit.accountants.claims.ledger import COLUMNS, Chapter, ledger
+from ldpaudit.accountants.claims.ledger import CHAPTERS, COLUMNS, Chapter, ledger
 from ldpaudit.accountants.claims.published import Published, published
 from ldpaudit.accountants.claims.sentence import Printed, Provenance, Standing
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
@@ -27,7 +27,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from ldpaudit.studies.bibliography import cited
-from tests.helpers import fails_in_one_line, raises, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run
 
 DELTA = Fraction(1, 10**6)
 COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
@@ -280,6 +280,15 @@ def test_the_ledger_has_bounds_that_are_about_all_settings_of_a_kind() -> None:
 NAMED = ("DRV10", "KOV15", "BS16", "M17", "EFMRTT19", "BBGN19", "FMT21", "cpSGD", "BC22", "BBG18", "HKR12", "TrieHH", "GGKPV19",
          "MV16", "KHH23", "WBK19", "SCW25", "BC20")  # fmt: skip
 """Every theorem that the ledger is asked for."""
+
+
+def test_the_page_says_what_the_ledger_s_settings_are() -> None:
+    page = (ROOT / "docs" / "literature.md").read_text()
+    for title, settings in CHAPTERS:
+        chapter = page.partition(f"### {title}\n")[2].partition("###")[0]
+        for column, setting in zip(COLUMNS, settings, strict=True):
+            (line,) = (line for line in chapter.splitlines() if line.startswith(f"- {column}: {setting.what}: epsilon "))
+            assert line.endswith(f" at delta = {float(setting.delta):.3g}")
 
 
 def rows() -> list[tuple[Chapter, int, Published]]:

@@ -212,6 +212,13 @@ def test_what_leaks_is_no_more_likely_to_be_accepted_than_refused() -> None:
     assert account(LEAKY).epsilon(0).high < 0.5
 
 
+def test_nothing_is_accepted_as_often_as_by_the_input_that_accepts_least() -> None:
+    one = GenProtBit(SKEWED, QUARTER, bottom=0)
+    chances = [sum((p for (_, bit), p in one.law(x).items() if not bit), Fraction(0)) ** 3 for x in one.inputs]
+    found = claims.nothing_accepted(GenProt(SKEWED, QUARTER, 3, bottom=0))
+    assert min(chances) < found.low <= max(chances) <= found.high
+
+
 def test_a_ratio_is_clipped_where_it_passes_e_to_two_epsilon_on_either_side() -> None:
     inside, outside = Fraction(1648, 1000), Fraction(1649, 1000)  # e**(1/2) = 1.6487
     for ratio, kept in ((inside, True), (1 / inside, True), (outside, False), (1 / outside, False)):

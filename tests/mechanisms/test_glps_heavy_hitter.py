@@ -288,6 +288,14 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
     assert claim.alpha < s.users / 4
 
 
+@pytest.mark.parametrize("users", [10**10, 10**10 + 1])
+def test_the_more_frequent_of_two_values_leads_by_more_than_the_error(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glps_heavy_hitter, "_OTHERS", 1)
+    (claim,) = glps_heavy_hitter.accuracy(replace(glps_heavy_hitter.SIMULATED[0], users=users))
+    fewer, more = sorted(claim.data(np.random.default_rng(3)).values())
+    assert claim.alpha < more - fewer < claim.alpha + 3
+
+
 @pytest.mark.parametrize("basis", [[0b0110], [0b1001, 0b0110, 0b1100], [0b000001, 0b000011, 0b111000, 0b110010]])
 def test_the_difference_that_is_tried_has_the_most_ones_of_all_that_share_buckets_and_signs(basis: list[int]) -> None:
     sums = {0}

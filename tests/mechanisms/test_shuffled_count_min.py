@@ -274,6 +274,7 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
 def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
     m = ShuffledCountMin(2000, 64, 7, 8000, F(1, 20), held=2)
     rng = np.random.default_rng(5)
+    assert [promise.beta for promise in accuracy(Setting.of(m))] == pytest.approx([0.05 + 2**-7, 0.05 + 64 * 2**-7])
     for promise in accuracy(Setting.of(m)):
         errors = []
         for _ in range(100):

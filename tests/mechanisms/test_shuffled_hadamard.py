@@ -315,6 +315,18 @@ def test_composed_lengths_need_a_small_part_of_the_messages_that_the_divided_pro
     assert account(m).delta(1).high <= delta
 
 
+def test_what_is_simulated_is_the_most_users_of_a_value_not_named_and_the_largest_error_of_one_named() -> None:
+    s = claims.Setting(F(1), F(1, 10**6), 1 << 14, 1 << 5)
+    missing, error = claims.accuracy(s)
+    counts = np.bincount(held := missing.data(np.random.default_rng(1)), minlength=s.domain)
+    assert counts.shape == (s.domain,)
+    assert counts.sum() == s.users
+    assert missing.error(held, {}) == counts.max()
+    assert missing.error(held, dict.fromkeys(np.flatnonzero(counts > counts[3]), 0.0)) == counts[3]
+    assert error.error(held, {0: counts[0] - 2.0, 3: counts[3] + 5.0}) == 5
+    assert (missing.alpha, error.alpha) == (s.mechanism.threshold, s.mechanism.threshold / 2)
+
+
 @pytest.mark.slow
 def test_the_least_noise_is_found_by_a_certified_search() -> None:
     answer = design("shuffled_heavy_hitters", {"users": 2**20, "domain": 1024, "tau": 20, "threshold": 1}, Goal(F(1), F(1, 10**6)))
