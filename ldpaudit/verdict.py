@@ -134,20 +134,21 @@ def judge(
         raise ValueError(f"judge needs a claim with an epsilon, got the question {claim.id!r}")
     certified = [e for e in enclosures if e.rigour > Rigour.FLOAT]
     _require_agreement(claim, certified, proofs, proof)
-    low = max(certified, key=lambda e: e.low, default=None)
-    high = min(certified, key=lambda e: e.high, default=None)
+    unknown = Enclosure(0.0, inf, Rigour.INTERVAL, "")
+    low = max(certified, key=lambda e: e.low, default=unknown)
+    high = min(certified, key=lambda e: e.high, default=unknown)
     seen = max((e for e in evidence if e.refutes(claim)), key=lambda e: e.epsilon_lower, default=None)
-    most = min([*([high.high] if high else []), *(p.epsilon.high for p in proofs)], default=inf)  # that the mechanism can lose
+    most = min([high.high, *(p.epsilon.high for p in proofs)])  # that the mechanism can lose
     more = (e for e in evidence if most < inf and claim.delta <= e.delta and e.refutes(most))
     beyond = max(more, key=lambda e: e.epsilon_lower, default=None)
     theorem = next((p for p in proofs if p.covers(claim)), None)
-    bounded = high is not None and high.high <= claim.ceiling
+    bounded = high.high <= claim.ceiling
     assumed = claim.assumptions
 
     if beyond is not None:
         return Verdict(Outcome.REFUTED, f"the code is not what is described: {_shown(beyond)}", code_differs=True)
 
-    if low is not None and low.low > claim.ceiling:
+    if low.low > claim.ceiling:
         least = "no finite epsilon holds" if low.low == inf else f"its epsilon is at least {show_down(low.low)}"
         truth = f"{least}, by {low.source}"
         again = f"; checked by another program: {proof.sentence}" if proof and not proof.private else ""
@@ -156,11 +157,11 @@ def judge(
         return Verdict(Outcome.REFUTED, f"the audited code is less private: {_shown(seen)}")
     if audited and (blind := _blind(claim, evidence)):
         return Verdict(Outcome.UNDECIDED, f"the deployed code was not tested: {blind}")
-    if bounded and assumed and high:
+    if bounded and assumed:
         restates = "; so the claim itself is assumed" if claim.restates else ""
         bound = f"epsilon <= {show_up(high.high)} by {high.source}"
         return Verdict(Outcome.ASSUMED, f"{bound}, assuming that {'; and that '.join(assumed)}{restates}")
-    if bounded and high:
+    if bounded:
         bound = f"epsilon <= {show_up(high.high)} by {high.source}"
         admitted = f", admitting {'; '.join(theorem.admissions)}" if theorem and theorem.admissions else ""
         always = f"; theorem: {theorem.theorem}{admitted}" if theorem else ""
@@ -168,7 +169,7 @@ def judge(
             return Verdict(Outcome.PROVED, f"{bound}; checked by another program: {proof.sentence}{always}")
         return Verdict(Outcome.BOUNDED, f"{bound}{always}")
     known = "no certified bound is known"
-    if low is not None and high is not None:
+    if certified:
         given = f", assuming that {'; and that '.join(claim.axioms)}" if claim.axioms else ""
         known = f"epsilon lies in [{show_down(low.low)}, {show_up(high.high)}]{given}"
     return Verdict(Outcome.UNDECIDED, f"{known}, and {'the samples show no more' if evidence else 'nothing was sampled'}")

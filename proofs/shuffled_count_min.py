@@ -65,7 +65,7 @@ def _mended() -> Steps:
     )  # fmt: skip
     silent, x = mean + others, Rational(3, 10) / (1 + less)
     t.at_most((1 + x) * silent / (silent - x * mean), (1 + x) / (1 - x), "a step up within x gamma n of the mean")
-    t.at_most((silent + x * mean) / (silent * (1 - x)), (1 + x) / (1 - x), "a step down")
+    t.equal((silent + x * mean) / (silent * (1 - x)), (1 + x - x * others / silent) / (1 - x), "a step down: it is no larger")
     t.at_most(2 * x / (1 - x**2), Rational(11, 5) * x, "so a step costs 11/5 x at most, for x <= 3/10")
     tau, epsilon, log = 1 + rows, 1 / (1 + weak), Rational(5, 2) + long
     x, noise = 5 * epsilon / (22 * k * tau), 90 * (k * tau) ** 2 * log / epsilon**2

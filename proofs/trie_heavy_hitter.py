@@ -94,10 +94,11 @@ def _rare() -> Steps:
     t.assume("it is at most the sum over j >= theta of C(W, j) C(n-W, m-j)/C(n, m), of which only j <= W, m count")
     x, y, z, i, more = t.nonnegative("x", "y", "z", "i", "more")
     j = 1 + i
-    n = (j + x) * (j + y) + z  # W = j + x, m = j + y, W m <= n
+    held, m = j + x, j + y
+    n = held * m + z  # W = held, W m <= n
     t.at_most(x * y, n - j, "the first term is 1/theta! times factors (W-j)(m-j)/(n-j), for j = 1, 2, ...")
-    t.at_most((j + x) * (j + y), n, "and for j = 0, none of them above 1")
-    silent = n - (j + x) - (j + y) + j + 1
+    t.at_most(held * m, n, "and for j = 0, none of them above 1")
+    silent = n - held - m + j + 1
     t.at_most(x * y / ((j + 1) * silent), 1 / (j + 1), "each term is at most 1/(j+1) of the one before")
     theta = 4 + more
     t.equal(1 / (1 - 1 / (theta + 1)), 1 + 1 / theta, "a geometric series of 1/(theta+1)")

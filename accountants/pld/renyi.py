@@ -210,8 +210,8 @@ def rho(profile: PrivacyProfile) -> Enclosure:
     ask(t := _FIRST)
     while Fraction(pure.high) > low * (1 + Fraction(t)) and t < _LAST:
         ask(t := 2 * t)
-    # Next to 1 the divergence is at most that of the first order; beyond the last it is at most that of order infinity.
-    ends = max(Fraction(found[_FIRST].high), Fraction(pure.high) / (1 + Fraction(t)))
+    # Next to 1 the divergence is at most that of the first order; beyond the last the ratio is at most `low`, or the order huge.
+    ends = max(Fraction(found[_FIRST].high), Fraction(pure.high) / Fraction(_LAST))
     queue = [between_orders(a, b, found) for a, b in pairwise(sorted(found))]
     heapify(queue)
     for _ in range(_ORDERS):

@@ -247,7 +247,8 @@ def _parabola(
     top = float((level * (comb.u(flint.arb(at)) + comb.error)).upper())
     slope, bend = level * comb.u(flint.arb(at), 1), float((level * curve / 2).upper())
     up, down = float(slope.upper()), float(slope.lower())
-    slack = _PLACE * max(up, -down) + _FLOAT * (top + 2 * max(up, -down) - 4 * bend)
+    steep = max(up, -down)
+    slack = _PLACE * steep + _FLOAT * (top + 2 * steep - 4 * bend)
 
     def bounds(place: NDArray[np.float64]) -> NDArray[np.float64]:
         highest = np.zeros(len(place))

@@ -72,7 +72,7 @@ class ProductType:
     def terms(self, exp_epsilon: flint.arb) -> Law:
         """See `replaced.Type`."""
         u, v, p = _ratios(self.runs)
-        if self.sent < 1:
+        if self.sent != 1:
             u, v, p = np.append(u, 1.0), np.append(v, 1.0), np.append(float(self.sent) * p, float(1 - self.sent))
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
@@ -93,7 +93,7 @@ class ProductType:
     def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
         drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
         kinds = product_kinds(self.runs, _MOST_CELLS)
-        sent, nothing = ball(self.sent), [(1 - exp_epsilon, ball(1 - self.sent))] if self.sent < 1 else []
+        sent, nothing = ball(self.sent), [(1 - exp_epsilon, ball(1 - self.sent))] if self.sent != 1 else []
         return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, sent * flint.arb(b)) for u, v, b in kinds] + nothing
 
 

@@ -90,7 +90,7 @@ def epsilon_lower(
     low = np.zeros_like(high)
     right, wrong, share = (np.broadcast_to(each, high.shape) for each in (right, wrong, share))
     for _ in range(_HALVINGS):
-        open_ = (high >= low.max()) & (high > 0)
+        open_ = high > low.max()
         middle = (low[open_] + high[open_]) / 2
         refuted = p_values(right[open_], wrong[open_], canaries, share[open_], middle, spent) <= alpha
         low[open_], high[open_] = np.where(refuted, middle, low[open_]), np.where(refuted, high[open_], middle)

@@ -82,8 +82,8 @@ class KaryRandomizedResponse(DrawnAtOnce, KValues):
             wide, narrow = 14 * k * ball(2 / small).log() / ball((users - 1) * nats**2), ball(27 * k / ((users - 1) * nats))
             gamma = Fraction(round_up(wide.max(narrow)))
         if not gamma < 1:
-            least = math.ceil(gamma * users)
-            raise ValueError(f"{name} needs gamma < 1, which takes about {least} users or more, got users={users}")
+            least = math.floor(gamma * (users - 1)) + 2
+            raise ValueError(f"{name} needs gamma < 1, which takes {least} users or more, got users={users}")
         return cls.with_uniform_draw(gamma, k)
 
     @property

@@ -135,7 +135,7 @@ class UnaryEncoding(DrawnAtOnce, LinearEstimate, BitVector):
             q = Fraction(round_up(((share * share + 4 * share).sqrt() - share) / 2))
         if not q < Fraction(1, 2):
             least = math.ceil(2 * users * float(share))
-            raise ValueError(f"{name} needs q < 1/2, which takes about {least} users or more, got users={users}")
+            raise ValueError(f"{name} needs q < 1/2, which takes {least} users or more, got users={users}")
         return cls(k, 1 - q, q)
 
     def sample(self, x: int | None, size: int, rng: np.random.Generator) -> NDArray[np.int8]:

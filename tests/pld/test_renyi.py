@@ -184,6 +184,11 @@ def test_no_order_between_two_has_more_than_their_chord_allows(laws: list[list[F
         assert Fraction(whole.renyi(order).low) / order <= most
 
 
+def test_where_the_chord_is_highest_at_an_order_the_bound_is_what_is_known_there() -> None:
+    found = {t: Enclosure(high, high, Rigour.EXACT, "") for t, high in ((1.0, 4.0), (2.0, 5.0))}
+    assert between_orders(1.0, 2.0, found)[0] == -2  # with 6 t - 2 through both, (6 t - 2)/(t (1 + t)) turns at 1
+
+
 @given(
     delta=st.floats(0.001, 0.9), epsilon=st.floats(0, 5), order=ORDERS, share=st.floats(0.001, 0.999), halvings=st.integers(2, 60)
 )

@@ -1,6 +1,7 @@
 """Shuffled k-ary response and shuffled RAPPOR, one message per user: exact privacy, parameters, errors; the worst binary data."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
@@ -184,7 +185,7 @@ def test_telling_the_coin_costs_randomized_response_twice_its_draws_where_values
 
 def test_randomized_response_needs_fewer_draws_than_where_the_coin_is_told_and_reaches_what_seemed_out_of_reach() -> None:
     for users, k, epsilon, delta, told in ((10**6, 10**4, F(1), F(1, 10**9), 0.672), (10**5, 10**3, F(1, 2), F(1, 10**8), 1)):
-        with pytest.raises(ValueError, match="needs gamma < 1, which takes about"):
+        with pytest.raises(ValueError, match="needs gamma < 1, which takes"):
             KaryRandomizedResponse.shuffled_as_printed(epsilon, delta, users, k)
         m = randomized_response.for_privacy(epsilon, delta, users, k)
         assert m.k * m.lie < told / 1.9
@@ -290,8 +291,12 @@ def test_what_cannot_be_run_says_why() -> None:
 )  # fmt: skip
 def test_closed_forms_refuse_what_they_are_not_about(epsilon: int, delta: Fraction, users: int, message: str) -> None:
     for make in (KaryRandomizedResponse.shuffled_as_printed, UnaryEncoding.shuffled_in_closed_form):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=message) as refused:
             make(epsilon, delta, users, 4)
+        for least in map(int, re.findall(r"takes (\d+) users", str(refused.value))):
+            make(epsilon, delta, least, 4)
+            with pytest.raises(ValueError, match=f"takes {least} users or more, got users={least - 1}"):
+                make(epsilon, delta, least - 1, 4)
 
 
 def test_a_goal_that_only_noise_without_an_answer_keeps_is_refused() -> None:

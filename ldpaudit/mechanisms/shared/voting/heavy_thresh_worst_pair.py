@@ -191,7 +191,7 @@ def _before(m: HeavyUser) -> Iterator[_Before]:
         able = [side for side in (0, 1) if left[side]]
         alone = quiet < need <= loud
         voters = able[:1] if alone else able if need <= quiet else []
-        yield _Before((left[0], left[1]), spent, (not alone or voters == [0], not alone or voters == [1]))
+        yield _Before((left[0], left[1]), spent, (voters != [1], voters != [0]))
         for side in voters:
             left[side] -= 1
         spent += len(voters) == 1
