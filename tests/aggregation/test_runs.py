@@ -14,6 +14,7 @@ from ldpaudit.accountants import randomized_response, unary_encoding
 from ldpaudit.attacks.games.stems import listed
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.count_mean_sketch import Sketch
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
@@ -36,6 +37,9 @@ def test_an_estimate_is_one_from_the_sum_of_the_views(m: Mechanism) -> None:
     views = np.concatenate([m.sample(x, 7, np.random.default_rng(1)) for x in (m.inputs[0], m.inputs[-1])])
     rows = np.array([as_summed(m, tuple(view) if np.ndim(view) else view) for view in views], dtype=np.float64)
     assert m.estimate_from_sum(rows.sum(axis=0), 14) == pytest.approx(m.estimate(views), abs=1e-9)
+    if isinstance(m, Sketch):  # each of its numbers moves the first count by as much, or not at all
+        moved = [abs(float(m.estimate_from_sum(one, 0)[0])) for one in np.eye(rows.shape[1])]
+        assert sorted(filter(None, moved)) == pytest.approx([m.weight] * m.noises)
 
 
 def test_what_has_no_sum_has_no_estimate_from_one() -> None:

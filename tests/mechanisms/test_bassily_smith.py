@@ -107,6 +107,10 @@ def test_the_public_matrix_is_the_same_bit_by_bit_and_packed(rows: int, domain: 
     assert sorted(public.patterns().tolist()) == sorted(map(list, {tuple(row) for row in table.tolist()}))
 
 
+def test_in_long_columns_the_words_that_are_furthest_apart_are_those_of_the_first_quarter_million_rows() -> None:
+    assert Projection(1 << 20, 5, seed=0).apart() == Projection(1 << 18, 5, seed=0).apart() == (1, 2)
+
+
 def test_the_signs_are_even_and_those_of_two_words_rows_and_seeds_independent() -> None:
     rows, several = 1 << 14, np.arange(6)
     tables = [Projection(rows, 6, seed).signs(np.arange(rows)[:, None], several).astype(int) for seed in (0, 1)]

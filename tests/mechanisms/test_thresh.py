@@ -301,6 +301,9 @@ def test_a_first_threshold_that_no_histogram_exceeds_tells_no_vote() -> None:
     m = HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4)
     assert (m.changes > m.rounds).tolist() == [True, False, True]
     assert account(m).epsilon(0).high == pytest.approx(float(2 * m.a + 2 * m.b), rel=1e-9)
+    few = heavy_toy(HeavyToy, 3, 1, F(5, 4), (F(1, 4), F(3, 8), F(5, 4)), 2, 2, 0)  # two of one sample are 3 apart in no row
+    assert few.changes.tolist() == [6, 3, 6]
+    assert account(few).epsilon(0).high == pytest.approx(math.log(worst_ratio(few)), rel=1e-12)
 
 
 def cancelling(kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int) -> Any:

@@ -20,6 +20,7 @@ from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Words
+from ldpaudit.mechanisms.shared.trie.one_round import alike as grouped
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs.trie_heavy_hitter import prove
@@ -369,6 +370,20 @@ def test_noise_of_about_one_vote_is_enough_at_the_budgets_of_table_1(
     assert account(m).delta(epsilon).high <= delta
     looser = replace(m, bound=k - 1, threshold=k)
     assert account(looser).delta(math.inf).low > delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.32), (2.0, 0.3)])
+def test_the_noise_of_a_budget_is_the_least_that_keeps_its_formula(epsilon: float, delta: float) -> None:
+    m, rate = NoisyTrieHeavyHitter.for_budget(9, 9, 2, 1, epsilon, delta), Fraction(9, 10)
+    assert float(m.alpha**-2) == pytest.approx(1 + math.expm1(epsilon) / 0.9, rel=1e-12)
+    largest = (noises(replace(m, bound=k))[k] for k in range(1, m.bound + 1))
+    assert [rate * (1 - (1 - p) ** 2) <= Fraction(delta) for p in largest] == [False] * (m.bound - 1) + [True]
+
+
+def test_rows_of_votes_are_taken_for_one_where_they_are_equal() -> None:
+    rows = np.array([*product(range(4), repeat=2)] * 2, dtype=np.int64)
+    different, which = grouped(rows, 3)
+    assert (len(different), different[which].tolist()) == (16, rows.tolist())
 
 
 def test_ten_rounds_composed_cost_less_than_half_of_ten_times_one() -> None:

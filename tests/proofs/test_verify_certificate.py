@@ -380,6 +380,7 @@ def test_groups_and_numbers_beyond_the_limits_have_no_proof_and_earlier_work_hin
     witness = {"digits": 30, "ratio": "129/128", "starts": list(range(0, 1000, 100))}
     assert is_valid(proof(runs, 1, "1/1000", witness=witness))
     assert not is_valid(proof(runs, 1, "1/1000", witness=witness, relation="group-of-1"))
+    assert is_valid(proof({"word": "discrete_laplace", "alpha": "1/2", "change": 300}, 207, "0.9"))
     twice, digits = {"word": "repeat", "of": RESPONSE, "times": 2}, (11, 12, 400, 401)
     assert [is_valid(proof(twice, "1.3", "1/9", witness={"digits": n, "ratio": "2"})) for n in digits] == [False, True, True, False]
     monkeypatch.setattr(checker, "spent", 10**12)

@@ -101,6 +101,13 @@ def test_votes_that_are_left_out_count_against_the_bound() -> None:
     assert abs(1 - first.sum()) < ROUNDED > abs(1 - second.sum())
 
 
+def test_numbers_of_votes_are_looked_at_that_are_not_too_rare_and_no_others() -> None:
+    votes, held = NoisyVotes(2_000, 300, Fraction(1, 2), 5, 6, ADD_REMOVE), 1_000
+    ways = [[math.comb(held + new, n) * math.comb(1_000, 300 - n) for n in range(301)] for new in (0, 1)]
+    often = [n for n in range(301) if max(each[n] / sum(each) for each in ways) > 1e-30]
+    assert TwoWords(votes, held)._counts.tolist() == often
+
+
 def data_sets(users: int) -> Iterator[tuple[str, ...]]:
     """Words of this many users, up to their names; an empty word votes for nothing."""
 

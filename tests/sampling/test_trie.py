@@ -25,7 +25,7 @@ from ldpaudit.accountants.sampling.theorems import (
     triehh_corollary_2,
     triehh_theorem_1,
 )
-from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix
+from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix, worst_holders
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch, prefix_cost
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL
 from tests.oracles.trie import at_least, divergence, heads, joined, law
@@ -70,6 +70,22 @@ def test_the_worst_number_of_holders_is_where_the_formula_says(n: int) -> None:
 
 def test_the_worst_number_of_holders_is_not_always_one_short_of_the_threshold() -> None:
     assert worst_case(ThresholdProfile(FixedBatch(10**4, 100), 10), 0.105).holders == (82,)
+
+
+def test_where_any_of_three_numbers_of_holders_may_be_the_worst_the_cost_is_enclosed() -> None:
+    batch, c = FixedBatch(1000, 100), Fraction(1109, 1000)
+    with flint.ctx.workprec(128):
+        near = flint.arb(ball(c).mid(), 0.005)
+        assert worst_holders(batch, 9, near) == (41, 43)
+        assert (found := single_prefix(batch, 9, near)[0]).is_finite()
+        assert found.contains(single_prefix(batch, 9, c)[0])
+
+
+def test_who_holds_many_words_may_vote_for_a_rare_one_in_every_round() -> None:
+    """Whatever is released, nearly all words that the user may vote for have a prefix of this round that three others hold."""
+    shown = Fraction(math.comb(1001 - 4, 100 - 4), math.comb(1001, 100))  # the three and the user are drawn
+    attained = 1 - (1 - shown * Fraction(999, 1000)) ** 4  # without the user never
+    assert attained < ThresholdProfile(FixedBatch(1000, 100), 4, 4, words=10**12).delta(5).high < attained * Fraction(101, 100)
 
 
 def path(holders: Sequence[int], s: Fraction, t: int) -> list[Fraction]:
@@ -250,6 +266,8 @@ def test_epsilon_of_delta_inverts_delta(delta: float, neighbours_are: Neighbours
             assert profile.delta(found.high).high <= delta
         if 0 < found.low < math.inf:
             assert profile.delta(found.low * (1 - 1e-9)).low > delta
+        most = profile.delta(math.inf).high
+        assert math.isfinite(profile.epsilon(most).high), "upper bounds of delta fall to their least at a finite epsilon"
         # A prefix that theta - 1 others hold is never released without the new user.
         with flint.ctx.workprec(128):
             never = profile.base.release(19, 20)[0]

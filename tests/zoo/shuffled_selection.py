@@ -33,6 +33,7 @@ ZOO = Zoo(
           for sizes in ((0, 2, 1), (5, 1, 1), (5, 2, 0), (1 << 40, 2, 1 << 40))),
         *no_data("ShuffledSelection needs a tuple of questions", TWO, [(2,)]), *no_data("needs at least one user", TWO, []),
         Refusal("epsilon > 0 and delta > 0", lambda: sufficient_coins(1, 0, 4)),
+        Refusal("epsilon > 0 and delta > 0", lambda: sufficient_coins(0, DELTA, 4)),
     ),
     mutants=(mutant("a coin of four is lost", MANY, 0.01, coins=3), mutant("half of the users are gone", MANY, 0.01, users=50)),
 )
