@@ -44,6 +44,7 @@ _MOST_KINDS, _KNOTS = 20_000, 300
 _DEVIATIONS, _KINDS = 5.0, 10
 """Standard deviations of a sum of losses at which delta is about 1e-6; and kinds that each consists of."""
 _ROOM = 1e-9  # relative error of a sum of up to millions of floats above 0, which are products, of each run
+_FEW_TERMS = 64  # of which a sum of floats, one after the other, is right to 1e-14
 _LEAST = 1e-290
 """Probability of a kind below which a product may be no float, or of few bits."""
 _MOST_SETS = 64
@@ -229,7 +230,7 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
     gains = u - math.exp(epsilon) * v
     scale = math.sqrt(float(p @ gains**2)) or 1.0  # two inputs may have one law
     _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / scale)), return_inverse=True)
-    sums = (np.asarray(np.bincount(which, each), dtype=np.float64) for each in (u * p, v * p, p))
+    sums = (_summed(which, each) for each in (u * p, v * p, p))
     return CutBlanket(tuple(zip(*(_balls(each, runs) for each in sums), strict=True)))
 
 
@@ -250,14 +251,21 @@ def _spread(w: Floats, p: Floats) -> tuple[Floats, Floats]:
     knots = np.unique(w[np.r_[0, np.minimum(inner, len(w) - 1), len(w) - 1]])
     at = np.clip(np.searchsorted(knots, w, side="right") - 1, 0, len(knots) - 2)
     low, high = knots[at], knots[at + 1]
-    down, up = (np.bincount(i, p * (far / (high - low)), len(knots)) for i, far in ((at, high - w), (at + 1, w - low)))
-    masses = np.asarray(down + up, dtype=np.float64)
+    masses = _summed(np.r_[at, at + 1], np.r_[p * ((high - w) / (high - low)), p * ((w - low) / (high - low))])
     return knots[masses > 0], masses[masses > 0]
 
 
 def _balls(p: Floats, runs: int) -> list[flint.arb]:
     """Of sums of products of this many probabilities, in floats."""
     return [flint.arb(each, _ROOM * (1 + runs) * each) for each in p.tolist()]
+
+
+def _summed(which: NDArray[np.int64], values: Floats) -> Floats:
+    """Sums of the floats of each group, above 0: right to 1e-14, for `Law` takes masses that are right to 1e-12 after many runs."""
+    sums = np.asarray(np.bincount(which, values), dtype=np.float64)
+    for group in np.flatnonzero(np.bincount(which) > _FEW_TERMS):
+        sums[group] = math.fsum(values[which == group])
+    return sums
 
 
 def _is_exact(runs: Part) -> bool:
@@ -282,6 +290,6 @@ def _ratios(runs: Part) -> Ratios:
     u, v, p = (np.multiply.outer(a, b).ravel() for a, b in zip(before, last, strict=True))
     keys = np.round(np.log(np.maximum((u, v), 1e-300)) / _EQUAL)
     _, at, which = np.unique(keys[0] + 1j * keys[1], return_index=True, return_inverse=True)
-    first, second, mass = (np.asarray(np.bincount(which.ravel(), each), dtype=np.float64) for each in (u * p, v * p, p))
+    first, second, mass = (_summed(which.ravel(), each) for each in (u * p, v * p, p))
     means = (np.divide(of, mass, out=ratio[at], where=mass > 0) for of, ratio in ((first, u), (second, v)))
     return next(means), next(means), mass

@@ -497,6 +497,13 @@ def test_ratios_that_are_taken_for_one_in_every_run_are_off_by_less_than_is_said
     assert largest <= float((law.values + law.off)[0])
 
 
+def test_the_probabilities_of_kinds_that_become_one_are_summed_as_exactly_as_a_law_in_floats_needs() -> None:
+    tenths = np.full(20_000, 0.1)
+    assert products._summed(np.r_[0, 1, tenths.astype(int)], np.r_[0.2, 0.3, tenths]).tolist() == pytest.approx(
+        [float(20_000 * Fraction(0.1) + Fraction(0.2)), 0.3], rel=1e-15
+    )
+
+
 def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
     """Three hundred reports of which each user sends all, whose probabilities are fractions of thousands of digits."""
     found = account(Shuffle(Repeat(SubsetSelection(6, 5, Fraction(15, 16)), 300), 10**4))
