@@ -29,6 +29,7 @@ from ldpaudit.files.bundled import ids
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms import stems
 from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
@@ -373,6 +374,14 @@ def test_no_sum_is_counted_bit_by_bit_that_is_another_view_of_the_reports() -> N
     assert said == ["sum", "shuffle", "shuffle"]
     with pytest.raises(Unsupported, match="sketches of many users"):
         prove(Shuffle(CountMeanSketch(1024, 16, Fraction(3, 4)), 9), REPLACE_ONE, None, Fraction(1, 10**6), known)
+
+
+def test_a_number_that_a_rule_does_not_reach_comes_with_the_delta_that_it_does_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [[Fraction(weight, 8) for weight in row] for row in ((4, 2, 2), (2, 4, 2), (1, 2, 5))]
+    plan, delta = Shuffle(Channel(rows), 300), Fraction(1, 1000)
+    monkeypatch.setattr("ldpaudit.certificates.proof._WORK", 10**6)
+    with pytest.raises(Unsupported, match=r"does not reach the number: delta may be 0.00[0-9]*, which is above 0.001"):
+        prove(plan, REPLACE_ONE, None, delta, account(plan).epsilon(delta))
 
 
 def test_groups_and_numbers_beyond_the_limits_have_no_proof_and_earlier_work_hinders_none(monkeypatch: pytest.MonkeyPatch) -> None:
