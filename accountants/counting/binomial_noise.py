@@ -143,8 +143,8 @@ class Shifted:
         return None, high
 
     def near(self, delta: Fraction) -> int:
-        """Float estimate of the t of the event that reaches delta, by the secant method on the logarithm of `delta`."""
-        goal = log(delta) if delta else -math.inf
+        """Float estimate of the t of the event that reaches a delta above 0, by the secant method on the logarithm of `delta`."""
+        goal = log(delta)
         mean = self.n * float(self.gamma) + self.k / 2
         z = self._normal(goal)
         t = self._inside(mean + self.sigma * z)
@@ -166,7 +166,7 @@ class Shifted:
         """Standard deviations z at which normal noise has about this delta, ``k/sigma * phi(z) / z**2``."""
         room = math.log(self.k / self.sigma) - math.log(2 * math.pi) / 2 - goal
         z = 1.0
-        for _ in range(_REFINED if math.isfinite(goal) else 0):
+        for _ in range(_REFINED):
             z = math.sqrt(2 * max(0.5, room - 2 * math.log(z)))
         return z
 
@@ -180,11 +180,9 @@ class Shifted:
 
     def _log_slope(self, t: int, delta: flint.arb) -> flint.arb | None:
         """Epsilon at which the event {X + k >= t} reaches delta, a lower bound of epsilon(delta); or None."""
-        upper = self.upper(t)
-        reached = self.block(t) - delta
         # log((P - delta) / Q) with P = block + Q, so that a small epsilon keeps its digits
-        value = reached / upper if upper > 0 else None
-        return value.log1p() if value is not None and value > -1 else None
+        value = ((self.block(t) - delta) / self.upper(t)).log1p()
+        return value if value.is_finite() else None
 
 
 @dataclass(frozen=True)

@@ -309,14 +309,12 @@ class MergedHits(SummedLosses):
     @cached
     def _own(self) -> tuple[tuple[int, flint.arb], ...]:
         """Numbers J of user 1's messages with their probabilities, from D down; some that are rarest are left out."""
-        d, found = self.replaced, []
+        d, found, rest = self.replaced, list[tuple[int, flint.arb]](), 1.0
         q = 1 - d * self.hit + (d - 1) * self.hit**2
-        rest = 1.0
-        for j in range(d, -1, -1):
+        while rest > _RARE:
+            j = d - len(found)
             found.append((j, math.comb(d, j) * ball(q) ** j * ball(1 - q) ** (d - j)))
             rest -= float(found[-1][1])
-            if rest < _RARE:
-                break
         return tuple(found)
 
     def _tail(self, t: int, count: int) -> flint.arb:

@@ -156,10 +156,9 @@ def smallest_gamma(n: int, k: int, epsilon: Number, delta: Number) -> Fraction:
     high = Fraction(1, 2)
     if cost(high) > delta:
         raise ValueError(f"out of reach: with n={n}, gamma = 1/2 gives delta {cost(high):g}, above {float(delta):g}")
-    low = high / 2
-    while cost(low) <= delta:
-        low, high = low / 2, low
-    step = (high - low) / 2
+    while cost(high / 2) <= delta:
+        high /= 2
+    step = high / 4
     # One binary digit at a time, so that the result has few digits.
     while step > high / 2**_GAMMA_BITS:
         if cost(high - step) <= delta:

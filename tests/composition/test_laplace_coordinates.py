@@ -155,6 +155,13 @@ def test_epsilon_of_delta_is_where_delta_is_reached(profile: LaplaceCoordinates,
     assert profile.epsilon(0).high == pytest.approx(float(profile.pure), rel=1e-15)
 
 
+def test_where_the_estimate_is_no_help_epsilon_is_known_to_a_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = LaplaceCoordinates(30, F(1, 20), "").epsilon(1e-3)
+    monkeypatch.setattr(LaplaceCoordinates, "estimate", lambda *_: flint.arb(0.9))
+    found = LaplaceCoordinates(30, F(1, 20), "without an estimate").epsilon(1e-3)
+    assert found.low <= truth.low <= truth.high <= found.high <= found.low / 0.9
+
+
 def test_where_the_sum_ends_and_the_integral_begins_delta_is_continuous() -> None:
     last = laplace_vector._MANY
     step, epsilon = F(1, 400), 0.2
@@ -192,11 +199,12 @@ def test_close_to_the_largest_loss_delta_is_the_closed_form(count: int, doubled:
     profile = LaplaceCoordinates(count, step, "the sum", doubled=doubled)
     epsilon = profile.pure - below
     with working_precision(256):
-        found = laplace_contour.delta_of_far(profile.groups, epsilon)
         truth = laplace_vector._delta(profile, epsilon)
-        assert found is not None
-        assert found.overlaps(truth)
-        assert found.rad() < truth * 2.0**-40
+        for route in (laplace_contour.delta_of_far, laplace_contour.delta, laplace_contour.estimate):
+            found = route(profile.groups, epsilon)
+            assert found is not None
+            assert found.overlaps(truth)
+            assert found.rad() < truth * 2.0**-40
 
 
 def test_where_losses_are_cut_off_before_epsilon_nothing_is_claimed() -> None:

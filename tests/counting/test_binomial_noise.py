@@ -411,6 +411,7 @@ def test_where_its_epsilon_exceeds_one_it_may_be_below_the_truth() -> None:
 @pytest.mark.parametrize(
     ("trials", "p", "sensitivity", "delta", "says"),
     [(2000, Fraction(3, 4), 1, MILLIONTH, "0 < p <= 1/2"), (2000, HALF, 1, Fraction(1), "0 < delta < 1"),
+     (2000, Fraction(0), 1, MILLIONTH, "0 < p <= 1/2"),
      (1000, HALF, 1, MILLIONTH, "= 250 >= 23 ln"), (2000, HALF, 251, MILLIONTH, "= 500 >= 2 Delta_inf")],
 )  # fmt: skip
 def test_a_hypothesis_that_is_not_met_is_named(trials: int, p: Fraction, sensitivity: int, delta: Fraction, says: str) -> None:

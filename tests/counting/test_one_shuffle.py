@@ -157,6 +157,8 @@ def test_eta_covers_a_count_below_l_and_overlaps_that_are_left_out() -> None:
     assert lowered[-1] == 0
     assert all(abs(each * lowest - round(each * lowest)) < 1e-6 for each in lowered)
     assert 0.9 * least <= lowest <= least, "l, of which eta says what it may"
+    weights = [float(w) for w, _ in found.terms]
+    assert found.usual == float(found.terms[weights.index(max(weights))][1]) < float(found.terms[0][1])
     kept = sum(float(w) * math.exp(-each) for (w, _), each in zip(found.terms, lowered, strict=True))
     factor, _ = _independence(m)
     assert kept == pytest.approx(float(factor) * (300_003 / 300_001) ** 3, rel=1e-4)
@@ -200,6 +202,8 @@ def test_multinomial_counts_have_at_most_c_times_the_density_of_poisson_counts(m
     ratio = stats.multinomial.logpmf(whole, total, law) - stats.poisson.logpmf(counts, total * p).sum(axis=1)
     assert ratio.max() <= math.log(float(factor))
     assert ratio.max() >= math.log(float(factor)) - 0.02, "and hardly less: the constant is nearly attained"
+    c = math.exp(1 / (12 * (messages + 1))) / math.sqrt(1 - 2 * k * p - 1 / (messages + 1))
+    assert float(factor) == pytest.approx(c, rel=1e-12), "of step 6 nothing is seen"
 
 
 @pytest.mark.parametrize("counter", [HitCounter(40, F(1, 3)), HitCounter(9, F(4, 5))], ids=str)
@@ -280,6 +284,16 @@ def test_it_is_below_the_divergence_of_all_messages(
 def test_several_replaced_messages_are_known_to_a_percent(m: Mechanism) -> None:
     found = account(m).epsilon(1e-6)
     assert found.high <= 1.01 * found.low
+
+
+@pytest.mark.parametrize(("first", "second"), [([1], [2]), ([1, 2], [4, 8]), ([1, 2], [3, 4]), ([1, 2, 4], [3, 5, 6])])
+def test_a_random_message_speaks_for_elements_of_one_side_no_more_often_than_is_said(first: list[int], second: list[int]) -> None:
+    p, k = 1 / 64, len(first)
+    law = pattern_law(first + second, p).tolist()
+    truth = [sum(q for mask, q in enumerate(law) if bool(mask >> k) is theirs and mask) for theirs in (False, True)]
+    of_first, of_second = map(float, MergedHits(10, 100, F(1, 64), k, 0)._chances)
+    assert truth[0] <= of_first * (1 + 1e-12) < k * p
+    assert truth[1] <= of_second * (1 + 1e-12) <= k * p * (1 + 1e-12)
 
 
 def test_views_that_one_data_set_alone_has_are_more_than_any_epsilon_allows() -> None:

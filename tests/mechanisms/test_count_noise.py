@@ -245,6 +245,12 @@ def test_several_counts_agree_with_all_rows_in_rationals(
         assert ours.low == ours.high or ours.high - ours.low <= 1e-9 * max(ours.high, 1e-3)
 
 
+def test_of_noise_far_below_a_step_delta_is_that_of_its_first_integer() -> None:
+    found = account(DiscreteGaussian(F(1, 20))).delta(250)  # the loss of 1 is 600, and that of 0 is -200
+    assert found.low == pytest.approx(math.exp(-200), rel=1e-12)
+    assert found.relative_width < CLOSE
+
+
 def test_an_epsilon_of_skewed_noise_is_certified_in_both_orders() -> None:
     found = noise_profile(Masses.binomial(1000, F(1, 4)), (1,), "in floats")
     assert all(found.delta(found.epsilon(delta).high).high <= delta for delta in (1e-2, 1e-6))

@@ -169,6 +169,16 @@ def test_rho_and_mu_are_the_largest_over_all_orders_and_all_events(laws: list[li
     assert whole.rho().relative_width < CURVE
 
 
+def test_mu_of_several_responses_is_that_of_the_number_of_truths_and_less_than_the_root_of_the_sum_of_squares() -> None:
+    p, n = Fraction(3, 4), 3
+    laws = ([math.comb(n, j) * a**j * (1 - a) ** (n - j) for j in range(n + 1)] for a in (p, 1 - p))
+    tails = ([sum(law[k:]) for k in range(1, n + 1)] for law in laws)
+    mu = max(normal_quantile(a) - normal_quantile(b) for a, b in zip(*tails, strict=True))
+    found = account(Repeat(KaryRandomizedResponse(2, p), n)).gdp()
+    assert holds(found, mu)
+    assert found.high <= mu * (1 + CURVE) < 0.9 * math.sqrt(n) * 2 * normal_quantile(p)
+
+
 def test_rho_of_randomized_response_is_its_divergence_of_order_1() -> None:
     """The limit of the orders is not attained: KL = (p - q) log(p/q)."""
     assert holds(account(KaryRandomizedResponse(2, Fraction(3, 4))).rho(), mpmath.log(3) / 2)
