@@ -22,6 +22,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, whose tran
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -44,7 +45,7 @@ MOST_SUMS = 4_000  # multisets of rare values that are enumerated, at some micro
 _HARDLY = flint.arb(2) ** -50  # relative size of the rest at which no tolerance asks for more
 INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; expectations below are enclosed from 0."""
-_MOST_COMPOSITIONS = 20_000  # multisets of values that are enumerated, at some microseconds each
+_MOST_HALVES = 10_000  # multisets of half of the values that are enumerated, at some microseconds each
 
 _SHARED = 32  # powers of a phase from which the others are made, besides the powers of the last one
 
@@ -61,7 +62,7 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return flint.arb(0)
     if all(value >= 0 for value, _ in atoms):
         return n * sum((value * p for value, p in atoms), flint.arb(0))
-    if math.comb(n + len(atoms) - 1, len(atoms) - 1) <= _MOST_COMPOSITIONS:
+    if math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1) <= _MOST_HALVES:
         return _enumerated(atoms, n)
     if (found := rarely(atoms, n, tolerance)) is not None:
         return found
@@ -73,53 +74,25 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
 
 
 def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
-    """Sum over all multisets of n values; by tails, where only the numbers of the least and of the largest value differ."""
-    ordered = sorted(atoms, key=lambda atom: atom[0].mid())
-    (value, p), others, (largest, w_largest) = ordered[0], ordered[1:-1], ordered[-1]
-    step = largest - value
-    if not step > 0:  # all are about 0
-        return between(0, n * largest.abs_upper().max(value.abs_upper()))
-    powers, others_powers = ([each**k for k in range(n + 1)] for each in (p, w_largest))
+    """Sum over all pairs of multisets, of half of the values each: for one of the first, over those of the second that are larger.
 
-    @cache
-    def masses(left: int) -> list[flint.arb]:
-        ways = accumulate(range(left), lambda ways, k: ways * (left - k) // (k + 1), initial=1)
-        return [count * powers[left - k] * others_powers[k] for k, count in enumerate(ways)]
-
-    @cache
-    def tails(left: int) -> list[tuple[flint.arb, flint.arb]]:
-        """The probabilities of k or more, and the means of what exceeds k."""
-        found = [(flint.arb(0), flint.arb(0))]
-        for mass in reversed(masses(left)):
-            beyond, excess = found[-1]
-            found.append((beyond + mass, excess + beyond))
-        return found[::-1]
-
-    def positive(left: int, total: flint.arb) -> flint.arb:
-        """The mean of the positive part, where `left` values are the least or the largest and the others sum to `total`."""
-        start = total + left * value
-        k = min(max(int(float(-start / step)), 0), left)
-        while k <= left and not start + k * step > 0:
-            k += 1
-        while k and start + (k - 1) * step > 0:
-            k -= 1
-        beyond, excess = tails(left)[k]
-        found = (start + k * step) * beyond + step * excess
-        while k and not start + (k - 1) * step <= 0:  # a tie, which no precision decides
-            k -= 1
-            found += masses(left)[k] * (start + k * step).max(flint.arb(0))
-        return found
-
-    def add(depth: int, left: int, total: flint.arb, weight: flint.arb) -> flint.arb:
-        if depth == len(others):
-            return weight * positive(left, total)
-        (v, w), found = others[depth], flint.arb(0)
-        for count in range(left + 1):
-            found += add(depth + 1, left - count, total, weight)
-            weight, total = weight * w * (left - count) / (count + 1), total + v
-        return found
-
-    return add(0, n, flint.arb(0), flint.arb(1))
+    Where the precision does not tell whether a pair's sum is positive, its positive part is between 0 and what is not known of it.
+    """
+    known: dict[tuple[int, int], list[PointMass]] = {}
+    second = sorted(_sums(atoms, n - n // 2, known), key=lambda each: each[0].mid())
+    levels, unknown = [value.mid() for value, _ in second], reduce(flint.arb.max, (value.rad() for value, _ in second))
+    # The probabilities of the largest, and the means of their values where the others count as 0.
+    beyond = [*accumulate((p for _, p in reversed(second)), initial=flint.arb(0))][::-1]
+    excess = [*accumulate((p * value for value, p in reversed(second)), initial=flint.arb(0))][::-1]
+    found = flint.arb(0)
+    for value, p in _sums(atoms, n // 2, known):
+        room = (value.rad() + unknown).upper()
+        some = bisect_left(levels, (-value.mid() - room).lower())
+        all_ = bisect_right(levels, (room - value.mid()).upper(), some)
+        found += p * (value * beyond[all_] + excess[all_])
+        if all_ > some:
+            found += p * between(0, 2 * room * (beyond[some] - beyond[all_]).abs_upper())
+    return found * flint.arb(n // 2).fac() * flint.arb(n - n // 2).fac()
 
 
 @dataclass(frozen=True)
@@ -245,7 +218,7 @@ def _sums(atoms: Sequence[PointMass], m: int, known: dict[tuple[int, int], list[
     r"""The multisets of m values, each its sum and the product of :math:`p_j^c / c!`; `known` holds those of the last atoms."""
     (value, p), *others = atoms
     if not others:
-        yield m * value, p**m / math.factorial(m)
+        yield m * value, p**m / flint.arb(m).fac()
         return
     weight = flint.arb(1)
     for count in range(m + 1):
