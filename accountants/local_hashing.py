@@ -1,25 +1,30 @@
 """What local hashing costs, once and memoized."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
-from itertools import islice, product
-from math import comb, factorial, prod
+from functools import cache, lru_cache, partial
+from itertools import combinations_with_replacement, islice, product
+from math import comb, factorial, inf, prod
 
+import flint
 import numpy as np
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers, lifetime_epsilon
 from ldpaudit.accountants.composition.product import exact_reports, product_profile
+from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.pld.all_pairs import profile_of
-from ldpaudit.accountants.pld.exact import LawPair, both_directions
-from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile, Lifetime, SmallestBound
+from ldpaudit.accountants.pld.exact import ExactPLD, LawPair, both_directions
+from ldpaudit.accountants.pld.finite import FiniteProfile, log_fraction
+from ldpaudit.accountants.pld.profiles import Bracket, Lifetime, SmallestBound, UpperEnd
 from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, Pattern
+from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.loloha import Loloha, LolohaStream
+from ldpaudit.mechanisms.memoized_bit import Stream
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import compositions
 from ldpaudit.neighbours import REPLACE_ONE, SAME_PATTERN, Neighbours
@@ -28,8 +33,9 @@ from ldpaudit.profile import PrivacyProfile
 
 _COUNTS = 1 << 12
 """Ways to share reports among hash values, up to which they are listed."""
-_MOST_SHARES, _MOST_PAIRS = 16, 1 << 9
-"""Ways to share epochs among hash values, and of both halves of the epochs to share reports, up to which they are; in a second."""
+_MOST_SHARES, _MOST_LISTED = 16, 1 << 12
+"""Ways to share epochs among hash values, and streams times transcripts, up to which they are; in some seconds."""
+_EXCEPTIONS = 3  # most epochs of each turn in which a stream of mostly one value is taken to hold each other one
 _MOST_COUNTED = 1 << 10
 """Largest prime of which all triples of values are looked at: a second."""
 
@@ -139,40 +145,103 @@ def _shares(epochs: int, most: int, largest: int | None = None) -> Iterator[tupl
 
 
 def any_stream(m: LolohaStream) -> PrivacyProfile:
-    """Profile against any other stream, whose hash values may repeat in other epochs: it grows with the epochs for ever.
+    r"""Profile against any other stream, whose hash values may repeat in other epochs: it grows with the epochs for ever.
 
-    Epsilon at delta = 0 is `composition.memoized_answers.lifetime_epsilon`. At other deltas from pairs of streams of two values,
-    each held throughout or in turn, whose laws are known as every two values are hashed alike equally often; to whichever is less:
-    that of every mechanism with this epsilon, and that of one first report and T - 1 responses to what is memoized, as memoized
-    answers are drawn alike for every stream. Source: derived. Proof: proofs/local_hashing.py, of an upper bound.
+    Of few epochs all streams are listed. EXACT for two or three values, of which it is known how often they are hashed alike. Of
+    more, from streams of 0, 1 and 2, whose residues are in arithmetic progression, to all pairs of streams of hash values, as the
+    function is public; at delta = 0 that is attained, as one function hashes 0, ..., g - 1 to themselves. Of more epochs epsilon at
+    delta = 0 is `composition.memoized_answers.lifetime_epsilon`. At other deltas from pairs of streams of two or three values
+    (`_in_turn`) to the least of three bounds: of every mechanism with this epsilon; of one first report and T - 1 responses to what
+    is memoized, as that is drawn alike for every stream; and, with k the most hash values that one stream comes to, and
+    :math:`\varepsilon_d` that of d responses to what is memoized,
 
-    Returns in nats. INTERVAL; of one epoch EXACT.
+    .. math:: \varepsilon(\delta) \le \varepsilon_{T - \lceil T/g \rceil}(\delta) - \log w, \qquad
+              w = q_1^k \;\; (k < g), \quad p_1 q_1^{g-1} \;\; (k = g)
+
+    Proof: given what is memoized under the first stream, let y be the answer of most epochs, of T/g or more. Under the second
+    stream all memoized answers are y with a probability of at least w, and then the laws of reports differ in other epochs only.
+    So for these laws :math:`P(S) - e^\varepsilon Q(S) \le P(S) - e^\varepsilon w\, Q_y(S)`; the first is a mixture.
+
+    Open: which pair of streams is the worst of many epochs. Source: derived. Proof: proofs/local_hashing.py, of an upper bound.
+    Returns in nats. EXACT of one epoch, and of a few where there are no more than three values; else INTERVAL.
     """
-    first = account(m.client)
     if m.epochs == 1:
-        return first
-    noise = MemoizedAnswers(m.g, m.p1, m.p2 * (m.g - 1) / (1 - m.p2))
-    pure = lifetime_epsilon(noise, m.epochs, min(m.g, m.domain))
-    fresh = Repeat(KaryRandomizedResponse(m.g, m.p2), m.epochs - 1)
-    above = account(Guarantee(Fraction(pure.high), Fraction(0))), account(Compose([m.client.first(), fresh]))
-    throughout = account(replace(m.client, reports=m.epochs))
-    return Lifetime(LargestProfile((throughout, _in_turn(m))), SmallestBound(above), pure)
+        return account(m.client)
+    values, known = min(m.g, m.domain), 3 if m.domain == 3 else min(m.g, m.domain, 3)
+    if (m.g * max(known, listed := min(values, 2 * m.epochs))) ** m.epochs <= _MOST_LISTED:
+        low = _listed(m, known, _apart(m.client.lifetime(), known))
+        if known == m.domain:
+            return low
+        high = _listed(m, listed, ((tuple(range(listed)), Fraction(1)),))
+        return Lifetime(low, high, high.epsilon(0))
+    noise, answer = MemoizedAnswers(m.g, m.p1, m.p2 * (m.g - 1) / (1 - m.p2)), KaryRandomizedResponse(m.g, m.p2)
+    pure, fresh = lifetime_epsilon(noise, m.epochs, values), Compose([m.client.first(), Repeat(answer, m.epochs - 1)])
+    above = account(Guarantee(Fraction(pure.high), Fraction(0))), account(fresh), _one_answer(m, noise, answer)
+    return Lifetime(_in_turn(m), SmallestBound(above), pure)
 
 
 @lru_cache(maxsize=64)
-def _in_turn(m: LolohaStream) -> PrivacyProfile:
-    """Two values, each held throughout or in turn with the other; of many epochs only the first, which are a part of them."""
-    client, epochs = m.client, min(m.epochs, _longest(m.client))
-    while epochs > 1 and prod(comb(n + m.g - 1, n) for n in (epochs // 2, epochs - epochs // 2)) > _MOST_PAIRS:
-        epochs -= 1
-    apart = 1 - client.lifetime().collision
-    laws: list[list[Fraction]] = [[1 - apart] for _ in range(4)]
-    for (early, ways), (late, more) in product(_counts(client, epochs - epochs // 2), list(_counts(client, epochs // 2))):
-        here, there = ([_likelihood(client, held, alike) for held in (0, 1)] for alike in (early, late))
-        both = [_likelihood(client, held, map(sum, zip(early, late, strict=True))) for held in (0, 1)]
-        for law, value in zip(laws, (*both, here[0] * there[1], here[1] * there[0]), strict=True):
-            law.append(apart * ways * more * value)
-    return profile_of(laws, "two values, each throughout or in turn with the other")
+def _listed(m: LolohaStream, values: int, hashed: tuple[tuple[Stream, Fraction], ...]) -> PrivacyProfile:
+    """All streams of this many values, by how these may be hashed, and how likely that is; else nothing is told."""
+    transcripts, once = list(product(range(m.g), repeat=m.epochs)), ((1 - m.p2) / (m.g - 1)) ** m.epochs
+    likely, rest = cache(partial(_likelihood, m.client)), 1 - sum((share for _, share in hashed), Fraction(0))
+
+    @cache
+    def law(held: Stream) -> list[Fraction]:
+        told = [Counter(zip(held, shown, strict=True)) for shown in transcripts]
+        return [once * prod(likely(v, tuple(n[v, y] for y in range(m.g))) for v in set(held)) for n in told]
+
+    firsts = list(combinations_with_replacement(range(values), m.epochs))  # any stream is one of these in another order of epochs
+    streams = dict.fromkeys([*firsts, *product(range(values), repeat=m.epochs)])
+    laws = [[rest, *(share * p for way, share in hashed for p in law(tuple(way[v] for v in x)))] for x in streams]
+    return profile_of(laws, f"all streams of {values} values over {m.epochs} epochs", len(firsts))
+
+
+def _apart(m: LocalHashing, values: int) -> tuple[tuple[Stream, Fraction], ...]:
+    """How two or three values, 0, 1 and 2, may be hashed but all alike, up to names, and how likely that is."""
+    if values == 2:
+        return (((0, 1), 1 - m.collision),)
+    two = m.collision - (alike := _progression_alike(m))
+    ways = ((0, 1, 2), 1 - alike - 3 * two), ((0, 0, 1), two), ((0, 1, 0), two), ((0, 1, 1), two)
+    return tuple(way for way in ways if way[1])
+
+
+def _one_answer(m: LolohaStream, noise: MemoizedAnswers, answer: KaryRandomizedResponse) -> UpperEnd:
+    """The bound of `any_stream` by how likely it is that all memoized answers are equal."""
+    values, rest = min(m.g, m.domain, m.epochs), account(Repeat(answer, m.epochs - -(-m.epochs // m.g)))
+    lost = Fraction(log_fraction(1 / (noise.q**values if values < m.g else noise.p * noise.q ** (m.g - 1)), "").high)
+    return UpperEnd(lambda epsilon: rest.delta(round_down(Fraction(epsilon) - lost)).high if lost <= epsilon < inf else 1.0,
+                    lambda delta: round_up(lost + Fraction(rest.epsilon(delta).high)))  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _in_turn(m: LolohaStream) -> FiniteProfile:
+    """One value against another one, or two or three in turn against a stream that mostly holds the first of them.
+
+    By how many reports are the hash of the first stream's value, where the values are hashed apart; of many epochs only the first,
+    which are a part of them. The second stream may hold each other value in a few epochs of all turns but that value's own.
+    """
+    p, q, epochs = m.p1, m.client.lifetime().lie, min(m.epochs, exact_reports(m.p1, m.p2))
+    true, false = (flint.fmpq_poly([rational(1 - chance), rational(chance)]) for chance in (m.p2, (1 - m.p2) / (m.g - 1)))
+
+    def told(held: Sequence[Sequence[int]]) -> list[Fraction]:
+        """Law of the number, under a stream that holds each value in so many epochs of each turn."""
+        law = true**0
+        for value, turns in enumerate(held):
+            named = (rational(p if turn == value else q) * true**n * false ** (sum(turns) - n) for turn, n in enumerate(turns))
+            law *= sum(named, rational(1 - p - (len(turns) - 1) * q) * false ** sum(turns))
+        return [fraction(chance) for chance in law.coeffs()]
+
+    pairs = [([[epochs, 0], [0, 0]], [[0, 0], [epochs, 0]])]
+    for values, few in product(range(2, min(m.g, m.domain, 3) + 1), range(_EXCEPTIONS + 1)):
+        turns = [len(range(turn, epochs, values)) for turn in range(values)]
+        others = [[few * (turn != value) for turn in range(values)] for value in range(1, values)]
+        mostly = [n - sum(more) for n, *more in zip(turns, *others, strict=True)]
+        if min(mostly) >= 0:
+            pairs.append(([[n * (turn == value) for turn, n in enumerate(turns)] for value in range(values)], [mostly, *others]))
+    laws = [(_apart(m.client.lifetime(), len(x))[0][1], zip(told(x), told(y), strict=True)) for x, y in pairs]
+    found = tuple(ExactPLD.of((apart * here, apart * there) for here, there in law) for apart, law in laws)
+    return FiniteProfile(found, "values in turn against mostly one of them, or one against another")
 
 
 def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
@@ -194,10 +263,7 @@ def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
     patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
     choices: list[dict[Pattern, Fraction]] = []
     if m.domain > 2:
-        each, more = divmod(m.prime, m.g)
-        sizes = (each + 1, more), (each, m.g - more)
-        equal = sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in sizes)
-        patterns = _three(Fraction(equal, m.prime**2 * m.g), both, one)
+        patterns = _three(_progression_alike(m) / m.g, both, one)
         known = m.prime <= _MOST_COUNTED
         ends = (each / m.g for each in _three_alike(m.prime, m.g)) if known else (max(both - one, Fraction(0)), both)
         choices = [_three(each, both, one) for each in ends]
@@ -210,6 +276,13 @@ def _three(all_three: Fraction, both: Fraction, one: Fraction) -> dict[Pattern, 
     alone = one - two
     chances = 1 - 3 * (alone + two) - all_three, alone, two, all_three
     return {y: chances[sum(y)] for y in product((0, 1), repeat=3)}
+
+
+def _progression_alike(m: LocalHashing) -> Fraction:
+    """Probability that 0, 1 and 2 are hashed alike: see `shuffled`."""
+    each, more = divmod(m.prime, m.g)
+    sizes = (each + 1, more), (each, m.g - more)
+    return Fraction(sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in sizes), m.prime**2)
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from ldpaudit.accountants.composition.memoized_answers import MemoizedAnswers
 from ldpaudit.accountants.composition.memoized_bits import MOST_EPOCHS, MemoizedNoise, lifetime_epsilon
 from ldpaudit.accountants.memoized_bit import kept, repeated, same_pattern
 from ldpaudit.attacks.games.stems import attack_on
-from ldpaudit.mechanisms import LolohaStream, MemoizedBit, MemoizedDBitFlip, MemoizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, LolohaStream, MemoizedBit, MemoizedDBitFlip, MemoizedResponse
 from ldpaudit.mechanisms.memoized_bit import Stream, all_streams
 from ldpaudit.mechanisms.memoized_response import Memoizing, over_epochs
 from ldpaudit.neighbours import SAME_PATTERN, USER_LEVEL
@@ -272,23 +272,69 @@ def test_what_memoized_answers_cost_grows_for_ever_by_half_a_fresh_answer_an_epo
 
 
 HASHED = [LolohaStream(3, 2, F(3, 4), F(2, 3), 3, 3), LolohaStream(2, 3, F(1, 2), F(3, 5), 3, 5),
-          LolohaStream(3, 3, F(1, 2), F(3, 4), 2, 3), LolohaStream(1, 2, F(2, 3), F(2, 3), 2, 2)]  # fmt: skip
+          LolohaStream(3, 3, F(1, 2), F(3, 4), 2, 3), LolohaStream(1, 2, F(2, 3), F(2, 3), 2, 2),
+          LolohaStream(2, 2, F(3, 4), F(2, 3), 4, 5), LolohaStream(2, 3, F(3, 5), F(3, 4), 4, 7)]  # fmt: skip
+
+
+@cache
+def all_functions(m: LolohaStream) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Laws of all streams: by stream, function and transcript."""
+    laws, told = map(m.law, product(range(m.domain), repeat=m.epochs)), list(product(range(m.g), repeat=m.epochs))
+    functions = list(product(range(m.prime), repeat=2))
+    return np.array([[[float(law.probability((*f, *y))) for y in told] for f in functions] for law in laws])
+
+
+def against_any(m: LolohaStream, epsilon: float) -> float:
+    """The largest delta of all pairs of streams, the function being public."""
+    laws = all_functions(m)
+    return float(np.maximum(laws[:, None] - math.exp(epsilon) * laws, 0).sum(axis=(2, 3)).max())
+
+
+@pytest.mark.parametrize("m", HASHED, ids=str)
+def test_against_any_stream_all_functions_and_pairs_are_enclosed(m: LolohaStream, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = account(m)
+    monkeypatch.setattr(local_hashing, "_MOST_LISTED", 0)
+    wide = account(m)
+    for e in EPSILONS:
+        truth = against_any(m, e)
+        assert exact.delta(e).rigour is Rigour.EXACT or m.domain > 3
+        assert all(around(each.delta(e), truth) for each in (exact, wide)), (e, truth)
+    top, pure = math.log(float((all_functions(m).max(axis=0) / all_functions(m).min(axis=0)).max())), exact.epsilon(0)
+    assert (pure.low, pure.high) == pytest.approx((top, top), rel=1e-12)
+
+
+@pytest.mark.parametrize(("m", "shares"), [
+    (LolohaStream(4, 2, F(3, 5), F(9, 10), 2, 3), (0.3, 0.6, 0.9)), (LolohaStream(3, 3, F(2, 5), F(19, 20), 3, 3), (0.9, 0.95)),
+    (LolohaStream(4, 3, F(2, 5), F(9, 10), 2, 5), ()),
+], ids=str)  # fmt: skip
+def test_streams_of_values_in_turn_are_hidden_by_equal_answers_and_little_else(m: LolohaStream, shares: tuple[float, ...]) -> None:
+    noise = MemoizedAnswers(m.g, m.p1, m.p2 * (m.g - 1) / (1 - m.p2))
+    bound = local_hashing._one_answer(m, noise, KaryRandomizedResponse(m.g, m.p2))
+    lost = -math.log(noise.q**2 if m.domain < m.g else m.p1 * noise.q ** (m.g - 1))
+    assert bound.delta(lost - 1e-6).high == 1 > bound.delta(lost + 1e-6).high
+    assert all(bound.delta(lost + e).high >= against_any(m, lost + e) for e in (1e-6, 0.5, 1, 2, 3))
+    assert bound.delta(bound.epsilon(1e-3).high).high == pytest.approx(1e-3, rel=1e-6)
+    for e in (share * account(m).epsilon(0).high for share in shares):
+        assert local_hashing._in_turn(m).delta(e).low == pytest.approx(against_any(m, e), rel=1e-9)
+
+
+def test_streams_of_a_month_are_known_to_differ_as_much_as_any_two_do() -> None:
+    for m, ratio in ((LolohaStream.for_epsilon(1, 2, 100, 30), 1.001), (LolohaStream.for_epsilon(4, 3, 100, 20), 1.00002)):
+        assert (found := account(m).epsilon(1e-6)).low < found.high < ratio * found.low
+    assert account(LolohaStream.for_epsilon(1, 2, 100, 365)).epsilon(1e-6).high == pytest.approx(173.591, abs=1e-3)
 
 
 @pytest.mark.parametrize("m", HASHED, ids=str)
 def test_where_hash_values_repeat_alike_the_profile_is_that_of_all_functions_and_of_all_such_pairs(m: LolohaStream) -> None:
-    profile, transcripts = account(m, SAME_PATTERN), list(product(range(m.g), repeat=m.epochs))
     streams, shown = list(product(range(m.domain), repeat=m.epochs)), attack_on(m, SAME_PATTERN).pair
     truth = dict.fromkeys(EPSILONS, 0.0)
-    for a, b in product(range(m.prime), repeat=2):
-        laws = {x: np.array([float(m.law(x).probability((a, b, *y)) * m.prime**2) for y in transcripts]) for x in streams}
+    for (a, b), laws in zip(product(range(m.prime), repeat=2), m.prime**2 * all_functions(m).swapaxes(0, 1), strict=True):
         alike = {x: pattern(tuple((a * value + b) % m.prime % m.g for value in x)) for x in streams}
-        for x, other in permutations(streams, 2):
-            if alike[x] == alike[other]:
-                for e in EPSILONS:
-                    truth[e] = max(truth[e], float(np.maximum(laws[x] - math.exp(e) * laws[other], 0).sum()))
+        same = np.array([[alike[x] == alike[y] for y in streams] for x in streams])
+        for e in EPSILONS:
+            truth[e] = max(truth[e], float(np.maximum(laws[:, None] - math.exp(e) * laws, 0).sum(axis=2)[same].max()))
         assert alike[shown[0]] == alike[shown[1]], "what an audit shows is no other pair"
-    assert [profile.delta(e).high for e in EPSILONS] == pytest.approx(list(truth.values()), abs=1e-12)
+    assert [account(m, SAME_PATTERN).delta(e).high for e in EPSILONS] == pytest.approx(list(truth.values()), abs=1e-12)
 
 
 def test_many_epochs_cost_what_few_memoized_answers_do_where_hash_values_repeat_alike(monkeypatch: pytest.MonkeyPatch) -> None:
