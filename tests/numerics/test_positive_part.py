@@ -44,7 +44,7 @@ def test_the_contour_encloses_what_enumeration_finds(seed: int) -> None:
 
 
 FEW = (((3, -2), 5), ((1, -1), 6), ((2, 0, -1), 7), ((F(5, 3), F(1, 3), F(-1, 3), -1), 5), ((4, -1, -1, 1, 2), 4), ((1,), 2),
-       ((1, F(-299, 300)), 2))  # fmt: skip
+       ((1, F(-599, 600)), 2))  # fmt: skip
 """Values of a law, some of whose sums are 0 or nearly 0, and how many are added up."""
 
 
