@@ -118,6 +118,8 @@ def _changes(node: Any, returns: str, bound: set[str]) -> Iterator[tuple[str, as
         case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             constants = {"bool": ("True", "False"), "int": ("0", "1"), "Fraction": ("0", "1"), "float": ("0.0", "1.0")}
             yield from (("returned constant", ast.parse(f"return {text}").body[0]) for text in constants.get(returns, ("None",)))
+        case ast.Call(func=ast.Attribute(attr="arb"), args=[ast.Constant(value=0)]):
+            return  # without an argument it is 0, too
         case ast.Call(args=args, keywords=keywords):
             yield from (("argument dropped", _with(node, args=[*args[:i], *args[i + 1 :]])) for i in range(len(args)))
             yield from (("argument dropped", _with(node, keywords=[k for k in keywords if k is not each])) for each in keywords)

@@ -229,7 +229,7 @@ def beta_factor(n: int, p: flint.arb, q: flint.arb, k: int, sigma: float) -> fli
 
 def _exponent(n: int, k: int, left: flint.arb, right: flint.arb, reach: flint.arb) -> tuple[list[flint.arb], flint.arb]:
     """Taylor coefficients of phi, and a bound of the remainder for ``0 <= u <= reach``."""
-    step = left.max(right).upper() * reach
+    step = left.max(right) * reach
     coefficients, power = [flint.arb(0)], 1
     down, up = flint.arb(1), flint.arb(-1)
     while True:

@@ -81,7 +81,7 @@ def divergence(distance_squared: Fraction, epsilon: Fraction) -> flint.arb:
     Of relative accuracy 2**-100 or so, however far out.
     """
     ahead = abs(int(epsilon * epsilon / distance_squared)).bit_length()
-    near = max(0, distance_squared.denominator.bit_length() - distance_squared.numerator.bit_length())
+    near = int(1 / distance_squared).bit_length()
     with working_precision(160 + 2 * ahead + near):
         m, e, root = ball(distance_squared).sqrt(), ball(epsilon), flint.arb(2).sqrt()
         return (((e / m - m / 2) / root).erfc() - e.exp() * ((e / m + m / 2) / root).erfc()) / 2

@@ -159,8 +159,8 @@ class QuotientLaws:
         return [(int(i), int(j)) for i, j in zip(*np.unravel_index(order, spread.shape), strict=True)]
 
     def _rough(self, rise: float, m: int, numbers: Sequence[int]) -> Floats:
-        """Of each number and group, by its laws' second moments, of which the largest and the least are enough: exponents are
-        linear in them, and the integral of an exponential is convex in its exponent.
+        """Of each number and group, by its laws' second moments: exponents are linear in them, and the integral of an exponential
+        is convex in its exponent, so that the largest one is enough with the largest one at which the variance may be 0.
         """
         if math.prod(self.shape) <= _CELLS or self.differences.shape[1] > 1 or len(self.others) > 1:
             return np.full((len(numbers), self.shape[0]), math.inf)
@@ -175,7 +175,7 @@ class QuotientLaws:
         products = q**2 * squares, q**2 * sizes + 2 * q * still, q**2 * mixed, q**2 * alike + (2 * q + still) * still
         room = _ROOM * (products[0] + 2 * rise * products[1] + rise**2 * products[3])
         second = products[0] - 2 * rise * products[2] + rise**2 * products[3]
-        largest, least = (second + room).max(axis=1), (second - room).min(axis=1)
+        largest = (second + room).max(axis=1)
         theta = (rise + np.sqrt(rise**2 + 8 * largest / m)) / (2 * largest)
         steep = theta * top
         # e^x - 1 - x is at most this many times x^2/2 for x up to `steep`.
@@ -183,7 +183,7 @@ class QuotientLaws:
         # The variance is at least a part of the second moment, less the square of a bound of the tilted mean.
         part = np.exp(-theta * bottom) / (1 + theta**2 * largest * bent / 2) * (1 - _ROOM)
         mean = np.maximum(rise, theta * largest * np.exp(steep)) / (1 - theta * rise) * (1 + _ROOM)
-        ends = np.stack([largest, np.maximum(least, np.minimum(mean**2 / part, largest))], axis=1)
+        ends = np.stack([largest, np.minimum(mean**2 / part, largest)], axis=1)
         variance = np.maximum(part[:, None] * ends - (mean**2)[:, None], 0)
         moved = theta[:, None] ** 2 * ends * bent[:, None] / 2 - (theta * rise)[:, None] * (1 - _ROOM)
         moved += _ROOM * np.abs(moved)
@@ -363,7 +363,7 @@ def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> 
 
 def _picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
     """One value of each row, as `numpy.take_along_axis` picks it, in a third of the time."""
-    rows = values.reshape(-1, values.shape[-1])
+    rows = values.reshape(places.size, values.shape[-1])
     return rows[np.arange(len(rows)), places.ravel()].reshape(places.shape)
 
 

@@ -52,16 +52,16 @@ class Tilt:
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
     def mean_and_variance(self, s: float) -> tuple[float, float]:
-        """Mean and variance of one tilted value."""
+        """Mean and variance of one tilted value; the variance no smaller than floats divide by."""
         p = self.tilted(s)
         mean = float(p @ self.values)
-        return mean, float(p @ (self.values - mean) ** 2)
+        return mean, max(float(p @ (self.values - mean) ** 2), 1e-300)
 
     def saddle(self) -> float:
         """The s that minimizes n K(s) - 2 log s, where n s K'(s) = 2: Newton's method on logarithms, bracketed."""
         low, high = -100.0, 100.0
         mean, variance = self.mean_and_variance(0.0)
-        root = (math.sqrt(mean * mean + 8 * variance / self.n) - mean) / (2 * variance) if variance > 0 else 1.0
+        root = (math.sqrt(mean * mean + 8 * variance / self.n) - mean) / (2 * variance)
         x = min(max(math.log(root), low), high) if root > 0 else 0.0
         for _ in range(_STEPS):
             s = math.exp(x)
@@ -77,7 +77,7 @@ class Tilt:
 
     def step(self, s: float, nats: float) -> tuple[float, float]:
         """The largest step h, and the strip's half-width a, for which aliasing is about e**-nats of the integral."""
-        sigma = math.sqrt(self.n * max(self.mean_and_variance(s)[1], 1e-300))
+        sigma = math.sqrt(self.n * self.mean_and_variance(s)[1])
         edges = s * EDGES
         ends = self.cumulants(np.concatenate(([s], s + edges, s - edges)))
         grown = self.n * (ends[1:] - ends[0]) - np.log1p(np.concatenate((EDGES, -EDGES)))
@@ -100,6 +100,6 @@ class Tilt:
     def level(self) -> float:
         """Float estimate of the logarithm of the expected positive part."""
         s = self.saddle()
-        sigma = math.sqrt(self.n * max(self.mean_and_variance(s)[1], 1e-300))
+        sigma = math.sqrt(self.n * self.mean_and_variance(s)[1])
         integral = self.integral(s, min(_BROAD / sigma, _DISTANT * s))
         return self.n * self.cumulant(s) + math.log(max(integral, 1e-300) / (2 * math.pi))

@@ -91,7 +91,7 @@ class TwoKinds:
         # Around the mean, but within all that the sum may be: a cycle that holds all of that has no wrapping around.
         largest = self.users * max(*self.holder, *self.other) + self.noise.first + len(self.noise.values) - 1
         least = self.users * min(*self.holder, *self.other) + self.noise.first
-        last = np.clip(np.floor(mean) + (cycle - 1) // 2, min(least + cycle - 1, largest), largest)
+        last = np.clip(np.rint(mean) + (cycle - 1) // 2, min(least + cycle - 1, largest), largest)
         first = np.clip(seen, last - cycle + 1, last + 1)
         exponents = held * of_holder + (self.users - held) * of_other + of_noise - 1j * angles * first
         turned = np.expm1(-1j * angles * (last - first + 1)) / np.expm1(-1j * angles)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from ldpaudit.accountants.limits import calculators, central, intermediate, large_sample, small_sample
+from ldpaudit.accountants.limits import accurate, calculators, central, intermediate, large_sample, small_sample
 from ldpaudit.accountants.limits.accurate import Guarantee, _largest_term, _of_accurate, largest_shared, weight
 from ldpaudit.accountants.limits.information import largest_of_private
 from ldpaudit.core.working_precision import working_precision
@@ -196,6 +196,13 @@ def told(p: Any, w: float) -> float:
     q = p.mean(axis=0)
     mixed = w * p + (1 - w) * q
     return float((mixed * np.log2(mixed / q)).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize(("holders", "more", "eta"), [(0, 3, F(1, 2)), (7, 1, F(2, 3)), (7, 3, F(1, 50)), (40, 5, F(9, 10))])
+def test_the_affinity_is_that_of_the_numbers_of_messages_that_are_not_shared(holders: int, more: int, eta: Fraction) -> None:
+    few, many = (binom.pmf(range(holders + more + 1), each, float(1 - eta)) for each in (holders, holders + more))
+    with working_precision(96):
+        assert float(accurate._affinity(holders, more, eta)) == pytest.approx(np.sqrt(few * many).sum(), rel=1e-12)
 
 
 def test_likelihood_ratios_are_seldom_large_and_messages_tell_no_more_than_that_allows() -> None:

@@ -91,6 +91,11 @@ def test_the_corners_lie_above_what_is_allowed_between_points() -> None:
             assert view.least(p + share * (q - p)) <= a + share * (b - a)
 
 
+def test_what_is_allowed_of_an_event_of_20_000_messages_is_known_closely() -> None:
+    view, p = LocalView(10**9, F(1, 1000), F(1, 10**6)), F(2 * 10**4, 10**9)
+    assert p < view.least(p) <= view.most(p) <= view.least(p) * (1 + F(1, 10**9))
+
+
 @pytest.mark.parametrize("users", [1, 10, 10**4])
 def test_the_local_guarantee_is_at_most_the_printed_one_and_at_least_the_shuffled_one(users: int) -> None:
     printed = shuffle.local_epsilon_as_printed(users, 1)

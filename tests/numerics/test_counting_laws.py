@@ -182,6 +182,17 @@ def test_a_large_hypergeometric_tail_is_what_mpmath_sums_at_60_digits() -> None:
         assert_is(hypergeometric_upper(population, marked, draws, k), truth)
 
 
+def test_a_window_of_too_many_masses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = flint.arb(1) / 2
+    masses, first, rest = b.binomial_window(100, half, half, 20)
+    assert len(masses) == 101 - 2 * first
+    assert float(masses[0]) == pytest.approx(math.comb(100, first) / 2**100, rel=1e-12)
+    assert 0 <= rest < 2.0**-19
+    monkeypatch.setattr(b, "_LARGEST_WINDOW", len(masses) - 1)
+    with pytest.raises(Unsupported, match=f"at most {len(masses) - 1} masses is supported"):
+        b.binomial_window(100, half, half, 20)
+
+
 @pytest.mark.parametrize("distance", [1, 3, 10, 37, 100, 1000])
 def test_relative_accuracy_is_kept_however_far_out(distance: int) -> None:
     n = 10**9

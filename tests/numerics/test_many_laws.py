@@ -26,7 +26,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import (
     largest_positive_parts,
 )
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
-from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _falling, _integrals, fallen
+from ldpaudit.accountants.numerics.quotient_laws import Floats, QuotientLaws, _falling, _integrals, _settled, fallen
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.plan import Shuffle
@@ -254,6 +254,21 @@ def test_the_modulus_of_a_transform_falls_by_as_much_as_two_moments_say(seed: in
     u = np.linspace(0, 10, 2000)
     squared = np.abs(np.exp(1j * np.multiply.outer(u, values)) @ masses) ** 2
     assert (np.log(squared) <= FINE**2 - fallen(u**2, variance / 2, fourth)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_contour_is_where_the_largest_moment_of_a_group_is_least_over_theta_squared(seed: int) -> None:
+    rng, m = np.random.default_rng(seed), 10**4
+    b, w = rng.dirichlet(np.ones(5), size=(2, 3)), rng.normal(size=(2, 3, 5)) * rng.uniform(0.003, 0.03, size=(2, 3, 1))
+    w = w - (b * w).sum(axis=2, keepdims=True) - 2e-4
+    start = 2 / np.sqrt(2 * m * (b * w * w).sum(axis=2).max(axis=1))
+
+    def level(theta: Floats) -> Floats:
+        moments = (b * np.exp(theta[:, None, None] * w)).sum(axis=2).max(axis=1)
+        return np.asarray(m * np.log(moments) - 2 * np.log(theta))
+
+    least = np.min([level(start * np.exp(nats)) for nats in np.linspace(-4, 4, 401)], axis=0)
+    assert (level(_settled(w, b, start, m)[-1]) <= least + 0.01).all()
 
 
 def test_the_largest_group_counts_also_where_many_are_alike() -> None:

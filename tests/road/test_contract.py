@@ -121,6 +121,12 @@ def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
         assert mutant.splitlines()[site.node.end_lineno :] == lines[site.node.end_lineno :]
 
 
+def test_a_ball_of_nothing_is_one_of_0_and_no_mutant(tmp_path: Path) -> None:
+    (tmp_path / "balls.py").write_text("flint.arb(0) + flint.arb(1)\n")
+    dropped = [site.node.col_offset for site in sites(tmp_path / "balls.py") if "(flint.arb())" in site.texts]
+    assert dropped == [15]
+
+
 NUMBERS = "ONE = 1\n\n\ndef two():\n    return 2\n"
 
 
