@@ -46,7 +46,8 @@ def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> Privac
     nothing, all k elements are told together, next to the upper bound where rho is large (`counting.hits`). Open: how much the
     others' own messages hide where rho is not far above k, and from above what k elements cost where kp is not small: the sums of
     their rows are rows, too, and their numbers of messages, though any two are independent, are not. Independent ones would cost
-    what `ComposedHits` says.
+    what `ComposedHits` says. Of k = 3, tau = 5, rho = 3 and 1000 users that is 1.073 at delta = 1e-6, the ends are 1.014 and 2.025;
+    of six pairs, the others' messages given, 400,000 samples each have its delta at .4, .6 and .8 to within 2, 6 and 13 %.
 
     Neither input explains every view of the other: epsilon is infinite at delta = 0. Under add-remove the number of
     messages reveals that a user is absent: delta is 1 at every epsilon. The paper's relation is replace-one.

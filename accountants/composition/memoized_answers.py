@@ -10,7 +10,7 @@ common factor, the probability
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import comb
+from math import comb, inf
 
 import flint
 import numpy as np
@@ -116,4 +116,4 @@ def _searched(noise: MemoizedAnswers, epochs: int) -> Enclosure:
         ends = [(noise.gain(n) - ball(Fraction(int(table[n])) / scale), n) for n in whole]
         most = max((e.upper() for e, _ in ends))
         low = max((e.lower() for e, _ in ends)) - noise.g / ball(scale)
-        return Enclosure.of(low.union(most), rigour=Rigour.INTERVAL, source="the least likely stream, searched")
+        return Enclosure.of(low.union(most), rigour=Rigour.INTERVAL, source="the least likely stream, searched").clamp(0.0, inf)
