@@ -19,6 +19,7 @@ Source: the Neyman-Pearson lemma.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import flint
 
@@ -131,9 +132,7 @@ class Shifted:
             if not values:
                 low = high = max(self.k, high - max(1, (high - self.k) // 2))
                 continue
-            best = values[0]
-            for value in values[1:]:
-                best = best.max(value)
+            best = reduce(flint.arb.max, values)
             below, above = self.cut(best)
             if low <= below and above <= high:
                 return best, high
@@ -247,10 +246,7 @@ class ShiftProfile(PrivacyProfile):
 
     def _infinite_mass(self) -> flint.arb:
         """Infinite-loss mass, the larger one of the two directions."""
-        best = flint.arb(0)
-        for direction in self.directions():
-            best = best.max(direction.upper(self.n - self.sensitivity + 1))
-        return best
+        return reduce(flint.arb.max, (direction.upper(self.n - self.sensitivity + 1) for direction in self.directions()))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """EXACT, of relative width below 1e-9; infinite below the infinite-loss mass."""

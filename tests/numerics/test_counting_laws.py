@@ -184,12 +184,8 @@ def test_a_large_hypergeometric_tail_is_what_mpmath_sums_at_60_digits() -> None:
 
 def test_a_window_of_too_many_masses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     half = flint.arb(1) / 2
-    masses, first, rest = b.binomial_window(100, half, half, 20)
-    assert len(masses) == 101 - 2 * first
-    assert float(masses[0]) == pytest.approx(math.comb(100, first) / 2**100, rel=1e-12)
-    assert 0 <= rest < 2.0**-19
-    monkeypatch.setattr(b, "_LARGEST_WINDOW", len(masses) - 1)
-    with pytest.raises(Unsupported, match=f"at most {len(masses) - 1} masses is supported"):
+    monkeypatch.setattr(b, "_LARGEST_WINDOW", len(b.binomial_window(100, half, half, 20)[0]) - 1)
+    with pytest.raises(Unsupported, match="masses is supported"):
         b.binomial_window(100, half, half, 20)
 
 

@@ -410,6 +410,7 @@ def test_overlaps_of_words_cover_all_that_a_report_of_a_bundle_tells(m: Any, mos
     types = account(Shuffle(m, 1000)).bound.replaced.runs  # type: ignore[attr-defined]
     rows = [[p for _, p in sorted(m.law(x).items())] for x in m.inputs]
     assert not exceeding(types, rows, np.random.default_rng(0))
+    assert all(sum(each) <= 1 for each in bassily_smith._overlaps(m.public))
 
 
 @pytest.mark.few(1)
