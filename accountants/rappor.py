@@ -56,9 +56,7 @@ def profile(m: Noisy, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
         return product_profile(pairs, f"{m.title.partition(',')[0]}: {' or '.join(shown)}")
 
     attained, possible = set(m.differences), largest_differences(m.bits, m.hashes)
-    if attained == possible or m.domain <= SEARCHED:
-        return over(attained)
-    return Bracket(over(attained), over(possible))
+    return over(attained) if attained == possible or m.domain <= SEARCHED else Bracket(over(attained), over(possible))
 
 
 def _counted(m: Rappor | LongitudinalUnary) -> int:

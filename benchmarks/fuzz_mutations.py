@@ -177,6 +177,4 @@ def _inline(value: Tree) -> str:
         return "{" + ", ".join(f"{json.dumps(str(key))} = {_inline(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_inline, value)) + "]"
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value)
+    return repr(value) if isinstance(value, float) else json.dumps(value)

@@ -121,12 +121,8 @@ class Coins(PrivacyProfile):
         place = self.position(ball(epsilon) / self.law.loss_balls()[0])
         first, last = (min(floor(end), self.times) for end in (place.lower(), place.upper()))
         factor = ball(epsilon).exp()
-        best = flint.arb(0)
         # Where this precision does not decide the index, all possible ones are evaluated: none exceeds the right one.
-        for index in range(first + 1, last + 2):
-            p, q = self.event(index)
-            best = best.max(p - factor * q)
-        return best
+        return reduce(flint.arb.max, (p - factor * q for p, q in map(self.event, range(first + 1, last + 2))), flint.arb(0))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """EXACT; infinite below the infinite-loss mass."""

@@ -140,9 +140,7 @@ class LaplaceCoordinates(LaplaceShifts):
 
     def estimate(self, epsilon: Fraction) -> flint.arb:
         """About delta, at the current precision."""
-        if self._is_few:
-            return _delta(self, epsilon)
-        return laplace_contour.estimate(self.groups, epsilon)
+        return _delta(self, epsilon) if self._is_few else laplace_contour.estimate(self.groups, epsilon)
 
 
 @dataclass(frozen=True)

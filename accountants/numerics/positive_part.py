@@ -68,9 +68,7 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return found
     contour = Contour.of(atoms, n)
     ceiling = contour.ceiling()
-    if ceiling < INVISIBLE:
-        return between(0, ceiling)
-    return contour.value(tolerance)
+    return between(0, ceiling) if ceiling < INVISIBLE else contour.value(tolerance)
 
 
 def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:

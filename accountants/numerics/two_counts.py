@@ -107,9 +107,7 @@ class TwoCounts:
         """Upper bound of the terms after this one; infinite where the ratios are not yet below 1."""
         p = as_ball(self.p)
         ratio = p * (self.trials - a) / (a * (1 - p)) if a else flint.arb(1)
-        if not ratio < 1:
-            return flint.arb("inf")
-        return self.alpha * a * chance * ratio / (1 - ratio)
+        return self.alpha * a * chance * ratio / (1 - ratio) if ratio < 1 else flint.arb("inf")
 
 
 class _Walk:
@@ -141,9 +139,7 @@ class _Walk:
     @property
     def positive(self) -> flint.arb:
         """Probability that the form is positive."""
-        if self.over > 0:
-            return self.below + self.here
-        return between(self.below, self.below + self.here)
+        return self.below + self.here if self.over > 0 else between(self.below, self.below + self.here)
 
     def advance(self) -> None:
         """Go on to the next A."""

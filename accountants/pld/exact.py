@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from typing import Self, TypeAlias
 
@@ -119,11 +120,9 @@ class ExactPLD(PrivacyLossDistribution):
         """Hockey-stick divergence, the largest P(S) - e**epsilon Q(S) over events S; for a ball ``e**epsilon >= 1``."""
         certain = self._count(lambda ratio: bool(ball(ratio) > exp_epsilon))
         possible = self._count(lambda ratio: not ball(ratio) < exp_epsilon)
-        best = ball(self.infinite)
         # This precision does not decide which of these events is best, so the maximum over all of them is enclosed.
-        for p, q in self.events[max(certain - 1, 0) : possible]:
-            best = best.max(ball(p) - exp_epsilon * ball(q))
-        return best
+        events = self.events[max(certain - 1, 0) : possible]
+        return reduce(flint.arb.max, (ball(p) - exp_epsilon * ball(q) for p, q in events), ball(self.infinite))
 
     def exp_epsilon(self, delta: Fraction) -> Fraction | None:
         """Smallest ``e**epsilon >= 1`` whose divergence is at most delta, exactly; None where none is large enough."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import permutations
 
 import flint
@@ -70,10 +71,7 @@ class FiniteProfile(PrivacyProfile):
 
     def _delta_ball(self, epsilon: Fraction) -> flint.arb:
         ratio = ball(epsilon).exp()
-        best = flint.arb(0)
-        for pair in self.pairs:
-            best = best.max(pair.delta_ball(ratio))
-        return best
+        return reduce(flint.arb.max, (pair.delta_ball(ratio) for pair in self.pairs), flint.arb(0))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The logarithm of a rational, enclosed by neighbouring floats; infinite below the infinite-loss mass."""

@@ -121,9 +121,7 @@ class Quadratic(SearchedProfile, OnePairProfile):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """Relative width below 1e-9; infinite at delta = 0."""
-        if delta == 0:
-            return Enclosure(math.inf, math.inf, self.level, self.source)
-        return super().epsilon(delta)
+        return Enclosure(math.inf, math.inf, self.level, self.source) if delta == 0 else super().epsilon(delta)
 
     def renyi(self, order: Number) -> Enclosure:
         """Renyi divergence of order alpha: alpha times half the squared distance. Source: Mironov 2017, Proposition 7."""

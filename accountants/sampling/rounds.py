@@ -259,9 +259,7 @@ def _rarest_common(sampling: Sampling, threshold: int, rounds: int, c: flint.arb
             passes = float(sampling.release(w - 1, threshold)[0].mid())
             common = float(revealed(sampling, threshold, c.mid(), w).mid())
             most = float(single_prefix(sampling, threshold, c.mid())[0].mid())
-        if not most > 0:
-            return math.inf
-        return (1 + (rounds - 1) * passes) * (1 + (rounds - 1) * common / most)
+        return (1 + (rounds - 1) * passes) * (1 + (rounds - 1) * common / most) if most > 0 else math.inf
 
     candidates = {min(n, max(1, round(start * ratio**i))) for i in range(1, 9)}
     return min(candidates, key=cost)

@@ -27,6 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 import flint
 
@@ -183,10 +184,7 @@ def single_prefix(sampling: Sampling, threshold: int, c: flint.arb | Fraction, l
     low, high = worst_holders(sampling, threshold, c, least)
     if high - low > _UNDECIDED:  # next to c = 1 - q
         return flint.arb.nan(), high
-    best, at = _excess(sampling, threshold, c, low), low
-    for w in range(low + 1, high + 1):
-        best = best.max(_excess(sampling, threshold, c, w))
-    return best, at
+    return reduce(flint.arb.max, (_excess(sampling, threshold, c, w) for w in range(low, high + 1))), low
 
 
 def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.arb:
@@ -200,11 +198,8 @@ def removed_prefix(sampling: Sampling, threshold: int, c: flint.arb) -> flint.ar
         return flint.arb(0)
     if high - low > _UNDECIDED:
         return flint.arb.nan()
-    best = flint.arb(0)
-    for w in range(low, high + 1):
-        more, fewer = sampling.gain(w, threshold)
-        best = best.max(more - (c - 1) * (1 - fewer - more))
-    return best
+    gains = (sampling.gain(w, threshold) for w in range(low, high + 1))
+    return reduce(flint.arb.max, (more - (c - 1) * (1 - fewer - more) for more, fewer in gains), flint.arb(0))
 
 
 def _excess(sampling: Sampling, votes: int, c: flint.arb | Fraction, w: int) -> flint.arb:
@@ -233,9 +228,7 @@ def revealed(sampling: Sampling, threshold: int, c: flint.arb, least: int) -> fl
     first, last = (max(threshold, end) for end in _ceilings(edge))
     if last - first > _UNDECIDED:
         return flint.arb.nan()
-    for votes in range(first, last + 2):
-        best = best.max(_excess(sampling, votes, c, least))
-    return best
+    return reduce(flint.arb.max, (_excess(sampling, votes, c, least) for votes in range(first, last + 2)), best)
 
 
 def exp_ball(epsilon: Number) -> flint.arb:

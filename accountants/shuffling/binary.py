@@ -246,8 +246,7 @@ def _parabola(
     at = tilt.top(t, others)
     top = float((level * (comb.u(flint.arb(at)) + comb.error)).upper())
     slope, bend = level * comb.u(flint.arb(at), 1), float((level * curve / 2).upper())
-    up, down = float(slope.upper()), float(slope.lower())
-    steep = max(up, -down)
+    up, down, steep = float(slope.upper()), float(slope.lower()), float(slope.abs_upper())
     slack = _PLACE * steep + _FLOAT * (top + 2 * steep - 4 * bend)
 
     def bounds(place: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ _ONLY_FIRST, _ONLY_SECOND, _BOTH = (1, 0, 0), (0, 1, 0), (1, 1, 0)
 MOST_CELLS = 300
 """Kinds of messages; one of 36 kinds took 0.16 s to evaluate, so that one of 300 takes a second and more."""
 MOST_SIZES = 100
-"""Sizes of two signatures and their overlap, each of which is evaluated; 5 hashes of 10 bits or more have 85."""
+"""Sizes of two signatures and their overlap, each of which is evaluated; 5 hashes of 10 bits or more have 75."""
 
 
 def blanket(bits: Sequence[Kind], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import comb
 from typing import Any, Self, TypeAlias
 
@@ -83,10 +84,7 @@ class FewUsers:
     def largest(self, exp_epsilon: flint.arb) -> flint.arb:
         """The largest divergence alone, as a ball that no divergence exceeds."""
         with working_precision(_PRECISION):
-            best = flint.arb(0)
-            for _, _, found in self._divergences(exp_epsilon):
-                best = best.max(found)
-            return best
+            return reduce(flint.arb.max, (found for _, _, found in self._divergences(exp_epsilon)), flint.arb(0))
 
     def _divergences(self, exp_epsilon: flint.arb) -> Iterator[tuple[Reports, Counts, flint.arb]]:
         for each, tables in zip(self.reports, self._tables, strict=True):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr, ndtri
 
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.core.cached import cached
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -58,9 +59,7 @@ class Spread:
         low, high = 0.0, _FIRST
         while sum_at(high)[1] > goal:
             low, high = high, 4 * high
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if sum_at(middle)[1] > goal else (low, middle)
+        high = bisect(lambda epsilon: sum_at(epsilon)[1] > goal, low, high, _HALVINGS)
         values, _, theta = sum_at(high)
         return cls(edges, np.maximum(_importance(values, others, theta)[1:-1], _FLOOR), high)
 
@@ -170,11 +169,8 @@ class Guide:
 
         def cost(part: float) -> tuple[float, float, Floats]:
             """About the bound where others hold what user 1 holds then, where the line ends, and how to cut it."""
-            low, high = s / 2, s + self._reach
-            for _ in range(_HALVINGS):
-                middle = (low + high) / 2
-                added = ndtr(s - middle) - (value(middle) + e) * ndtr(-middle)
-                low, high = (middle, high) if added > part * self.delta else (low, middle)
+            most, ends = part * self.delta, (s / 2, s + self._reach)
+            high = bisect(lambda y: bool(ndtr(s - y) - (value(y) + e) * ndtr(-y) > most), *ends, _HALVINGS)
             edges = np.linspace(-self._reach, high, _POINTS + 1)
             values, masses = np.exp(s * edges - s * s / 2) - e, np.diff(ndtr(edges), append=1.0)
             unit = float(np.abs(values).max())

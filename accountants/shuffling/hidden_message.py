@@ -23,6 +23,7 @@ from functools import lru_cache
 import flint
 
 from ldpaudit.accountants.numerics.balls import ball, between
+from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.accountants.numerics.two_counts import TwoCounts
 from ldpaudit.accountants.pld.searched import EXACT, SearchedProfile
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -143,11 +144,7 @@ def _normal_epsilon(spread: float, goal: float) -> float:
         above, below = (math.erfc((epsilon / spread + sign * spread / 2) / math.sqrt(2)) / 2 for sign in (-1, 1))
         return above - math.exp(min(epsilon, 700.0)) * below
 
-    low, high = 0.0, 40 * spread + spread * spread
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta(middle) > goal else (low, middle)
-    return high
+    return bisect(lambda epsilon: delta(epsilon) > goal, 0.0, 40 * spread + spread * spread, 50)
 
 
 @dataclass(frozen=True)

@@ -126,9 +126,7 @@ def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None
     if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
         return Replacement((), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
-    if len(bundles) > _MOST_TYPES or not all(map(_is_listed, bundles)):
-        return None
-    return Replacement(bundles, gamma)
+    return Replacement(bundles, gamma) if len(bundles) <= _MOST_TYPES and all(map(_is_listed, bundles)) else None
 
 
 def _covering(types: Sequence[tuple[Part, int]]) -> list[Part]:

@@ -141,9 +141,8 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     if not names_all or not 1 < size <= _MOST_CELLS:
         return None
     try:
-        if m.law(m.inputs[0]).size * len(m.inputs) > _MOST_CELLS:
-            return None
-        return of_law(table(m, m.inputs), users)
+        few = m.law(m.inputs[0]).size * len(m.inputs) <= _MOST_CELLS
+        return of_law(table(m, m.inputs), users) if few else None
     except Unsupported:
         return None
 

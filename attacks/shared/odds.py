@@ -18,9 +18,7 @@ CERTAIN = 1e3  # in place of an infinite loss: above every finite one by far, an
 
 def loss_of(ratio: Fraction) -> float:
     """Logarithm of a ratio above 0, in nats."""
-    if 1 / ratio < _FLOATS and ratio < _FLOATS:
-        return math.log(ratio)
-    return log_probability(ratio)
+    return math.log(ratio) if 1 / ratio < _FLOATS and ratio < _FLOATS else log_probability(ratio)
 
 
 def log_probability(p: Fraction) -> float:

@@ -204,9 +204,7 @@ def _copied(part: Any, x: Any) -> Any:
     if kind in _UNCHANGING:
         return part
     if kind is list or kind is tuple:
-        if _UNCHANGING.issuperset(map(type, part)):
-            return kind(part)
-        return kind([_copied(each, x) for each in part])
+        return kind(part if _UNCHANGING.issuperset(map(type, part)) else [_copied(each, x) for each in part])
     if kind is dict:
         return {key: _copied(each, x) for key, each in part.items()}
     if isinstance(part, np.ma.MaskedArray):

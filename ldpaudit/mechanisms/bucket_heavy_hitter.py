@@ -115,9 +115,7 @@ class BucketHeavyHitter(InParts, HashedColumn):
         """
         below = self.domain if present else 1 << self.bits
         difference, weight, known = heaviest(tuple(self.vectors.tolist()), self.bits, below)
-        if present:
-            return difference, None, weight, known
-        return *self.two_values(difference), weight, known
+        return *((difference, None) if present else self.two_values(difference)), weight, known
 
     def pairs(self, neighbours: Neighbours) -> tuple[tuple[int, int | None], ...]:
         """The two inputs that differ in most coordinates; see `apart`."""

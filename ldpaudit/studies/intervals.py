@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ldpaudit import mechanisms
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.numerics.laplace_sum import upper_tail
+from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.accountants.numerics.two_kinds import TwoKinds, holders
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
@@ -236,11 +237,8 @@ def _of_sketch(m: Sketch, least: float, estimates: Floats, users: int, alpha: fl
 
     def half_of(coins: float) -> float:
         far = step * float(reach(coins, 0.0, 0.0, 1.0, alpha / 2)) + _reach_of_masses(noise)(alpha / 2)
-        low, high = 0.0, far
-        for _ in range(30 if error < alpha / 2 else 0):
-            middle = (low + high) / 2
-            low, high = (low, middle) if beyond(middle, step * math.sqrt(coins)) <= alpha / 2 - error else (middle, high)
-        return m.weight * high
+        halvings = 30 if error < alpha / 2 else 0
+        return m.weight * bisect(lambda half: beyond(half, step * math.sqrt(coins)) > alpha / 2 - error, 0.0, far, halvings)
 
     spreads = np.linspace(quiet, users / 4, _SPREADS)
     halves = np.array([half_of(coins) for coins in spreads])
@@ -308,12 +306,9 @@ def _reach_of_noise(m: Mechanism, users: int) -> Reach | None:
 
 
 def _largest_laplace(scale: Fraction, users: int, tail: float) -> float:
-    low, high = 0.0, float(scale) * math.sqrt(users) * (2 - math.log(tail)) * 2
+    most = float(scale) * math.sqrt(users) * (2 - math.log(tail)) * 2
     with working_precision(128 + users.bit_length()):
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if float(upper_tail(((users, scale),), Fraction(middle))) <= tail else (middle, high)
-    return high
+        return bisect(lambda end: float(upper_tail(((users, scale),), Fraction(end))) > tail, 0.0, most, 40)
 
 
 def _reach_of_masses(noise: Masses) -> Reach:
