@@ -242,6 +242,11 @@ def test_epsilon_of_delta_is_where_delta_is_reached(m: ShuffledHadamard, delta: 
     assert profile.delta(math.inf).low <= profile.delta(epsilon.high).low
 
 
+def test_where_many_messages_hide_it_epsilon_is_looked_for_next_to_what_it_is() -> None:
+    found = HiddenTuple(10**6, Fraction(1, 50), Seen.ALL, "")
+    assert found.estimate(Fraction(1, 10**6)) == pytest.approx(found.epsilon(1e-6).high, rel=0.02)
+
+
 def test_below_the_chance_that_nothing_speaks_for_the_other_input_no_epsilon_is_enough() -> None:
     m = ShuffledHadamard(users=50, domain=4, tau=6, rho=3)
     alone = (1 - m.hit) ** (m.users * m.rho + 1)

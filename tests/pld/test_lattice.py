@@ -28,7 +28,7 @@ from ldpaudit.accountants.pld.lattice import BITS, LatticePLD
 from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.accountants.pld.total import common_step
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms import Laplace, LaplaceHistogram
+from ldpaudit.mechanisms import Gaussian, Laplace, LaplaceHistogram
 from ldpaudit.profile import Number
 from tests.composition.test_plan import assert_meets, enumerated, rr
 
@@ -199,6 +199,13 @@ def test_a_curve_lies_between_its_two_laws(pure: Fraction, share: float) -> None
     truth = curve.delta(epsilon)
     assert compose(((dominating_curve(curve), 1),), "upper").delta(epsilon).high >= truth.low
     assert compose(((dominated_curve(curve), 1),), "lower").delta(epsilon).low <= truth.high
+
+
+def test_a_curve_of_few_points_knows_small_deltas_to_a_small_factor() -> None:
+    curve = account(Gaussian(Fraction(1)))
+    at = curve.epsilon(1e-12).high
+    with working_precision(128):
+        assert 1e-12 * (1 - 1e-9) < dominating_curve(curve, 64).delta_ball(ball(Fraction(at)).exp()) < 1e-11
 
 
 @dataclass(frozen=True)

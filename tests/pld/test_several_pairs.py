@@ -57,6 +57,12 @@ def test_no_choice_of_pairs_costs_more_and_the_best_by_views_hardly_less(rows: R
     assert before <= whole.high + F(1, 10**12)
 
 
+def test_many_pairs_are_taken_together_in_a_few_groups() -> None:
+    rows = [[F(p, sum(row)) for p in row] for row in ((1, 2, 3, 6), (6, 1, 2, 3), (3, 6, 1, 2), (2, 3, 6, 1), (4, 3, 3, 2))]
+    pairs = dict.fromkeys(ExactPLD.of(zip(a, b, strict=True)) for a, b in permutations(rows, 2))
+    assert len(SeveralPairs(tuple(pairs), 10, "runs")._kernels) == 3 < len(pairs)
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("m", "runs"), [(SQUARE, 1000), (MemoizedBit(5, F(4, 5), F(1, 3), F(2, 3)), 10)])
 def test_many_runs_of_several_pairs_are_known_to_a_hundredth(m: Channel | MemoizedBit, runs: int) -> None:

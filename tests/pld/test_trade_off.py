@@ -18,7 +18,7 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, posterior
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
+from ldpaudit.mechanisms import Gaussian, KaryRandomizedResponse, Laplace
 from ldpaudit.profile import Number
 
 SHARP = 1e-6  # relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent
@@ -118,6 +118,12 @@ def test_a_wider_profile_gives_a_wider_enclosure_of_the_same_truth(by: float) ->
     assert rate * p / q in found
     assert found.high <= float(rate * p / q) * (1 + 1e-12) + by
     assert found.low > 0.01
+
+
+@pytest.mark.parametrize("by", [1e-3, 1e-5, 1e-6])
+def test_the_best_test_is_known_to_about_an_eighth_of_the_root_of_what_the_profile_is(by: float) -> None:
+    found = TradeOff(Widened(account(Gaussian(Fraction(1))), by)).at(Fraction(1, 100))
+    assert found.high - found.low < math.sqrt(by) / 8
 
 
 class Misled(Widened):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
+from ldpaudit.accountants.pld import own_law
 from ldpaudit.derivation import derive
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.files.deployment import Deployment
@@ -222,6 +223,11 @@ def test_a_law_that_is_none_is_an_error_and_not_waited_for() -> None:
         ldp.account(Endless(3, Fraction(9, 10)))
     with pytest.raises(ImplementationError, match="a probability of its law needs a number of at most 131072 bits, got one of"):
         ldp.account(Long(3, Fraction(9, 10)))
+
+
+def test_a_law_of_as_many_ratios_as_may_be_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_law, "_MOST_RATIOS", 18)  # of six pairs, with three views
+    assert own_law.profile(KaryRandomizedResponse(3, Fraction(1, 2)), REPLACE_ONE).epsilon(0).high == pytest.approx(np.log(2))
 
 
 @pytest.mark.parametrize("m", [Channel("3/4, 1/4; 1/4, 3/4"), Wrapper()], ids=str)

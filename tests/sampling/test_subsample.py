@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,6 @@ from ldpaudit import (
     Mechanism,
     Plan,
     Poisson,
-    PrivacyProfile,
     Repeat,
     Rigour,
     Run,
@@ -31,7 +32,6 @@ from ldpaudit.accountants.sampling.subsample import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.profile import Number
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -93,19 +93,10 @@ def test_epsilon_is_where_delta_is_reached(users: int, delta: float, p: Fraction
     assert found.low == 0 or profile.delta(found.low).high >= delta * (1 - 1e-9)
 
 
-class KnownInPart(PrivacyProfile):
-    """Enclosed to the last digit up to a delta; beyond it, and from an epsilon on, less rigorously."""
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        return Enclosure(0.5, 0.5, Rigour.EXACT if epsilon < 2 else Rigour.INTERVAL, "")
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        return Enclosure(1.0, 1.0, Rigour.EXACT if delta <= Fraction(0.1) * 3 else Rigour.INTERVAL, "")
-
-
 def test_what_is_known_of_a_sample_is_as_rigorous_as_the_less_rigorous_end() -> None:
-    sample = SubsampledProfile(KnownInPart(), Fraction(1, 3), True)
-    at = math.log1p((math.exp(2) - 1) / 3)  # which is next to 2 of all who are drawn
+    found = Enclosure(0.5, 0.5, Rigour.EXACT, ""), Enclosure(0.5, 0.5, Rigour.INTERVAL, "")
+    inner: Any = SimpleNamespace(delta=lambda e: found[e >= 2], epsilon=lambda delta: found[delta > F(0.1) * 3])
+    sample, at = SubsampledProfile(inner, F(1, 3), True), math.log1p((math.exp(2) - 1) / 3)  # of the sample what 2 is of all drawn
     assert [sample.delta(each).rigour for each in (0.5, at, 2)] == [Rigour.EXACT, Rigour.INTERVAL, Rigour.INTERVAL]
     assert [sample.epsilon(each).rigour for each in (0.05, 0.1, 0.2)] == [Rigour.EXACT, Rigour.INTERVAL, Rigour.INTERVAL]
 

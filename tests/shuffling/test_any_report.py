@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from ldpaudit import Guarantee, Mechanism, Repeat, Rigour, Shuffle, account
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
 from ldpaudit.accountants.shuffling.plan import OneDataSet, ShuffleProfile
@@ -229,6 +230,15 @@ def test_a_data_set_that_differs_with_the_inputs_exchanged_is_composed() -> None
     for epsilon in (0.3, 0.9):
         attained = max(delta((first, second), 2, exp(epsilon)) for first, second in pairs)
         assert attained * 0.99 <= found.delta(epsilon).low <= attained * (1 + 1e-9)
+
+
+def test_of_data_sets_that_are_as_good_one_is_composed_that_is_best_with_the_inputs_exchanged() -> None:
+    rows, e = [[Fraction(p, sum(row)) for p in row] for row in ((9, 8, 4), (7, 8, 8), (6, 2, 9))], ball(Fraction(3, 10)).exp()
+    bound = account(Shuffle(Channel(rows), 100)).bound  # type: ignore[attr-defined]
+    found = [[float(each.delta(e, 100, 1e-3)) for each in (x.blanket, x.blanket.turned)] for x in bound.data_sets]
+    best, (_, composed) = max(found)[0], bound.both_ways(0.3)
+    exchanged = max(turned for own, turned in found if own > 0.95 * best)
+    assert float(composed(Fraction(3, 10), 1e-3)) == pytest.approx(exchanged, rel=2e-3)
 
 
 @pytest.mark.slow

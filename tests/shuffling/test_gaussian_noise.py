@@ -117,6 +117,9 @@ def test_delta_of_a_thousand_users_is_around_what_convolution_on_a_lattice_says(
     if laws == (1.0, 0.0, 0.0):  # the worst of them
         assert truth * (1 - 0.05) <= found.low <= truth
         assert found.high <= 4 * truth
+        _near.cache_clear()
+        assert account(Shuffle(ONE, 1000)).bound.high(Fraction(epsilon), 1e-2) > 0  # type: ignore[attr-defined]
+        assert _near.cache_info().misses == 1, "cells for a larger delta are made only where those for this one show little"
 
 
 def reports(x: float, s: float, pieces: int = 80) -> Floats:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import permutations, product
@@ -14,10 +15,11 @@ from scipy.stats import laplace
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.shuffling import laplace_vectors
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket, _types, bound
+from ldpaudit.accountants.shuffling.laplace_noise import MOST, CutBlanket, _types, bound
 from ldpaudit.accountants.shuffling.laplace_noise import reports as intervals
 from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, _largest, _possible, _Products, _told
 from ldpaudit.accountants.shuffling.plan import _attained
@@ -139,6 +141,9 @@ def test_all_laws_sum_to_one_and_no_part_is_negative(s: float) -> None:
     assert found is not None
     with working_precision(precision(100)):
         require_laws(found)
+    assert found.quick.blankets[0].cells[int(2 * s) :], "of two intervals a scale at least, also where bounds are quick"
+    if s <= 1:  # then user 1's types are listed, but of the quick ones only their moments are known
+        assert [len(each.replaced.types) > 0 for each in (found, found.quick) if each.replaced] == [True, False]
 
 
 def test_composed_curves_use_a_wider_bound_which_is_not_much_wider() -> None:
@@ -379,6 +384,14 @@ def test_bundles_overlap_by_the_sum_of_their_reports_and_are_hidden_as_often(tim
     every, chosen = np.array(one.overlaps), rng.integers(0, len(one.overlaps), (1000, times))
     for each in every[chosen].sum(axis=1):
         assert (np.array(found.overlaps) >= each).all(axis=1).any()
+
+
+def test_a_bundle_of_vectors_is_bounded_as_vectors_and_as_any_report_is() -> None:
+    one, clones = account(Shuffle(SYSTEMS[0], 12)).bound, AnyReportBound(Clones(Fraction(4)), 12)  # type: ignore[attr-defined]
+    two: Any = laplace_vectors.repeated(one, 2, clones)
+    assert (two.vectors, two.otherwise) == (one.vectors.repeated(2), clones)
+    far = replace(one, vectors=replace(one.vectors, steps=(MOST, MOST + 1)))
+    assert laplace_vectors.repeated(far, 2, clones) is None, "no number that s may be is out of range"
 
 
 def test_words_that_are_all_one_tell_nothing_and_tiny_steps_next_to_nothing() -> None:

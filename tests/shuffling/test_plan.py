@@ -267,9 +267,10 @@ def test_the_blanket_is_never_above_the_clones_and_never_below_a_data_set(m: Mec
         assert not high > clones * (1 + 1e-3) + flint.arb(2) ** -1000  # the contour of few users is right to 1e-3
 
 
-@pytest.mark.parametrize(
-    ("m", "users"), [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor | OneBitMean)], ids=str
-)
+LISTED_INPUTS = [(m, n) for m, n in SMALL if not isinstance(m, Rappor | PermanentRappor | OneBitMean)]
+
+
+@pytest.mark.parametrize(("m", "users"), [*LISTED_INPUTS, (KaryRandomizedResponse(6, F(1, 2)), 3)], ids=str)
 def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) -> None:
     matched, listed = (blanket_bound(bound) for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)))
     values = [[float(delta(b, F(11, 10), users).mid()) for b in found.blankets] for found in (matched, listed)]

@@ -14,7 +14,7 @@ import pytest
 from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling import products
+from ldpaudit.accountants.shuffling import bloom, products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
@@ -474,6 +474,14 @@ def test_too_far_out_in_a_tail_for_replacement_the_clones_still_bound_delta() ->
     found = account(Shuffle(Compose([Run(filters), Run(KaryRandomizedResponse(2, Fraction(4, 5)))]), 10**6))
     for epsilon in (0.1, 1, 2, 2.7):
         assert found.delta(epsilon).high < 1e-200
+    bundle: Any = account(Shuffle(Repeat(KaryRandomizedResponse(3, Fraction(1, 2)), 2), 40)).bound  # type: ignore[attr-defined]
+    assert bundle.high(Fraction(2), 1e-4) == 0, "two reports alone cost 2 ln 2, which replacement does not know"
+
+
+def test_a_blanket_is_made_of_every_two_sizes_of_signatures_and_every_overlap() -> None:
+    signatures = [frozenset(each) for size in (1, 2, 3) for each in combinations(range(5), size)]
+    kinds = {(len(a), len(b), len(a & b)) for a, b in permutations(signatures, 2)}
+    assert len(bloom.blankets(5, 3, ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 3), Fraction(2, 3)))) or ()) == len(kinds) == 19
 
 
 def test_values_that_are_spread_to_fewer_keep_their_mean_and_have_larger_positive_parts() -> None:

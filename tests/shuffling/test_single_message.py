@@ -18,7 +18,7 @@ from ldpaudit.accountants import randomized_response, unary_encoding
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.deviations import expected_largest
-from ldpaudit.accountants.shuffling.binary import _Search, survivors, worst
+from ldpaudit.accountants.shuffling.binary import _parabola, _Search, survivors, worst
 from ldpaudit.accountants.shuffling.binary_data_set import Comb, TiltedResponse
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
@@ -413,3 +413,17 @@ def test_no_number_of_ones_that_is_sifted_out_is_worse_than_what_it_was_held_aga
                 assert all(truths[t] > most * (1 - 1e-9) for t in left.tolist())
                 sifted += len(ts) - len(left)
     assert sifted > 200
+
+
+@pytest.mark.parametrize(("epsilon0", "users", "epsilon"), [(1, 1000, F(1, 10)), (4, 10**5, F(3, 10))])
+def test_the_parabola_is_above_u_and_touches_it_about_where_it_is_largest(epsilon0: int, users: int, epsilon: Fraction) -> None:
+    m, others = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1
+    with flint.ctx.workprec(220):
+        tilt = TiltedResponse(m.p, ball(epsilon).exp())
+        for t in (0, others // 2, others):
+            comb: Any = Comb.of(tilt, t, t, others)
+            bounds, top = _parabola(tilt, comb, t, others, comb.u(flint.arb(0, 1), 2), flint.arb(1)), tilt.top(t, others)
+            for place, close in (((0.02 - top) % 1, 3e-5), ((-0.02 - top) % 1, 3e-5), *((i / 14, 0.02) for i in range(1, 14))):
+                truth = float(max(comb.u(flint.arb(-place)), comb.u(flint.arb(1 - place))))
+                assert truth <= bounds(np.array([place]))[0] <= truth * (1 + close)
+            assert tilt.bound(t, t, others) < tilt.value(t, others) * 1.005
