@@ -288,10 +288,9 @@ def test_in_a_simulation_s_data_only_the_most_frequent_value_is_no_error(s: Sett
     assert claim.alpha < s.users / 4
 
 
-@pytest.mark.parametrize("users", [10**10, 10**10 + 1])
-def test_the_more_frequent_of_two_values_leads_by_more_than_the_error(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_more_frequent_of_two_values_leads_by_more_than_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glps_heavy_hitter, "_OTHERS", 1)
-    (claim,) = glps_heavy_hitter.accuracy(replace(glps_heavy_hitter.SIMULATED[0], users=users))
+    (claim,) = glps_heavy_hitter.accuracy(glps_heavy_hitter.SIMULATED[0])
     fewer, more = sorted(claim.data(np.random.default_rng(3)).values())
     assert claim.alpha < more - fewer < claim.alpha + 3
 

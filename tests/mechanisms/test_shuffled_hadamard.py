@@ -324,8 +324,7 @@ def test_what_is_simulated_is_the_most_users_of_a_value_not_named_and_the_larges
     s = claims.Setting(F(1), F(1, 10**6), 1 << 14, 1 << 5)
     missing, error = claims.accuracy(s)
     counts = np.bincount(held := missing.data(np.random.default_rng(1)), minlength=s.domain)
-    assert counts.shape == (s.domain,)
-    assert counts.sum() == s.users
+    assert (len(counts), counts.sum()) == (s.domain, s.users)
     assert missing.error(held, {}) == counts.max()
     assert missing.error(held, dict.fromkeys(np.flatnonzero(counts > counts[3]), 0.0)) == counts[3]
     assert error.error(held, {0: counts[0] - 2.0, 3: counts[3] + 5.0}) == 5

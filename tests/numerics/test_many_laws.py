@@ -264,8 +264,7 @@ def test_the_last_contour_is_where_the_largest_moment_of_a_group_is_least_over_t
     start = 2 / np.sqrt(2 * m * (b * w * w).sum(axis=2).max(axis=1))
 
     def level(theta: Floats) -> Floats:
-        moments = (b * np.exp(theta[:, None, None] * w)).sum(axis=2).max(axis=1)
-        return np.asarray(m * np.log(moments) - 2 * np.log(theta))
+        return np.asarray(m * np.log((b * np.exp(theta[:, None, None] * w)).sum(axis=2).max(axis=1)) - 2 * np.log(theta))
 
     least = np.min([level(start * np.exp(nats)) for nats in np.linspace(-4, 4, 401)], axis=0)
     assert (level(_settled(w, b, start, m)[-1]) <= least + 0.01).all()
