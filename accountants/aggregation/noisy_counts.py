@@ -25,7 +25,7 @@ values the noise of C is the product of the two laws, shifted.
 
 Open: without T, or with what reports that are no uniform draws hide, epsilon may be less; by a hundredth or two where p is the
 larger one, and by a sixth where it is not: of that, in the normal limit and where all others hold user 1's first value, 9 % are
-what reports hide that are no uniform draws; to tell which of all reports are of one of the two values costs half a percent.
+what reports hide that are no uniform draws; to tell which of all reports are of one of the two values costs 2 %.
 
 *From below.* All others hold a third value or, where this makes the two counts vary less, user 1's first. Seen are the two counts
 with their noise, and in which of some ranges the sum of all other counts lies, with theirs.
