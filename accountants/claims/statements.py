@@ -50,9 +50,7 @@ def named(where: str) -> tuple[str, ...]:
     (('GGKPV Lemma 4.10', 'GGKPV Theorem 4.7'), ('STEMMER, warm-up',))
     """
     paper, _, rest = where.partition(" ")
-    if paper.endswith(","):
-        return (where,)
-    return tuple(f"{paper} {each}" for each in _NAMED.findall(rest))
+    return (where,) if paper.endswith(",") else tuple(f"{paper} {each}" for each in _NAMED.findall(rest))
 
 
 def gaps(register: Iterable[Statement], rows: Iterable[str]) -> Iterator[str]:

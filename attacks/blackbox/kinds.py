@@ -86,9 +86,7 @@ def _opened_array(value: Any) -> Opened:
         return what, tuple(np.ascontiguousarray(value[name]) for name in dtype.names)
     if dtype.kind == "c":
         return what, (np.ascontiguousarray(value.real), np.ascontiguousarray(value.imag))
-    if dtype.kind in "mM":
-        return what, value.astype(np.int64)
-    return what, value.ravel().tolist()
+    return what, value.astype(np.int64) if dtype.kind in "mM" else value.ravel().tolist()
 
 
 def _opened_frame(value: Any) -> Opened | None:
