@@ -16,9 +16,10 @@ A new theorem is a file like `clones`, which computes delta at an epsilon. For a
 minimum in `bounds.AnyReportBound`; for one mechanism, a `Bound` that the mechanism's ``shuffled(m, users)`` returns; for a kind
 of plan, a case of `profile` here. One that is only listed beside ours is a row of ``claims/published/shuffled``.
 
-Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated they are 0, and
-the source says so. At delta = 0 shuffling changes nothing: where all n views are the one at which the local ratio is largest
-and all others hold user 1's first value, that view has the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
+Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated, n users hide at most
+log n nats of what one view tells (`ShuffleProfile`), or the bounds are 0, and the source says so. At delta = 0 shuffling changes
+nothing: where all n views are the one at which the local ratio is largest and all others hold user 1's first value, that view has
+the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
 
 import math
@@ -238,7 +239,20 @@ class ShuffleProfile(SummedLosses):
         exact = Fraction(epsilon)
         low = self.bound.attained(exact, self.tolerance).value.abs_lower()
         high = self._hidden(unshuffled, exact, self.tolerance)
-        return self._enclosure(round_down(low), round_up(high), unshuffled.high).clamp(0.0, 1.0)
+        return self._enclosure(round_down(low), round_up(high), unshuffled.high, self._told(exact)).clamp(0.0, 1.0)
+
+    @cached
+    def _crowd(self) -> float:
+        """The nats that a crowd takes from what a view tells alone, at most: the logarithm of the number of its users."""
+        return round_up(ball(self.plan.users).log()) if isinstance(self.plan, Shuffle) else math.inf
+
+    def _told(self, epsilon: Fraction) -> float:
+        r"""Of the event that some view is in the best event A of user 1's view alone, where all others hold the second value.
+
+        By the union bound its delta is at least :math:`P_1(A) - n e^\varepsilon P_2(A)`: that alone, log n nats further.
+        """
+        further = epsilon + Fraction(self._crowd) if self._crowd < math.inf else math.inf
+        return self.local.delta(further).low if further < self.local.epsilon(0).high else 0.0
 
     @cached
     def dominating(self) -> Groups:
@@ -291,8 +305,10 @@ class ShuffleProfile(SummedLosses):
         high = self.bound.high(epsilon, tolerance)
         return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
 
-    def _enclosure(self, low: float, high: float, unshuffled: float) -> Enclosure:
+    def _enclosure(self, low: float, high: float, unshuffled: float, told: float = 0.0) -> Enclosure:
         above, below = self.bound.sources
+        if told >= low and told > 0:
+            low, below = told, "the best event of one view, in a crowd that holds the second value (union bound)"
         if high >= unshuffled:
             above = "as if it were not shuffled, for no theorem shows less"
         source = f"{self.plan.users} users; above: {above}; below: {below}"
@@ -311,12 +327,15 @@ class ShuffleProfile(SummedLosses):
             return replace(self, bound=bound).epsilon(delta)
         if math.isinf(top.high):
             top = self.local.epsilon(delta)
+        told = 0.0
+        if self._crowd < top.high:
+            told = max(told, round_down(Fraction(self.local.epsilon(delta).low) - Fraction(self._crowd)))
         below, beyond = self.bound.estimates()
         found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
         if found is None and not isinstance(self.bound, BinaryBound):
-            at_zero = self.bound.low(Fraction(0), self.tolerance)
-            found = None if at_zero > ball(goal) else 0.0  # what is not known to exceed the goal at 0 exceeds it nowhere
-        low, above = (found, found) if found is not None else self._crossing(self.bound.low, goal)
+            at_least = self.bound.low(Fraction(told), self.tolerance)
+            found = None if at_least > ball(goal) else told  # what is not known to exceed the goal there exceeds it nowhere
+        low, above = (found, found) if found is not None else self._crossing(self.bound.low, goal, told)
         if isinstance(self.bound, BinaryBound):
             for _ in range(_ATTEMPTS):
                 near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
@@ -329,7 +348,7 @@ class ShuffleProfile(SummedLosses):
             high = self._crossing(self._high, goal, low, both=False)[1]
         if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
             high = min(high, self.local.epsilon(delta).high)
-        return self._enclosure(low, high, top.high)
+        return self._enclosure(low, high, top.high, told)
 
     def coarse(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""

@@ -123,6 +123,25 @@ def test_the_worst_data_set_lies_within_the_enclosure(m: Mechanism, users: int) 
         assert close(truth, found.low, found.high), (truth, found)
 
 
+@pytest.mark.parametrize(("m", "users"), [(KaryRandomizedResponse(3, F(9, 10)), 3), (UnaryEncoding(2, F(9, 10), F(1, 20)), 3),
+                                          (SubsetSelection(4, 2, F(19, 20)), 2)], ids=str)  # fmt: skip
+def test_a_crowd_hides_at_most_the_logarithm_of_its_number_of_users(m: Mechanism, users: int) -> None:
+    found, ratios = profile(Shuffle(m, users)), (F(1), F(2), F(4), F(8))
+    for ratio, truth in zip(ratios, oracle.worst(oracle.laws(m), users, *ratios), strict=True):
+        told = found._told(F(math.log(ratio)))
+        assert told == pytest.approx(account(m).delta(math.log(ratio * users)).low, rel=1e-9)
+        assert told <= truth * (1 + F(1, 10**9))
+    assert found._told(F(0)) > F(1, 2)
+    bundle = Repeat(KaryRandomizedResponse(4, F(1, 2)), 100)
+    assert account(Shuffle(bundle, 10**4)).epsilon(1e-6).low >= account(bundle).epsilon(1e-6).low - math.log(10**4) - 1e-9 > 63
+
+
+def test_where_the_best_data_set_is_not_known_at_0_it_may_be_from_what_a_crowd_leaves_on() -> None:
+    found = account(Shuffle(Laplace(F(1, 20)), 10))
+    assert 0.9998 < found.delta(0).low < found.delta(0).high
+    assert 19.96 < (known := found.epsilon(1e-6)).low < known.high <= 20
+
+
 @pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
 def test_all_others_alike_is_what_a_blanket_computes(m: Mechanism, users: int) -> None:
     found, channel = blanket_bound(profile(Shuffle(m, users)).bound), oracle.laws(m)
