@@ -1,0 +1,333 @@
+r"""Integrals of `quotient_laws`: of many laws in floats, by moments, by pairs of values and by phases.
+
+As a function of :math:`u^2`, and up to :math:`u^2 = 12 V/F`, the bound over :math:`\theta^2 + u^2` is convex and falls: chords are
+above it, and are integrated exactly. So is, for :math:`m \ge 2`, the power of :math:`1 - u^2 V + u^4 F/24` itself, which is convex.
+
+Beyond, two values at the distance d, of the probabilities p and q, give :math:`e^{-\kappa (1 - \cos du)}` with
+:math:`\kappa = mpq` as in `largest_positive_part`: up to :math:`u = \pi/d` that falls, and there another value that is nearer takes
+over, with a longer period; each period of the last one has the mean :math:`e^{-\kappa} I_0(\kappa)`. Of many pairs, the integral of
+the product is at most the geometric mean of those in which each has the :math:`\kappa` of all together (Hölder). The transform of
+values in blocks is that of the blocks' centres, but for u times half a block.
+
+*Phases.* The expectation is the real part of the integral, and of the integrand only
+
+.. math:: \cos\Bigl(\sum_k \arg M_{x_k}(\theta + iu) - 2 \arctan\frac u\theta\Bigr)
+
+is left where it is positive: to leave out the rest raises it. Where the phases of all assignments of laws lie in one band, its
+largest value there, C(u), is one more factor of the weight that all share, and Hölder's inequality holds for any weight from 0
+on. With :math:`D = W - \mu_x` under the tilted law, of the moments :math:`V, \mu_3` and :math:`F_5 = E|D|^5`,
+
+.. math:: \arg M_x(\theta + iu) = u \mu_x + r, \quad E\,e^{iuD} = A + iB, \quad A \ge 1 - \frac{u^2 V}2, \quad
+          \Bigl|B + \frac{u^3 \mu_3}6\Bigr| \le \frac{u^5 F_5}{120}, \quad |r - B| \le |B| \Bigl(\frac1A - 1\Bigr)
+
+where :math:`A > 0`: r has the sign of B, and :math:`|B| \le |B|/|A + iB| = \sin |r| \le |r| \le \tan |r| = |B|/A`.
+
+Not all assignments count. Let :math:`f_x` be the logarithm of the bound by moduli, :math:`g_x` what it lacks of the largest, and
+:math:`\lambda_x` the part of the values that have the law x. If :math:`\sum_x \lambda_x g_x > G`, the product of norms is less than
+the largest by G nats, without phases. If not, a sum of any :math:`q_x` is, per value, at most
+:math:`c + G \max_x (q_x - c)_+/g_x`, where c is the largest of those with :math:`g_x \le G`: so are means and third moments, and
+their opposites. Only laws with :math:`g_x \le G` need integrals with phases. For every G, the larger of both cases is a bound.
+
+One band holds for all numbers of values on a chord: the integral is then log-convex in the number, and so are products of norms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+ROOM = 1e-11  # relative error of sums of positive floats, some thousands of them, and of their exponentials, with room
+WRONG = 1e-14  # error of a value over its a, with room: six roundings
+_DEVIATIONS = 8.0  # standard deviations of the integrand that are cut evenly; beyond, in equal ratios
+_FIRST, COARSE, FINE, _BEYOND = 24, 96, 384, 192
+"""Intervals, of all laws that may be the largest, and of those left. With 384 and 192 the chords add 1e-5 to the integral."""
+_STEPS, _FALLEN = 4, 16.0
+"""Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
+_CLOSE = 0.99  # part of a number, of which what is beyond does as well
+_SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
+"""Part of the integral from which on what is beyond is looked at by its values, and from ten times which on in intervals; how many,
+and the nats that a law must have lost where one begins."""
+_ANCHORS = (0.0, 0.5, 0.999)
+"""Where the likeliest value lies in its block: the best of these is taken."""
+_BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard deviations; of which pairs are added up
+_GAINED, _TRIES = 0.05, 4
+"""Nats below the largest integral down to which laws are looked at for what phases gain, and how many gains are tried."""
+_BLUR = 1e-9  # error of a cosine, with room
+
+
+def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbers: Sequence[int], count: int) -> Floats:
+    """Logarithms of upper bounds, of each number of values and each group's largest law.
+
+    Each is one of a function that is log-convex between the numbers.
+    """
+    groups, laws, cells = w.shape
+    w, a, b = (np.broadcast_to(each, w.shape).reshape(-1, cells) for each in (w, a, b))
+    theta = np.repeat(theta, laws)
+    t = theta[:, None] * w
+    growth = np.exp(t)
+    series = t * t / 2 * (1 + t / 3 * (1 + t / 4 * (1 + t / 5 * (1 + t / 6 * (1 + t / 7)))))
+    risen = np.where(np.abs(t) < 0.01, series, growth - 1 - t)
+    blur = WRONG * (theta[:, None] * a) ** 2 * np.maximum(growth, 1)
+    moved = (b * (risen + blur)).sum(axis=1) * (1 + ROOM) - theta * rise * (1 - ROOM)
+    nats = np.log1p(moved)
+    nats += ROOM * np.abs(nats)
+
+    weights = b * growth
+    tilted = weights / weights.sum(axis=1, keepdims=True)
+    left = w - (tilted * w).sum(axis=1, keepdims=True)
+    squares = (tilted * left**2).sum(axis=1)
+    variance = np.maximum(squares * (1 - ROOM) - 10 * WRONG * (tilted * a**2).sum(axis=1), 0)
+    fourth = 2 * (tilted * left**4).sum(axis=1) + 6 * squares**2
+    fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * a**4).sum(axis=1)
+    end = np.sqrt(12 * variance / fourth) * (1 - ROOM)
+
+    # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
+    # all but what is beyond the ends. The whole integral is about that of a normal law.
+    is_one = groups == 1 and count == FINE
+    levels, least = np.multiply.outer(np.array(numbers, dtype=np.float64), nats), []
+    for m, level in zip(numbers, levels, strict=True):
+        top = level.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
+        own = chords(variance[top], fourth[top], theta[top], m, count, end[top])
+        least.append(np.repeat(level[top] + np.log(own / np.pi), laws) - is_one * _GAINED)
+    found = levels - np.log(2 * theta)
+    kept = np.flatnonzero(~(found < least).all(axis=0))
+    near, angle, ends, wholes = levels[:, kept], theta[kept], end[kept], np.full(levels.shape, math.inf)
+    for few in {min(each for each in numbers if each > _CLOSE * m) for m in numbers}:
+        scale = angle**2 * np.sqrt(float(few) * variance[kept])
+        apart = _apart(w[kept], a[kept], tilted[kept], few, ends, scale, is_one)
+        for i in [i for i, m in enumerate(numbers) if few <= m]:
+            wholes[i, kept] = np.fmin(wholes[i, kept], apart)
+    for i, m in enumerate(numbers):
+        rough = logs(near[i], angle, chords(variance[kept], fourth[kept], angle, m, _FIRST, ends) + wholes[i, kept])
+        at, found[i, kept] = kept[~(rough < np.array(least)[i, kept])], rough
+        whole = chords(variance[at], fourth[at], theta[at], m, count, end[at]) + wholes[i, at]
+        found[i, at] = logs(levels[i, at], theta[at], whole)
+    if is_one:
+        return _turned(found, levels, wholes, (variance, fourth, theta, end), _turning(w, a, tilted, left), numbers)
+    return np.asarray(found.reshape(len(numbers), groups, laws).max(axis=2), dtype=np.float64)
+
+
+def _apart(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats, scale: Floats, is_one: bool) -> Floats:
+    """Of each law, the integral of its bound over u squared from its end on; more closely where that is seen."""
+    blur = 2 * WRONG * a.max(axis=1, initial=0.0)
+    found = np.minimum(1 / end, _by_blocks(w, tilted, blur, m, end) if is_one else math.inf)
+    seen = np.flatnonzero(~(found * scale < _SEEN))
+    if len(seen):
+        found[seen] = np.minimum(found[seen], _far(w[seen], a[seen], tilted[seen], m, end[seen]))
+        seen = seen[~(found[seen] * scale[seen] < 10 * _SEEN)]
+    if len(seen):
+        passed, reached = _falling(w[seen], tilted[seen], blur[seen], m, end[seen])
+        found[seen] = np.minimum(found[seen], passed + _far(w[seen], a[seen], tilted[seen], m, reached))
+    return found
+
+
+def _turned(
+    found: Floats, levels: Floats, apart: Floats, moments: tuple[Floats, ...], turning: Floats, numbers: Sequence[int]
+) -> Floats:
+    """Bounds of one group, of each number, from those of its laws by moduli alone.
+
+    ``apart``: of each number and law, infinite where that is not known.
+    """
+    best = found.max(axis=1)
+    gaps, least, gained = (best[:, None] - found).min(axis=0), best, 0.0
+    here = np.flatnonzero((gaps <= _GAINED) & (apart < math.inf).all(axis=0))
+    if not len(here):
+        return np.asarray(best[:, None], dtype=np.float64)
+    variance, fourth, theta, end = (each[here] for each in moments)
+    edges = _edges(variance.max(keepdims=True), theta[:1], max(numbers), 4 * FINE, end.max(keepdims=True))
+    areas = [_areas(edges, variance, fourth, theta, m, end, is_power=m > 1) for m in numbers]
+    for _ in range(_TRIES):
+        alike = gaps <= gained
+        part = _cosines(turning, float(theta[0]), edges[0], alike, gained / np.maximum(gaps, gained or 1.0), numbers)
+        wholes = np.array([each @ part for each in areas]) + apart[:, here]
+        turned = found.copy()
+        turned[:, here] = logs(levels[:, here], theta, wholes)
+        tried = np.maximum(turned[:, alike].max(axis=1), best - gained)
+        least = tried if tried.sum() < least.sum() else least
+        most = float((best - turned[:, alike].max(axis=1)).min())
+        if not most > 0:
+            break
+        gained = (gained + most) / 2 if gained else min(most, _GAINED)
+    return np.asarray(least[:, None], dtype=np.float64)
+
+
+def _turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
+    """Upper bounds, of each law, of what turns its phase: of minus its mean, its mean, minus its third central moment over 6, that
+    moment, its modulus, the fifth absolute one over 120, and the second one.
+
+    ``left``: of the values, without their means.
+    """
+    mean, skew = (tilted * w).sum(axis=1), (tilted * left**3).sum(axis=1) / 6
+    off = 4 * ROOM * (tilted * np.abs(w)).sum(axis=1) + 40 * WRONG * (tilted * a).sum(axis=1)
+    wrong = WRONG * a + off[:, None]
+    size = np.abs(left) + wrong
+    second, third, fifth = ((tilted * size**k).sum(axis=1) * (1 + ROOM) for k in (2, 3, 5))
+    room = ROOM * third + (tilted * wrong * size**2).sum(axis=1)
+    return np.array([off - mean, off + mean, room - skew, room + skew, room + np.abs(skew), fifth / 120, second])
+
+
+def _cosines(turning: Floats, theta: float, u: Floats, alike: NDArray[np.bool_], shares: Floats, numbers: Sequence[int]) -> Floats:
+    """Between each two neighbours of u, the largest positive part of the cosine of the phase, whatever laws values have of which at
+    most a share is not one of those alike; of any number of values between the least and the largest one.
+    """
+    here = turning[:-1, alike].max(axis=1, keepdims=True)
+    most = (here + (shares * (turning[:-1] - here)).max(axis=1, keepdims=True).clip(0))[:, 0]
+    slow, fast, low, high, cube, fifth = np.max([float(number) * most for number in numbers], axis=0)
+    real, widths = 1 - turning[-1].max() * u**2 / 2, np.diff(u)  # a transform's real part is at least that
+    usable = np.maximum(real, 0.1)
+    blur = u**3 * (cube * (1 / usable - 1) + fifth * u**2 / usable)
+    turned, speed = 2 * np.arctan(u / theta), -slow - 2 * theta / (theta**2 + u**2)
+    # Without what is beyond, a phase is convex in u: below its chords, and above its tangents.
+    first, last = -slow * u - turned, fast * u - turned
+    before, after = np.minimum(0, speed[:-1] * widths), np.maximum(0, speed[1:] * widths)
+    lowest = np.maximum(first[:-1] + before, first[1:] - after) - _larger(high * u**3) - blur[1:]
+    highest = _larger(last) + _larger(low * u**3) + blur[1:]
+    nearest = np.clip(np.maximum(lowest, -highest), 0, np.pi)
+    is_known = (np.maximum(highest, -lowest) < 1.5 * np.pi - _BLUR) & (real[1:] > 0.1)
+    return np.asarray(np.where(is_known, np.clip(np.cos(nearest) + _BLUR, 0, 1), 1), dtype=np.float64)
+
+
+def _larger(values: Floats) -> Floats:
+    """Of each two neighbours."""
+    return np.maximum(values[:-1], values[1:])
+
+
+def _by_blocks(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> Floats:
+    """Of each law, the integral of its bound over u squared from its end on, by blocks of values: by the transform of narrow ones,
+    as far as these are narrow enough, and then by all pairs in wider blocks that are apart.
+    """
+    from scipy.special import i0e  # here: it takes a while to import
+
+    values = w - (tilted * w).sum(axis=1, keepdims=True)
+    deviation = np.sqrt((tilted * values**2).sum(axis=1, keepdims=True))
+    width = deviation * (2 * _REACH / _NARROW)
+    with np.errstate(all="ignore"):
+        block = np.floor(values / width) + _NARROW // 2
+        inside = (block >= 0) & (block < _NARROW)
+        places = np.where(inside, block, 0).astype(np.int64) + _NARROW * np.arange(len(w))[:, None]
+        parts = np.bincount(places.ravel(), (tilted * inside).ravel(), _NARROW * len(w)).reshape(-1, _NARROW)
+        wide = parts.reshape(len(w), _BLOCKS, -1).sum(axis=2)
+        pairs = np.array([(wide[:, k:] * wide[:, :-k]).sum(axis=1) for k in range(2, _BLOCKS)])
+        total = pairs.sum(axis=0)
+        inverse = (pairs / np.arange(1, _BLOCKS - 1)[:, None]).sum(axis=0) / total / width[:, 0] * (_BLOCKS / _NARROW) * (1 + 1e-6)
+        mean = np.where((total > 0) & (blur < 1e-8 * width[:, 0]), i0e(m * total * (1 - ROOM)), math.inf)[:, None]
+        # Each point of the transform speaks for all that are nearer to it than to others.
+        step = np.pi / 2 / _NARROW / width
+        at = np.concatenate([end[:, None], np.maximum(end[:, None], step * (np.arange(2 * _NARROW) + 0.5))], axis=1)
+        moduli = np.abs(np.fft.rfft(parts, 4 * _NARROW))[:, : 2 * _NARROW] + (1 - parts.sum(axis=1, keepdims=True))
+        moduli += at[:, 1:] * (width + blur[:, None]) / 2 + (deviation + width) * step / 2 + _BLUR
+        passed = np.minimum(moduli, 1) ** m * (1 / at[:, :-1] - 1 / at[:, 1:])
+        beyond = mean / at * (1 + 2 * np.pi * inverse[:, None] / at)
+        beyond[:, 1:] += np.cumsum(passed, axis=1)
+    return np.asarray(np.fmin.reduce(beyond, axis=1, initial=math.inf), dtype=np.float64)
+
+
+def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
+    """Of each law, the integral of its bound over u squared from its end on, by pairs of values, one of them the likeliest."""
+    likeliest = tilted.argmax(axis=1)[:, None]
+    blurs = WRONG * (a + picked(a, likeliest))
+    gaps = np.abs(w - picked(w, likeliest)) - blurs
+    widest = gaps + 2 * blurs
+    kappas = float(m) * picked(tilted, likeliest) * tilted * (1 - ROOM)
+    # One value after the other takes the bound further, as long as it has fallen; any do.
+    reached, passed = end, np.zeros(len(w))
+    for _ in range(_STEPS):
+        falls = 2 * kappas * (gaps * reached[:, None] / np.pi) ** 2
+        usable = (gaps > 0) & (falls > _FALLEN) & (widest * reached[:, None] < np.pi * (1 - ROOM))
+        other = np.where(usable, widest, math.inf).argmin(axis=1)[:, None]
+        further, fall, gap = (picked(each, other)[:, 0] for each in (usable, falls, widest))
+        passed = passed + np.where(further, np.exp(-fall) / reached, 0)
+        reached = np.where(further, np.pi / gap * (1 - 3 * ROOM), reached)
+    from scipy.special import i0e  # here: it takes a while to import
+
+    # Of the last one its periods are added; it is the one by which these are least.
+    from_here, mean = reached[:, None], i0e(kappas)
+    first = np.exp(-2 * kappas * (gaps * from_here / np.pi) ** 2) / from_here + mean * widest * np.pi / 4
+    later = mean * (1 / from_here + 2 * np.pi / gaps / from_here**2)
+    periods = np.where(gaps > 0, np.where(widest * from_here < np.pi * (1 - ROOM), first, later), math.inf).min(axis=1)
+    return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
+
+
+def _falling(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
+    """Of each law, the integral of its bound from its end on, as far as it falls, and how far that is."""
+    order = w.argsort(axis=1)
+    values, masses = np.take_along_axis(w, order, 1), np.take_along_axis(tilted, order, 1)
+    values = values - picked(values, masses.argmax(axis=1)[:, None])
+    passed, reached = np.zeros(len(end)), end
+    for _ in range(_DOUBLINGS):
+        width = (np.pi / 2 / reached * (1 - ROOM) - blur).clip(0)
+        spread = np.max([_within_blocks(values, masses, width[:, None], at) for at in _ANCHORS], axis=0)
+        room = 2 * width * blur  # of all pairs, whose masses are at most 1 together
+        falls = 2 * float(m) * (reached / np.pi) ** 2 * (spread - room).clip(0) * (1 - ROOM)
+        further = falls > _SOME
+        if not further.any():
+            break
+        passed = passed + np.where(further, np.exp(-falls) / (2 * reached), 0)
+        reached = np.where(further, 2 * reached, reached)
+    return passed, reached
+
+
+def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> Floats:
+    """Of each law, the sum over pairs of values in one block of this width, of their masses and squared distance: a lower bound.
+
+    ``values``: rising, less the likeliest one, which lies at this part of its block.
+    """
+    with np.errstate(all="ignore"):
+        block = np.floor(values / width + at)
+        begins = np.diff(block, axis=1, prepend=-math.inf) > 0
+    begins[:, 0] = True
+    within = values - (block - at) * width
+    starts = np.flatnonzero(begins)
+    mass, first, second = (np.add.reduceat((masses * each).ravel(), starts) for each in (1.0, within, within**2))
+    parts = (mass * second * (1 - ROOM) - first**2).clip(0)
+    return np.asarray(np.add.reduceat(parts, np.searchsorted(starts, values.shape[1] * np.arange(len(values)))), dtype=np.float64)
+
+
+def picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
+    """One value of each row, as `numpy.take_along_axis` picks it, in a third of the time."""
+    rows = values.reshape(places.size, values.shape[-1])
+    return rows[np.arange(len(rows)), places.ravel()].reshape(places.shape)
+
+
+def chords(variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, end: Floats) -> Floats:
+    """Upper bounds of the integral up to each law's end, from its moments."""
+    edges = _edges(variance, theta, m, count, end)
+    return np.asarray(_areas(edges, variance, fourth, theta, m, end).sum(axis=1), dtype=np.float64)
+
+
+def _edges(variance: Floats, theta: Floats, m: int, count: int, end: Floats) -> Floats:
+    """Of each law's intervals, of which so many are in the main part."""
+    reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * variance), 256 * theta), end)
+    steps = np.arange(1, _BEYOND * count // FINE + 1) * FINE / (_BEYOND * count)
+    ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))
+    return np.concatenate([np.multiply.outer(reach, np.linspace(0, 1, count + 1)), reach[:, None] * ratios], axis=1)
+
+
+def _areas(
+    edges: Floats, variance: Floats, fourth: Floats, theta: Floats, m: int, end: Floats, is_power: bool = False
+) -> Floats:
+    """Upper bounds of the integral in each interval, up to each law's end; by a power, or by an exponential that is above it."""
+    edges = np.minimum(edges, end[:, None])
+    v = edges**2
+    lost = (1 - ROOM) * fallen(v, variance[:, None], fourth[:, None])
+    heights = np.exp(float(m) / 2 * (np.log1p(-lost) if is_power else -lost)) / (theta[:, None] ** 2 + v)
+    near, far = edges[:, :-1], edges[:, 1:]
+    share = (far + 2 * near) / (3 * (far + near))  # of the further end, in the integral of a chord
+    return np.asarray((far - near) * (heights[:, :-1] * (1 - share) + heights[:, 1:] * share), dtype=np.float64)
+
+
+def logs(levels: Floats, theta: Floats, integrals: Floats) -> Floats:
+    """Logarithms of upper bounds. Of a constant nothing is known but that a modulus is at most that at 0."""
+    return np.asarray(levels + np.log(np.fmin(integrals, np.pi / (2 * theta)) * (1 + ROOM) / np.pi), dtype=np.float64)
+
+
+def fallen(v: Floats, variance: Floats, fourth: Floats) -> Floats:
+    """Lower bound of what the logarithm of a transform's squared modulus loses from 0 to the root of `v`."""
+    return np.asarray(v * (variance - v * fourth / 24), dtype=np.float64)
+

@@ -1,0 +1,116 @@
+"""Phases of the transforms of many laws: bounds by them are above every assignment of laws to values, by enumeration."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pytest
+
+from ldpaudit.accountants.numerics.quotient_integrals import FINE, Floats, _by_blocks, _cosines, _turning, integrals
+
+LEAST = 1e-9  # relative error of the enumeration
+
+
+@dataclass(frozen=True)
+class TwoLaws:
+    """On whole numbers, moved: one, and its mirror image or another; and a contour that is not the best one."""
+
+    m: int
+    laws: Floats
+    rise: float
+    theta: float
+
+    @classmethod
+    def of(cls, seed: int) -> Self:
+        """Sums whose mean is up to 2.5 standard deviations below 0."""
+        rng = np.random.default_rng(seed)
+        m, most = int(rng.choice([6, 12, 30, 60, 150])), int(rng.integers(1, 4))
+        law = rng.dirichlet(np.full(2 * most + 1, 0.6))
+        laws = np.array([law, rng.dirichlet(np.full(2 * most + 1, 0.6)) if seed % 2 else law[::-1]])
+        values = np.arange(-most, most + 1)
+        second = float((laws @ values**2 - (laws @ values) ** 2).max())
+        rise = float(rng.uniform(0.2, 2.5)) * math.sqrt(second / m)
+        theta = (rise + math.sqrt(rise**2 + 8 * second / m)) / (2 * second) * math.exp(rng.uniform(-0.4, 0.4))
+        return cls(m, laws, rise, theta)
+
+    @property
+    def values(self) -> Floats:
+        """Of the mean -rise."""
+        whole = np.arange(self.laws.shape[1]) - self.laws.shape[1] // 2
+        return np.asarray(whole - (self.laws @ whole)[:, None] - self.rise)
+
+    def ends(self, *numbers: int) -> list[float]:
+        """Logarithms of the bounds."""
+        w = self.values[None]
+        with np.errstate(all="ignore"):
+            found = integrals(w, np.abs(w), self.laws[None], np.array([self.theta]), self.rise, numbers, FINE)
+        return list(map(float, found[:, 0]))
+
+    def worst(self, m: int) -> float:
+        """The logarithm of the largest expected positive part, of all m + 1 assignments."""
+        powers: list[list[Floats]] = [[np.ones(1)], [np.ones(1)]]
+        for law, each in zip(self.laws, powers, strict=True):
+            for _ in range(m):
+                each.append(np.convolve(each[-1], law))
+        found = 0.0
+        for i in range(m + 1):
+            sums = np.convolve(powers[0][i], powers[1][m - i])
+            least = i * self.values[0, 0] + (m - i) * self.values[1, 0]
+            found = max(found, float((least + np.arange(len(sums))).clip(0) @ sums))
+        return math.log(found)
+
+
+@pytest.mark.parametrize("seed", [15, 28, 57, 136, 146, 190, 218, *range(8)])
+def test_bounds_are_above_every_assignment_of_two_laws(seed: int) -> None:
+    """By the enumeration of all sums; the first of these are below it if means, or odd moments, are taken for those of one law."""
+    some = TwoLaws.of(seed)
+    assert some.worst(some.m) <= some.ends(some.m)[0] + LEAST
+
+
+@pytest.mark.parametrize("seed", [31, 66, 173, 183, *range(8)])
+def test_chords_between_two_numbers_are_above_every_assignment(seed: int) -> None:
+    """Of which the first are below it if each number has a band of phases of its own."""
+    some = TwoLaws.of(seed)
+    few = max(2, int(some.m * 0.6))
+    middle = (some.m + few) // 2
+    first, last = some.ends(some.m, few)
+    assert some.worst(middle) <= first + (last - first) * (some.m - middle) / (some.m - few) + LEAST
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_assignment_that_counts_turns_a_phase_beyond_the_band(seed: int) -> None:
+    """Of one law, or of five: values of one that loses nothing or little, and as many of another as may be."""
+    rng = np.random.default_rng(seed)
+    laws, many, gained = (1, 5)[seed % 2], int(rng.choice([2, 8, 40, 300])), 0.01
+    gaps = np.array([0, 0.004, 0.012, 0.05, 1.0])[:laws]
+    tilted, left = rng.dirichlet(np.full(4, 0.7), size=laws), 0.6 * rng.normal(size=(laws, 4)) / math.sqrt(many)
+    left -= (tilted * left).sum(axis=1, keepdims=True)
+    means = 2 / many * (1 + 0.1 * rng.normal(size=(laws, 1)))
+    numbers, edges = (many, max(1, int(many * rng.uniform(0.8, 1))))[:laws], np.linspace(0, 5, 400)
+    turning = _turning(means + left, np.abs(left), tilted, left)
+    parts = _cosines(turning, 1.0, edges, gaps <= gained, gained / np.maximum(gaps, gained), numbers)
+    u = edges[:-1] + np.diff(edges) * rng.uniform(size=(20, 1))
+    turns = [np.angle(np.exp(1j * np.multiply.outer(u, v)) @ p) + u * mean for v, p, mean in zip(left, tilted, means, strict=True)]
+    for number in numbers:
+        for turn in turns[:2]:
+            for gap, other in zip(gaps, turns, strict=True):
+                share = min(1.0, gained / gap) if gap else 1.0
+                phase = number * ((1 - share) * turn + share * other) - 2 * np.arctan(u)
+                assert (np.cos(phase).clip(0) <= parts + LEAST).all()
+    assert parts.min() < 0.9 or laws > 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_beyond_an_end_a_transform_is_bounded_by_blocks(seed: int) -> None:
+    """Of laws on many values, of which some are on a grid, and on two."""
+    rng = np.random.default_rng(seed)
+    values = ((rng.normal(size=(2, 60))), np.tile(np.arange(60.0), (2, 1)), rng.normal(size=(2, 2)))[seed % 3]
+    masses = rng.dirichlet(np.full(values.shape[1], (1.0, 0.1)[seed % 2]), size=2)
+    m, ends = int(10 ** rng.uniform(0, 3.7)), rng.uniform(0.5, 2, size=2) / np.sqrt((masses * values**2).sum(axis=1))
+    with np.errstate(all="ignore"):
+        found = _by_blocks(values, masses, np.zeros(2), m, ends)
+    for v, p, end, bound in zip(values, masses, ends, found, strict=True):
+        u = end * np.geomspace(1, 30, 12_001)
+        moduli = np.abs(np.exp(1j * np.multiply.outer(u, v)) @ p)
+        assert float(np.trapezoid(moduli**m / u**2, u)) <= bound * (1 + 1e-3)
