@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.exchanged import Exchanged, Step
+from ldpaudit.accountants.aggregation.exchanged import Exchanged, Place, Step
 from ldpaudit.accountants.aggregation.rows import Rows
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -104,12 +104,15 @@ def summands(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbour
         return Step.mixed([(Fraction(count, m.hashes), (own, own.mirrored, neither)[kind]) for kind, count in kinds.items()])
 
     steps = mixed({0: len(apart)}), mixed(Counter(_first(column)[2] for column in apart)) if third else None
+    together = m.apart.collisions if m.apart.certain else Fraction(0)
+    differ = int((1 - together) * m.hashes)
     if is_one:
         # Of the coefficients that differ, those that are +1 at the first bucket: all, none, or half where neither bucket is 0.
         added = sum(width // 2 if not column[0] else width // 4 if column[1] else 0 for column in apart)
-        return Exchanged(*steps, (added, len(apart) * width // 2 - added), (2,), is_counted=False)
-    together = m.apart.collisions if m.apart.certain else Fraction(0)
-    return Rows(m.hashes, UnaryEncoding(width, p, q), together, Exchanged(*steps, (len(apart), len(apart))))
+        place = Place(m.cells, len(apart) * width // 2, differ * width // 2, p)
+        return Exchanged(*steps, (added, len(apart) * width // 2 - added), (2,), is_counted=False, place=place)
+    counts = Exchanged(*steps, (len(apart), len(apart)), place=Place(m.hashes, len(apart), differ, p, width))
+    return Rows(m.hashes, UnaryEncoding(width, p, q), together, counts)
 
 
 def _three(m: CountMeanSketch | HadamardCountMeanSketch) -> tuple[list[int], list[list[int]]]:

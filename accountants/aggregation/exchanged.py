@@ -75,6 +75,16 @@ class OneOf(NamedTuple):
     is_left_out: bool = False  # whether it is the value that nothing is added to
 
 
+class Place(NamedTuple):
+    """A report that adds to one of some places, drawn uniformly: to each of its bits, or to its one sign."""
+
+    places: int
+    apart: int  # in which user 1's two values have different laws, of a data set
+    most: int  # in which any two values have, at most
+    p: Fraction  # P[a bit or sign is not flipped], above 1/2
+    bits: int = 0  # of a place; 0 of a sign
+
+
 @dataclass(frozen=True)
 class Exchanged:
     """What a report adds to the counts of user 1's two values."""
@@ -87,6 +97,7 @@ class Exchanged:
     change: tuple[int, ...] = (1, -1)
     is_counted: bool = True  # whether the sum shows each of the counts, and not only their difference
     one_of: OneOf | None = None  # where a report is so
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +177,7 @@ class ExchangedProfile(AtDataSets):
     local: PrivacyProfile  # of one report
     counts: Exchanged
     both: Callable[[], Pair | None] = lambda: None  # of both counts, at a data set; it takes up to a second
-    below = "a count, or the difference of two, or both"
+    below = "a count, or the difference of two, or all of them"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; at delta = 0 the local epsilon, unless there is noise: only equal reports have the sum of equal reports."""

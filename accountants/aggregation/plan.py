@@ -23,6 +23,7 @@ from ldpaudit.accountants.aggregation.coordinate import FAR, NOTHING, ROOM, Pair
 from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Move, Others, envelope
 from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
+from ldpaudit.accountants.aggregation.hidden_place import HiddenPlace, hides, scored
 from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, two_counts
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
@@ -117,11 +118,15 @@ def profile(
             return PostProcessedProfile(shuffled)
         counts = added.counts if isinstance(added, Rows) else added
         bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
+        added_up = reduce(Masses.plus, noise or (Masses.point(0),))
+        if (place := counts.place) and (is_hidden := rounds == 1 and hides(place, added_up)):
+            bounds = HiddenPlace(bounds, place, plan.users, added_up)
         if isinstance(added, Rows):
             bounds = ToldRows(bounds, plan.users, rounds, plan.noise, added)
         found = ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
+        if place and is_hidden:
+            return replace(found, both=partial(scored, place, plan.users, added_up))
         if (of := counts.one_of) and rounds == 1:
-            added_up = reduce(Masses.plus, noise)
             seen = of, plan.users, added_up.mirrored if of.is_left_out else added_up
             return replace(found, above=NoisyCounts(bounds, *seen), both=partial(two_counts, *seen))
         return found
