@@ -25,9 +25,8 @@ THEOREMS = {
     "Laplace integral": "between two places the masses of Laplace noise are differences of exponentials (calculus)",
 }
 HIDDEN = ("channel", "randomized_response", "subset_selection", "hadamard_response", "bits")  # whose reports have a blanket
-VERSION, WORK = 1, 2 * 10**8  # digits that take part in products, about: a minute at most
+VERSION, WORK, WITNESS = 1, 2 * 10**8, {"digits", "ratio", "step", "starts"}  # work: digits in products, about a minute at most
 POINTS, UNIT, MOST_BYTES = 256, 1 << 160, 1 << 24  # of a dominating curve; of bounds of e to the power of epsilon; of a file
-
 spent, most = 0, WORK
 
 class Invalid(Exception):  # noqa: N818 - it is the word that is printed
@@ -178,7 +177,10 @@ def pure(plan, relation, rests):
             continue
         if word == "discrete_laplace":  # so many steps of 1
             part, times = {**part, "change": 1}, times * whole(part.get("change"))
-        laws = [] if word in ("binomial", "discrete_gaussian") else cases(part, relation)
+        if is_noise := word in ("binomial", "discrete_gaussian"):
+            _, *size, change = only(part, "word", *(["coins", "gamma"] if word == "binomial" else ["variance"]), "change")
+            need(number(size[0]) > 0 and all(map(probability, size[1:])) and whole(change, 1, 10**5), "noise, and a change")
+        laws = [] if is_noise else cases(part, relation)
         if not laws or any(views and p and not q for cells in laws for views, p, q in cells):
             bottom = 0
             continue
@@ -371,8 +373,8 @@ def refuted(plan, relation, epsilon, e, lost):
     top, bottom, nats, times = pure(plan, relation, seen := set())
     need("post-processing" not in seen, "no lower bound is known of this plan")
     if plan["word"] in ("repeat", "compose"):  # runs on other inputs each, so that all may lose the most at once
-        above = epsilon < nats * times or exponential(epsilon / times - nats)[1] * bottom < top
-        return above and lost == 0 and relation == "replace-one"
+        beyond, alone = epsilon / times - nats, lost == 0 and relation == "replace-one"
+        return alone and (beyond < 0 or exponential(beyond)[1] * bottom < top)
     if plan["word"] == "laplace":
         return epsilon < nats and 1 - 1 / exponential((nats - epsilon) / 2)[0] > lost
     return max(hockey_stick(cells, e) for cells in cases(plan, relation)) > lost
@@ -383,8 +385,7 @@ def check(proof, work=WORK):
     spent, most, rests, keys = 0, work, set(), ("schema", "plan", "relation", "says", "epsilon", "delta", "witness")
     schema, plan, relation, says, epsilon, delta, witness = only(proof, *keys)
     need(schema == f"ldpaudit.proof/{VERSION}", f"a file of the schema ldpaudit.proof/{VERSION}")
-    need(type(plan) is type(witness) is dict and type(relation) is str, "a plan, neighbours and a witness")
-    need(witness.keys() <= {"digits", "ratio", "step", "starts"}, "another witness")
+    need(type(plan) is type(witness) is dict and type(relation) is str and witness.keys() <= WITNESS, "a plan and a witness")
     nats, lost, kind = number(epsilon), number(delta), relation
     if relation.startswith("group-of-"):  # users who draw their coins alone: as many runs, each on an input of its own
         alone = plan["word"] not in ("shuffle", "sum") and not witness.keys() & {"step", "starts"}
@@ -444,7 +445,6 @@ def main(names):
             lines.append(f"INVALID  {name}: {'' if type(error) is Invalid else type(error).__name__ + ': '}{error}"[:400])
         print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
     return worst
-
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -459,6 +459,18 @@ def test_a_stranger_checks_a_certificate_with_python_alone_and_one_without_a_pro
 A_FLOAT = json.dumps(proof(RESPONSE, 2)).replace('"2"', "2.5")
 
 
+@pytest.mark.parametrize("noise", [
+    {"variance": "1/2", "change": 0}, {"variance": "0", "change": 1}, {"variance": "-1", "change": 1},
+    {"variance": "x", "change": 1}, {"coins": 0, "gamma": "1/2", "change": 1}, {"coins": 9, "gamma": "2", "change": 1},
+    {"coins": 9, "gamma": "1/2", "change": 0}, {"coins": 9, "gamma": "1/2", "change": 1, "more": 1},
+], ids=str)  # fmt: skip
+def test_nothing_is_said_of_noise_that_is_none_or_hides_what_never_changes(noise: dict[str, Any]) -> None:
+    plan = {"word": "binomial" if "coins" in noise else "discrete_gaussian", **noise}
+    for each in (plan, {"word": "repeat", "of": plan, "times": 3}):
+        for says in ("private", "not private"):
+            assert not is_valid(proof(each, 20, 0, says=says))
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"a": 1, "a": 2}', "[" * 100_000, "\u0000", A_FLOAT])
 def test_a_file_that_is_no_proof_is_invalid_in_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(content)
