@@ -21,12 +21,10 @@ from scipy import stats
 
 from benchmarks.experiment import options, picture
 from ldpaudit import account
-from ldpaudit.accountants.claims import heavy_thresh as heavy_claims
-from ldpaudit.accountants.claims import thresh as claims
+from ldpaudit.accountants.claims import heavy_thresh as heavy_claims, thresh as claims
 from ldpaudit.accountants.claims.heavy_thresh import most_votes
 from ldpaudit.accountants.composition.users import UserOdometers
-from ldpaudit.accountants.memoized_bit import kept as kept_copy
-from ldpaudit.accountants.memoized_bit import same_pattern
+from ldpaudit.accountants.memoized_bit import kept as kept_copy, same_pattern
 from ldpaudit.core.streams import Stream, piecewise
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from benchmarks.needed_noise import least
 from ldpaudit.accountants import account, range_queries, shuffled_count_min, shuffled_quantiles
-from ldpaudit.accountants.claims import range_queries as range_claims
-from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
-from ldpaudit.accountants.claims import shuffled_quantiles as quantile_claims
+from ldpaudit.accountants.claims import (
+    range_queries as range_claims,
+    shuffled_hadamard as oracle_claims,
+    shuffled_quantiles as quantile_claims,
+)
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid

@@ -10,36 +10,33 @@ from ldpaudit.version import __version__ as __version__
 if TYPE_CHECKING:
     from ldpaudit import mechanisms as mechanisms
     from ldpaudit.accountants import account as account
-    from ldpaudit.accountants.composition.filters import Filter as Filter
-    from ldpaudit.accountants.composition.filters import Odometer as Odometer
+    from ldpaudit.accountants.composition.filters import Filter as Filter, Odometer as Odometer
     from ldpaudit.attacks import audit as audit
-    from ldpaudit.attacks.blackbox.one_run import audit_one_run as audit_one_run
-    from ldpaudit.attacks.blackbox.one_run import audit_scores as audit_scores
+    from ldpaudit.attacks.blackbox.one_run import audit_one_run as audit_one_run, audit_scores as audit_scores
     from ldpaudit.certificates.certificate import Certificate as Certificate
     from ldpaudit.certificates.certify import certify as certify
     from ldpaudit.claim import Claim as Claim
-    from ldpaudit.enclosure import Enclosure as Enclosure
-    from ldpaudit.enclosure import Rigour as Rigour
+    from ldpaudit.enclosure import Enclosure as Enclosure, Rigour as Rigour
     from ldpaudit.errors import Unsupported as Unsupported
     from ldpaudit.evidence import Evidence as Evidence
     from ldpaudit.files.deployment import load as load
     from ldpaudit.mechanism import Mechanism as Mechanism
     from ldpaudit.neighbours import Neighbours as Neighbours
-    from ldpaudit.plan import Aggregate as Aggregate
-    from ldpaudit.plan import Compose as Compose
-    from ldpaudit.plan import Guarantee as Guarantee
-    from ldpaudit.plan import Plan as Plan
-    from ldpaudit.plan import Poisson as Poisson
-    from ldpaudit.plan import PostProcess as PostProcess
-    from ldpaudit.plan import Repeat as Repeat
-    from ldpaudit.plan import Run as Run
-    from ldpaudit.plan import Shuffle as Shuffle
-    from ldpaudit.plan import Subsample as Subsample
-    from ldpaudit.profile import PrivacyProfile as PrivacyProfile
-    from ldpaudit.profile import Witness as Witness
+    from ldpaudit.plan import (
+        Aggregate as Aggregate,
+        Compose as Compose,
+        Guarantee as Guarantee,
+        Plan as Plan,
+        Poisson as Poisson,
+        PostProcess as PostProcess,
+        Repeat as Repeat,
+        Run as Run,
+        Shuffle as Shuffle,
+        Subsample as Subsample,
+    )
+    from ldpaudit.profile import PrivacyProfile as PrivacyProfile, Witness as Witness
     from ldpaudit.studies import literature as literature
-    from ldpaudit.verdict import Verdict as Verdict
-    from ldpaudit.verdict import judge as judge
+    from ldpaudit.verdict import Verdict as Verdict, judge as judge
 
 _HOMES = {
     "mechanism": ["Mechanism"],

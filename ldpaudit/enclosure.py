@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.display import markup
-from ldpaudit.display.digits import show_down as show_down
-from ldpaudit.display.digits import show_up as show_up
+from ldpaudit.display.digits import show_down as show_down, show_up as show_up
 from ldpaudit.errors import Contradiction
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import reject
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 
 from ldpaudit import mechanisms as known
 from ldpaudit.mechanism import Mechanism

@@ -15,12 +15,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, ValidationError
 
 from ldpaudit.core import strict_json
-from ldpaudit.core.records import EnclosureRecord as EnclosureRecord
-from ldpaudit.core.records import EvidenceRecord as EvidenceRecord
-from ldpaudit.core.records import ProofRecord as ProofRecord
-from ldpaudit.core.records import Real, Record
-from ldpaudit.core.records import RiskRecord as RiskRecord
-from ldpaudit.core.records import WitnessRecord as WitnessRecord
+from ldpaudit.core.records import (
+    EnclosureRecord as EnclosureRecord,
+    EvidenceRecord as EvidenceRecord,
+    ProofRecord as ProofRecord,
+    Real,
+    Record,
+    RiskRecord as RiskRecord,
+    WitnessRecord as WitnessRecord,
+)
 from ldpaudit.core.refusal import refusal
 from ldpaudit.display import markup
 from ldpaudit.display.digits import show_down, show_up

@@ -30,8 +30,7 @@ from ldpaudit.certificates.proof import Proof, prove
 from ldpaudit.certificates.risk import Risk, of_plan
 from ldpaudit.claim import Claim
 from ldpaudit.core.cached import cached
-from ldpaudit.core.number import brief, show
-from ldpaudit.core.number import whole as integer
+from ldpaudit.core.number import brief, show, whole as integer
 from ldpaudit.core.remembered import remembered
 from ldpaudit.derivation import Derivation, derive
 from ldpaudit.enclosure import Enclosure, round_up, show_down

@@ -25,8 +25,7 @@ def mechanisms(
     format: options.TableFormatOption = TableFormat.text,
 ) -> None:
     """List the mechanisms with their parameters; of one stem, what each parameter means, its unit and range."""
-    from ldpaudit import mechanisms as known
-    from ldpaudit import registry
+    from ldpaudit import mechanisms as known, registry
 
     if name is not None:
         _explain(name, format)
@@ -48,8 +47,7 @@ def mechanisms(
 
 def _explain(name: str, format: TableFormat) -> None:
     """The classes of a stem, or the one that a variant names, with what their parameters mean."""
-    from ldpaudit import mechanisms as known
-    from ldpaudit import registry
+    from ldpaudit import mechanisms as known, registry
     from ldpaudit.core.parameters import of, summary
 
     stem, variant = known.named(name)

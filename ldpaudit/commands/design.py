@@ -73,8 +73,7 @@ def design(
       ldpaudit design aggregate users=1e5 values=8 ...
       ldpaudit design aggregate error=1/100 values=8 aggregators=2 ...
     """
-    from ldpaudit.studies.design import Goal
-    from ldpaudit.studies.design import design as answer_to
+    from ldpaudit.studies.design import Goal, design as answer_to
 
     goal = Goal(options.number("--epsilon", epsilon), options.number("--delta", delta))
     texts = pairs(parameters)

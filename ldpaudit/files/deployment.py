@@ -31,8 +31,7 @@ from ldpaudit.files.tables import (
     PartTable,
     ShuffleTable,
 )
-from ldpaudit.files.toml import line_of, read_text
-from ldpaudit.files.toml import parse as parse_toml
+from ldpaudit.files.toml import line_of, parse as parse_toml, read_text
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.memoized_response import over_epochs
 from ldpaudit.mechanisms.shared.count_noise import CountNoise

@@ -18,16 +18,16 @@ from ldpaudit.errors import DeploymentError, ImplementationError, LdpauditError,
 from ldpaudit.evidence import Evidence, Form
 from ldpaudit.files.toml import line_of, read_text
 from ldpaudit.gate.cache import Cache, key_of, program
-from ldpaudit.gate.config import CONFIG as CONFIG
-from ldpaudit.gate.config import TABLE, TargetTable
-from ldpaudit.gate.config import Config as Config
-from ldpaudit.gate.config import find_config as find_config
+from ldpaudit.gate.config import CONFIG as CONFIG, TABLE, Config as Config, TargetTable, find_config as find_config
 from ldpaudit.gate.findings import (
     NOTHING,
     Baseline,
     CacheUse,
     ClaimRow,
+    Finding as Finding,
+    Gate as Gate,
     TargetRow,
+    baseline_of as baseline_of,
     claim_regression,
     claim_words,
     read_baseline,
@@ -35,9 +35,6 @@ from ldpaudit.gate.findings import (
     target_words,
     uncompared,
 )
-from ldpaudit.gate.findings import Finding as Finding
-from ldpaudit.gate.findings import Gate as Gate
-from ldpaudit.gate.findings import baseline_of as baseline_of
 from ldpaudit.gate.measuring import measure
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.verdict import Outcome

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from ldpaudit.certificates.certificate import Certificate, ClaimRecord
 from ldpaudit.core.number import show
 from ldpaudit.display import pictures
-from ldpaudit.display.markup import escape as escape
-from ldpaudit.display.markup import table
+from ldpaudit.display.markup import escape as escape, table
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import LdpauditError
 from ldpaudit.files.deployment import cited, table_of

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldpaudit.display.axes import draw as draw_on
-from ldpaudit.display.axes import new_figure as empty_figure
-from ldpaudit.display.axes import require_matplotlib
+from ldpaudit.display.axes import draw as draw_on, new_figure as empty_figure, require_matplotlib
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.whole import write_whole
 from ldpaudit.profile import PrivacyProfile

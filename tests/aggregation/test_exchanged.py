@@ -9,8 +9,7 @@ from itertools import combinations_with_replacement, pairwise, permutations, pro
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ldpaudit import Aggregate, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.aggregation import noisy_counts

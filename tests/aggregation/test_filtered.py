@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from ldpaudit import Aggregate, Repeat, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.filtered import left_out

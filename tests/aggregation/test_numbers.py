@@ -10,8 +10,7 @@ from itertools import combinations_with_replacement, pairwise, permutations
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.interpolate import CubicSpline
 
 from ldpaudit import Aggregate, Compose, Mechanism, Repeat, Shuffle, Unsupported, account

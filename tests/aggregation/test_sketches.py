@@ -11,8 +11,7 @@ from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from ldpaudit import Aggregate, Repeat, Shuffle, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.coordinate import Floats

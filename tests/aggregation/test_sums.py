@@ -9,8 +9,7 @@ from itertools import combinations_with_replacement, permutations, product
 import flint
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, envelope

@@ -26,8 +26,7 @@ from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds import nuisance
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of, level_test
-from ldpaudit.attacks.engine import play
-from ldpaudit.attacks.engine import run as engine
+from ldpaudit.attacks.engine import play, run as engine
 from ldpaudit.attacks.engine.run import run
 from ldpaudit.attacks.engine.work import State
 from ldpaudit.attacks.games import k_inputs, two_inputs

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import ldpaudit as ldp
-from benchmarks.summed_attacks import DELTAS, FLIPS, SYSTEMS, measured
-from benchmarks.summed_attacks import NOISES as ADDED
+from benchmarks.summed_attacks import DELTAS, FLIPS, NOISES as ADDED, SYSTEMS, measured
 from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of, level_test

@@ -17,8 +17,7 @@ from benchmarks.literature import page
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, Standing
 from ldpaudit.accountants.claims.sign_oracle import all_ones
 from ldpaudit.claim import Hypothesis
-from ldpaudit.commands.claims import accuracy
-from ldpaudit.commands.claims import claims as judged
+from ldpaudit.commands.claims import accuracy, claims as judged
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.frames import table
 from ldpaudit.mechanisms.sign_oracle import SignOracle

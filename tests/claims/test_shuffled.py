@@ -14,9 +14,9 @@ from scipy import stats
 
 from ldpaudit import Shuffle, account, literature
 from ldpaudit.accountants.claims import randomized_response, unary_encoding
-from ldpaudit.accountants.claims.range_queries import Setting as RangeSetting
-from ldpaudit.accountants.claims.range_queries import accuracy as range_accuracy
 from ldpaudit.accountants.claims.range_queries import (
+    Setting as RangeSetting,
+    accuracy as range_accuracy,
     all_boxes_error,
     binary_logarithm,
     box_error,

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from ldpaudit import Claim, Rigour, Run, account, audit, derivation, judge, literature
-from ldpaudit.accountants.claims import heavy_thresh as heavy
-from ldpaudit.accountants.claims import thresh as paper
+from ldpaudit.accountants.claims import heavy_thresh as heavy, thresh as paper
 from ldpaudit.accountants.claims.heavy_thresh import level, most_votes, votes_of
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh, ThreshRepaired

@@ -9,8 +9,7 @@ from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import Shuffle, account
 from ldpaudit.enclosure import Enclosure, Rigour

@@ -11,12 +11,10 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import Aggregate, Claim, Compose, Guarantee, PostProcess, Repeat, Shuffle, Subsample, Unsupported, account
-from ldpaudit.accountants.composition import divergences as divergence
-from ldpaudit.accountants.composition import theorems as formulas
+from ldpaudit.accountants.composition import divergences as divergence, theorems as formulas
 from ldpaudit.accountants.composition.divergences import concentrated_epsilon
 from ldpaudit.accountants.composition.filters import BudgetExceeded, Filter, Odometer, Spent, largest_rho
 from ldpaudit.accountants.composition.users import UserOdometers

@@ -10,8 +10,7 @@ from typing import Any
 import flint
 import mpmath
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition import plan as composition

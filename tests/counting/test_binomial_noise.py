@@ -9,8 +9,7 @@ from math import comb
 import flint
 import mpmath
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 from scipy.stats import binom
 
 from ldpaudit.accountants.claims.published import published

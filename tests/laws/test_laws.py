@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ldpaudit import Mechanism, Rigour, Unsupported, account, derivation, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile

@@ -12,8 +12,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import ldpaudit as ldp
 from ldpaudit import registry, strategies

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from ldpaudit import Aggregate, Neighbours, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.accountants import discrete_gaussian

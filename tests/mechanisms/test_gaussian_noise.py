@@ -12,8 +12,7 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from ldpaudit import Compose, Repeat, account, audit

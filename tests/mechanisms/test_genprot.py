@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import Enclosure, Mechanism, Rigour, Unsupported, account, certify, strategies
 from ldpaudit.accountants import genprot as accountant

@@ -7,8 +7,7 @@ from itertools import permutations
 import flint
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from ldpaudit import Enclosure, Rigour, account
 from ldpaudit.accountants.geometric import ClosedForm

@@ -7,8 +7,7 @@ from math import comb, exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 from scipy.linalg import hadamard
 

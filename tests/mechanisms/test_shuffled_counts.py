@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import account, audit
-from ldpaudit.accountants import sampled_answer, shuffled_binary_sums
-from ldpaudit.accountants import shuffled_selection as selection
+from ldpaudit.accountants import sampled_answer, shuffled_binary_sums, shuffled_selection as selection
 from ldpaudit.accountants.claims import sparse_statistical_queries as claims
 from ldpaudit.accountants.claims.shuffled_quantiles import loss_bound, prefix_error
 from ldpaudit.accountants.counting.count_min import worst_replaced

@@ -10,8 +10,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from ldpaudit import account, audit
@@ -41,8 +40,7 @@ from tests.helpers import proved
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence
 from tests.samples import around, matches, meet, same_law, same_number
-from tests.zoo.shuffled_hadamard import DELTA
-from tests.zoo.shuffled_hadamard import TWO as PRINTED
+from tests.zoo.shuffled_hadamard import DELTA, TWO as PRINTED
 
 EPSILONS = (0.0, 0.3, 0.9, 2.0)
 LEVEL = 1e-6

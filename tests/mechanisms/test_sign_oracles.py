@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import Unsupported, account
-from ldpaudit.accountants.claims import hashtogram as hashtogram_claims
-from ldpaudit.accountants.claims import sign_oracle
+from ldpaudit.accountants.claims import hashtogram as hashtogram_claims, sign_oracle
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.mechanisms import Hashtogram, SignOracle, hashtogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity

@@ -18,8 +18,7 @@ from scipy import stats
 from ldpaudit import Enclosure, PrivacyProfile, Rigour, Unsupported
 from ldpaudit.accountants import heavy_thresh, thresh
 from ldpaudit.accountants.composition.coins import TwoCoins
-from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.exact import product as enumerated
+from ldpaudit.accountants.pld.exact import ExactPLD, product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import extremes, sentinel_needs

@@ -19,8 +19,7 @@ from ldpaudit.accountants.sampling.discovery import discovery_rate
 from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
 from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
-from ldpaudit.mechanisms.shared.trie.one_round import Data, Words
-from ldpaudit.mechanisms.shared.trie.one_round import alike as grouped
+from ldpaudit.mechanisms.shared.trie.one_round import Data, Words, alike as grouped
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
 from ldpaudit.proofs.trie_heavy_hitter import prove

@@ -10,11 +10,9 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from ldpaudit.accountants.numerics import binomial as b
-from ldpaudit.accountants.numerics import hypergeometric
+from ldpaudit.accountants.numerics import binomial as b, hypergeometric
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import (
     any_outside,

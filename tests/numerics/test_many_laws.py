@@ -10,13 +10,11 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.numerics import largest_positive_part as module
-from ldpaudit.accountants.numerics import quotient_integrals, quotient_laws
+from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import (
     Law,

@@ -8,8 +8,7 @@ from operator import add
 from typing import Any
 
 from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch
-from tests.oracles.shuffle import divergence as divergence
-from tests.oracles.shuffle import whole
+from tests.oracles.shuffle import divergence as divergence, whole
 
 Outcomes = Mapping[tuple[int, ...], Fraction]
 

@@ -9,16 +9,14 @@ from itertools import permutations, product
 
 import flint
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ldpaudit import Compose, Enclosure, PrivacyProfile, Repeat, Rigour, account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.compose import LatticeProfile, compose
 from ldpaudit.accountants.laplace import OneCoordinate
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.pld import tilt as points_of
-from ldpaudit.accountants.pld import total as total_law
+from ldpaudit.accountants.pld import tilt as points_of, total as total_law
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Loss
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair

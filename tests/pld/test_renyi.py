@@ -9,8 +9,7 @@ from itertools import permutations
 
 import mpmath
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ldpaudit import Compose, PrivacyProfile, Repeat, account
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates

@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import Repeat, account, strategies
 from ldpaudit.accountants.pld.exact import ExactPLD

@@ -9,8 +9,7 @@ from itertools import permutations
 
 import flint
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import ldpaudit as ldp
 from ldpaudit import Enclosure, PrivacyProfile, Rigour, Shuffle, account

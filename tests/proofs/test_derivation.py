@@ -14,8 +14,7 @@ from ldpaudit.mechanisms import KaryRandomizedResponse
 from ldpaudit.proofs import _kernel, randomized_response
 from ldpaudit.proofs._algebra import nonnegative, share
 from ldpaudit.proofs._kernel import Law, Noise, Part, Theorem
-from ldpaudit.proofs._parameters import bit
-from ldpaudit.proofs._parameters import response as answers
+from ldpaudit.proofs._parameters import bit, response as answers
 from ldpaudit.proofs._steps import Steps
 from tests.helpers import raises
 

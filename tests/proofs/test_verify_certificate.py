@@ -20,8 +20,7 @@ import pytest
 from benchmarks import forged_proofs
 from benchmarks.random_proofs import is_valid
 from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, account, certify
-from ldpaudit.certificates import ledger
-from ldpaudit.certificates import verify_certificate as checker
+from ldpaudit.certificates import ledger, verify_certificate as checker
 from ldpaudit.certificates.proof import prove
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Contradiction, Unsupported

@@ -20,8 +20,7 @@ from ldpaudit.adapters.callables import LARGEST, as_sampler, call, probe, prober
 from ldpaudit.commands import ending
 from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
-from tests import broken_callables
-from tests import misbehaving_callables as broken
+from tests import broken_callables, misbehaving_callables as broken
 from tests.helpers import fails_in_one_line, process, raises
 
 

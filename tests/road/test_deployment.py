@@ -6,8 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Poisson, Repeat, Run, Shuffle, account
 from ldpaudit.certificates.certify import certify, units

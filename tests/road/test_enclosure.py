@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import flint
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up, show_down, show_up
 from ldpaudit.errors import Contradiction

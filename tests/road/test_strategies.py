@@ -1,7 +1,6 @@
 from fractions import Fraction
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ldpaudit import strategies
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

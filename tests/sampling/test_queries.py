@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor
-from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_tail
+from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor, hypergeometric_tail
 from ldpaudit.accountants.sampling.other_prefixes import largest_slope
 from ldpaudit.accountants.sampling.rounds import Curve, Grid
 from ldpaudit.accountants.sampling.thresholded import (

@@ -19,8 +19,7 @@ from ldpaudit.accountants.shuffling import laplace_vectors
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
-from ldpaudit.accountants.shuffling.laplace_noise import MOST, CutBlanket, _types, bound
-from ldpaudit.accountants.shuffling.laplace_noise import reports as intervals
+from ldpaudit.accountants.shuffling.laplace_noise import MOST, CutBlanket, _types, bound, reports as intervals
 from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, _largest, _possible, _Products, _told
 from ldpaudit.accountants.shuffling.plan import _attained
 from ldpaudit.core.working_precision import working_precision

@@ -8,8 +8,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball

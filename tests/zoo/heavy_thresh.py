@@ -3,8 +3,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from hypothesis import reject
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired

@@ -3,8 +3,7 @@ from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import reject
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.coins import bernoulli

@@ -15,8 +15,7 @@ from fractions import Fraction
 
 from ldpaudit.accountants.claims.published.composed import composed, grouped
 from ldpaudit.accountants.claims.published.counted import binomial_count, count_min
-from ldpaudit.accountants.claims.published.own import Bound as Bound
-from ldpaudit.accountants.claims.published.own import own
+from ldpaudit.accountants.claims.published.own import Bound as Bound, own
 from ldpaudit.accountants.claims.published.sampled import sampled_by_coins, subsampled, trie
 from ldpaudit.accountants.claims.published.shuffled import shuffled
 from ldpaudit.accountants.claims.published.theorem import Published as Published

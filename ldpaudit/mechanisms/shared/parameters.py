@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.core.number import brief, whole
-from ldpaudit.core.number import exact as exact
+from ldpaudit.core.number import brief, exact as exact, whole
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
