@@ -225,7 +225,7 @@ def _inverse(profile: LaplaceCoordinates | LaplaceGroups, delta: Number) -> Encl
     root = _root(estimate, target, most)
     there, near = certified(root), root * (1 + _NEAR)
     slope = (estimate(root) - estimate(near)) / (near - root) if root else 0.0
-    gap = root * profile.first_width
+    gap = (root or most) * profile.first_width
     if slope > 0:  # the distance at which delta changes by twice the width of what is known of it there
         gap = max(gap, 2 * (math.log(there.high / there.low) if there.low > 0 else _NO_WIDTH) / slope)
     # The estimate leaves something out, which hardly changes until the root that is corrected by it.

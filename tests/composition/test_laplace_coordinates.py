@@ -161,6 +161,12 @@ def test_where_the_estimate_is_no_help_epsilon_is_known_to_a_tenth(monkeypatch: 
     assert found.low <= truth.low <= truth.high <= found.high <= found.low / 0.9
 
 
+def test_a_delta_that_is_nearer_to_1_than_floats_are_has_an_epsilon_too() -> None:
+    far = LaplaceCoordinates(40, F(60), "")
+    found = far.epsilon(1 - F(1, 10**20))
+    assert found.low <= far.epsilon(1 - F(1, 10**15)).high < found.high <= far.pure
+
+
 def test_where_the_sum_ends_and_the_integral_begins_delta_is_continuous() -> None:
     last = laplace_vector._MANY
     step, epsilon = F(1, 400), 0.2
