@@ -225,7 +225,7 @@ def _in_turn(m: LolohaStream) -> FiniteProfile:
     true, false = (flint.fmpq_poly([rational(1 - chance), rational(chance)]) for chance in (m.p2, (1 - m.p2) / (m.g - 1)))
 
     def told(held: Sequence[Sequence[int]]) -> list[Fraction]:
-        """Law of the number, under a stream that holds each value in so many epochs of each turn."""
+        """Law of the number, under a stream that holds each value in this many epochs of each turn."""
         law = true**0
         for value, turns in enumerate(held):
             named = (rational(p if turn == value else q) * true**n * false ** (sum(turns) - n) for turn, n in enumerate(turns))

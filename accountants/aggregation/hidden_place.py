@@ -31,7 +31,7 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import NOTHING, Floats, Pair, below_exp, sorted_pair
 from ldpaudit.accountants.aggregation.exchanged import Place, ToldMore
-from ldpaudit.accountants.aggregation.noisy_counts import masses_at, shortened
+from ldpaudit.accountants.aggregation.noisy_counts import LEFT
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 
@@ -73,8 +73,8 @@ class HiddenPlace(ToldMore):
 
     def _place(self, coins: int) -> _Place:
         """Where this many are left in a cell."""
-        p, q, bits, noise = float(self.of.p), float(1 - self.of.p), self.of.bits, shortened(self.noise)
-        cell = shortened(self.noise.plus(_reported(self.of, coins, Fraction(1, 2))))
+        p, q, bits, noise = float(self.of.p), float(1 - self.of.p), self.of.bits, self.noise.without_ends(LEFT)
+        cell = self.noise.plus(_reported(self.of, coins, Fraction(1, 2))).without_ends(LEFT)
         masses, lost = cell.values, max(1, bits) * self.of.places * (cell.outside + noise.outside)
         error = 8 * (bits + 2) * (max(cell.error, noise.error) + (len(masses) + 2048) * UNIT)
         if not bits:
@@ -111,7 +111,7 @@ class HiddenPlace(ToldMore):
 def hides(of: Place, noise: Masses) -> bool:
     """Whether this is looked at: of places and bits that are few, and some noise; on signs, of either kind, it must be even."""
     is_even = of.bits > 0 or np.array_equal(noise.values, noise.values[::-1])
-    return bool(max(of.places, 2 * of.bits) <= _PLACES and is_even and len(shortened(noise).values) > 1)
+    return bool(max(of.places, 2 * of.bits) <= _PLACES and is_even and len(noise.without_ends(LEFT).values) > 1)
 
 
 def scored(of: Place, users: int, noise: Masses) -> Pair | None:
@@ -123,8 +123,8 @@ def scored(of: Place, users: int, noise: Masses) -> Pair | None:
     """
     from scipy.special import gammaln, xlog1py  # here: it takes a while to import
 
-    n, k, apart, noise = users - 1, of.places, of.apart, shortened(noise)
-    counts = shortened(Masses.binomial(n, Fraction(1, k)))
+    n, k, apart, noise = users - 1, of.places, of.apart, noise.without_ends(LEFT)
+    counts = Masses.binomial(n, Fraction(1, k)).without_ends(LEFT)
     held, rate = counts.first + np.arange(len(counts.values)), n / k
     shape = 1 << (apart * (len(held) - 1)).bit_length(), 1 << (apart * 2 * _SCORES).bit_length()
     size, weights = math.prod(shape), np.exp(held * math.log(rate) - rate - gammaln(held + 1))
@@ -137,7 +137,7 @@ def scored(of: Place, users: int, noise: Masses) -> Pair | None:
         at = np.arange(min(law.first for law in laws) - 1, max(law.first + len(law.values) for law in laws) + 1)
         starts = np.arange(0, len(at), math.ceil(len(at) / _CELLS))
         alone, up, down = (
-            np.add.reduceat([masses_at(law, at - step) for law in laws], starts, axis=1) for step in (0, 1, 0 if of.bits else -1)
+            np.add.reduceat([law.at(at - step) for law in laws], starts, axis=1) for step in (0, 1, 0 if of.bits else -1)
         )
         cells.append((alone, *(float(p) * up + float(1 - p) * down for p in (share, 1 - share))))
         error += 2 * apart * max(law.error + len(at) * UNIT for law in laws)

@@ -46,7 +46,7 @@ from ldpaudit.core.cached import cached
 
 _SLICES = 0.025, 0.1, 1e-3
 """Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
-_LEFT = 1e-18
+LEFT = 1e-18
 """Probability of either end of a law that is left out."""
 _WORK, _SEEN = 1 << 32, 1 << 22
 """Most products of masses of a slice, and most pairs of noisy counts."""
@@ -101,13 +101,13 @@ class NoisyCounts(ToldMore):
         k, p, q = self.of[:3]
         draws = Masses.binomial(self.users - 1, k * min(p, q))
         of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(*draws.slices(*_SLICES), strict=True)]
-        noise = shortened(self.noise)
+        noise = self.noise.without_ends(LEFT)
         if (shared := _shared(noise)) is None:
             return [], 1.0
         first, end = min(law.first for _, law in of), max(law.first + len(law.values) for _, law in of)
         at = np.arange(first, end)
-        coins = Masses(first, sum((chance * masses_at(law, at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # T - 1
-        found, left = [], draws.outside + 4 * noise.outside + _LEFT + sum(chance * law.outside for chance, law in of)
+        coins = Masses(first, sum((chance * law.at(at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # T - 1
+        found, left = [], draws.outside + 4 * noise.outside + LEFT + sum(chance * law.outside for chance, law in of)
         ends = [start + 1 for start in (*coins.slices(*_SLICES)[1], end)]
         for start, end in pairwise(ends):
             excess = _excess(start, noise, shared)
@@ -116,27 +116,14 @@ class NoisyCounts(ToldMore):
             t = np.arange(start, end)
             gains, kept = [], []
             for chance, law in of:
-                before, here = (chance * masses_at(law, at) for at in (t - 1, t))
+                before, here = (chance * law.at(at) for at in (t - 1, t))
                 seen = before > 0
                 low = before[seen] * float(p + q) + here[seen] * float((k - 2) * q)
                 gains.append(before[seen] * float(2 * abs(p - q)) * (1 + law.error + 16 * UNIT))
                 kept.append(low * (1 - law.error - 16 * UNIT))
             found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
-            left += 2 * _LEFT  # where all coins are of one value, user 1's report makes them twice as likely
+            left += 2 * LEFT  # where all coins are of one value, user 1's report makes them twice as likely
         return found, left
-
-
-def masses_at(law: Masses, at: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
-    """Of these numbers, 0 where it is not listed."""
-    place = at - law.first
-    listed = (place >= 0) & (place < len(law.values))
-    return np.where(listed, law.values[np.clip(place, 0, len(law.values) - 1)], 0.0)
-
-
-def shortened(law: Masses) -> Masses:
-    """Without ends of a probability of 1e-18 each."""
-    below, above = (int((np.cumsum(values) < _LEFT).sum()) for values in (law.values, law.values[::-1]))
-    return Masses(law.first + below, law.values[below : len(law.values) - above], law.error, law.outside + 2.5 * _LEFT)
 
 
 def _shared(noise: Masses) -> Floats | None:
@@ -152,13 +139,13 @@ def _shared(noise: Masses) -> Floats | None:
     for row, by in enumerate(range(0 if is_even else 1 - size, size)):
         here = slice(max(0, by), size + min(0, by))
         rows[row, here] = law[here] * mirrored[max(0, -by) : size - max(0, by)] * (2 if is_even and by else 1)
-    likely: Floats = rows[rows.sum(axis=1) > _LEFT / len(rows)]
+    likely: Floats = rows[rows.sum(axis=1) > LEFT / len(rows)]
     return likely
 
 
 def _excess(coins: int, noise: Masses, shared: Floats) -> _Excess | None:
     """Of the mean of A given what is seen of this many coins; None where it takes too long."""
-    law = shortened(Masses.binomial(coins, Fraction(1, 2)))
+    law = Masses.binomial(coins, Fraction(1, 2)).without_ends(LEFT)
     size, width = len(law.values), shared.shape[1]
     if len(shared) * (size + width) > _SEEN or len(shared) * (size + width) * width > _WORK:
         return None
@@ -205,13 +192,13 @@ def two_counts(of: OneOf, users: int, noise: Masses) -> Pair | None:
         return sum(1 / max(float(n * share * (1 - share)) + spread, UNIT) for share in shares)
 
     shares = max([(of.p, of.q), *([(of.q, of.q)] if of.k > 2 else [])], key=known)
-    laws = [shortened(Masses.binomial(n, share)) for share in shares]
+    laws = [Masses.binomial(n, share).without_ends(LEFT) for share in shares]
     if max(len(law.values) for law in laws) > _COUNTS or len(noise.values) > _LONGEST:
         return None
-    noise = shortened(noise)
+    noise = noise.without_ends(LEFT)
     first, second = (law.first + np.arange(len(law.values)) for law in laws)
     rows = [Masses.binomial(n - int(c), shares[1] / (1 - shares[0])) for c in first]
-    joint = laws[0].values[:, None] * np.array([masses_at(row, second) for row in rows])
+    joint = laws[0].values[:, None] * np.array([row.at(second) for row in rows])
     alone, own = zip(*(_seen(counts, noise) for counts in (first, second)), strict=True)
     size, least = len(first) + len(second), int(first[0] + second[0])
     totals, off, lost = _totals(of.k, float(n * sum(shares)) - least, size, noise)
@@ -224,7 +211,7 @@ def two_counts(of: OneOf, users: int, noise: Masses) -> Pair | None:
         found.append((p * up + q * down + rest, q * up + p * down + rest))
     first_law, second_law = (np.concatenate([each[place].ravel() for each in found]) for place in (0, 1))
     error = laws[0].error + max(row.error for row in rows) + 2 * noise.error + off + (8 * (size + len(noise.values)) + 64) * UNIT
-    outside = sum(law.outside for law in laws) + max(row.outside for row in rows) + 4 * noise.outside + 4 * _LEFT + lost
+    outside = sum(law.outside for law in laws) + max(row.outside for row in rows) + 4 * noise.outside + 4 * LEFT + lost
     return sorted_pair(first_law, second_law, error, outside).coarse()
 
 
@@ -232,7 +219,7 @@ def _seen(counts: np.ndarray[tuple[int, ...], np.dtype[np.int64]], noise: Masses
     """Probabilities of ranges of a noisy count, for each count, and for one more."""
     seen = counts[0] + noise.first + np.arange(len(counts) + len(noise.values))
     starts = np.arange(0, len(seen), math.ceil(len(seen) / _CELLS))
-    alone, own = (np.add.reduceat(masses_at(noise, seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
+    alone, own = (np.add.reduceat(noise.at(seen[:, None] - counts - one), starts, axis=0) for one in (0, 1))
     return alone, own
 
 

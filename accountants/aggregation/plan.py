@@ -118,15 +118,16 @@ def profile(
             return PostProcessedProfile(shuffled)
         counts = added.counts if isinstance(added, Rows) else added
         bounds: PrivacyProfile = SmallestBound((shuffled, *_known_report(plan.noise, counts.change, rounds)))
-        added_up = reduce(Masses.plus, noise or (Masses.point(0),))
-        if (place := counts.place) and (is_hidden := rounds == 1 and hides(place, added_up)):
+        added_up = reduce(Masses.plus, noise) if rounds == 1 and noise and (counts.place or counts.one_of) else None
+        place = counts.place if counts.place and added_up and hides(counts.place, added_up) else None
+        if place and added_up:
             bounds = HiddenPlace(bounds, place, plan.users, added_up)
         if isinstance(added, Rows):
             bounds = ToldRows(bounds, plan.users, rounds, plan.noise, added)
         found = ExchangedProfile(plan.users, rounds, noise, bounds, local, counts)
-        if place and is_hidden:
+        if place and added_up:
             return replace(found, both=partial(scored, place, plan.users, added_up))
-        if (of := counts.one_of) and rounds == 1:
+        if (of := counts.one_of) and added_up:
             seen = of, plan.users, added_up.mirrored if of.is_left_out else added_up
             return replace(found, above=NoisyCounts(bounds, *seen), both=partial(two_counts, *seen))
         return found

@@ -234,10 +234,20 @@ class Masses:
     @property
     def trimmed(self) -> Masses:
         """Without the ends that are less likely than 1e-40: products of what stays are floats."""
-        below, above = (np.cumsum(values) < _TRIM for values in (self.values, self.values[::-1]))
+        return self.without_ends(_TRIM)
+
+    def without_ends(self, rare: float) -> Masses:
+        """Without the ends that are less likely than this."""
+        below, above = (np.cumsum(values) < rare for values in (self.values, self.values[::-1]))
         low, high = int(below.sum()), len(self.values) - int(above.sum())
-        lost = 2.5 * _TRIM if (low, high) != (0, len(self.values)) else 0.0
+        lost = 2.5 * rare if (low, high) != (0, len(self.values)) else 0.0
         return Masses(self.first + low, self.values[low:high], self.error, self.outside + lost)
+
+    def at(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of these numbers, 0 where one is not listed."""
+        place = numbers - self.first
+        listed = (place >= 0) & (place < len(self.values))
+        return np.where(listed, self.values[np.clip(place, 0, len(self.values) - 1)], 0.0)
 
     def slices(self, part: float, rough: float, rare: float) -> tuple[list[float], list[int]]:
         """Ranges of this part of their least numbers, or rough ones of the rarest numbers: upper bounds of their probabilities.

@@ -302,7 +302,7 @@ def chords(variance: Floats, fourth: Floats, theta: Floats, m: int, count: int, 
 
 
 def _edges(variance: Floats, theta: Floats, m: int, count: int, end: Floats) -> Floats:
-    """Of each law's intervals, of which so many are in the main part."""
+    """The ends of each law's intervals, of which `count` are in the main part."""
     reach = np.minimum(np.minimum(_DEVIATIONS / np.sqrt(float(m) * variance), 256 * theta), end)
     steps = np.arange(1, _BEYOND * count // FINE + 1) * FINE / (_BEYOND * count)
     ratios = np.exp(np.multiply.outer(np.log(end / reach), steps))

@@ -26,6 +26,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import flint
 
@@ -252,7 +253,12 @@ class ShuffleProfile(SummedLosses):
         By the union bound its delta is at least :math:`P_1(A) - n e^\varepsilon P_2(A)`: that alone, log n nats further.
         """
         further = epsilon + Fraction(self._crowd) if self._crowd < math.inf else math.inf
-        return self.local.delta(further).low if further < self.local.epsilon(0).high else 0.0
+        return self.local.delta(further).low if further < self._pure.high else 0.0
+
+    @cached
+    def _pure(self) -> Enclosure:
+        """Epsilon of the unshuffled plan at delta = 0."""
+        return self.local.epsilon(0)
 
     @cached
     def dominating(self) -> Groups:
@@ -318,7 +324,7 @@ class ShuffleProfile(SummedLosses):
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon itself; else found by search, each end certified by `delta`."""
-        top = self.local.epsilon(0)
+        top, alone = self._pure, cache(lambda: self.local.epsilon(delta))
         if require_delta(delta) == 0:
             source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
             return replace(top, source=source)
@@ -326,10 +332,8 @@ class ShuffleProfile(SummedLosses):
         if (bound := self.bound.near(float(goal))) is not self.bound:
             return replace(self, bound=bound).epsilon(delta)
         if math.isinf(top.high):
-            top = self.local.epsilon(delta)
-        told = 0.0
-        if self._crowd < top.high:
-            told = max(told, round_down(Fraction(self.local.epsilon(delta).low) - Fraction(self._crowd)))
+            top = alone()
+        told = max(0.0, round_down(Fraction(alone().low) - Fraction(self._crowd))) if self._crowd < top.high else 0.0
         below, beyond = self.bound.estimates()
         found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
         if found is None and not isinstance(self.bound, BinaryBound):
@@ -347,7 +351,7 @@ class ShuffleProfile(SummedLosses):
         if high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
         if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
-            high = min(high, self.local.epsilon(delta).high)
+            high = min(high, alone().high)
         return self._enclosure(low, high, top.high, told)
 
     def coarse(self) -> PrivacyProfile:
@@ -368,7 +372,7 @@ class ShuffleProfile(SummedLosses):
 
     def _looks(self, value: Value, goal: Fraction) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
         """What a search needs to know."""
-        finest, top = max(self.tolerance, self.bound.finest), self.local.epsilon(0).high
+        finest, top = max(self.tolerance, self.bound.finest), self._pure.high
         top = self.local.epsilon(goal).high if math.isinf(top) else top
         return lambda e, t: value(Fraction(e), t), goal, top, finest
 
