@@ -15,6 +15,7 @@ from ldpaudit.plan import (
     Aggregate,
     Compose,
     Guarantee,
+    Mixed,
     Plan,
     Poisson,
     PostProcess,
@@ -78,6 +79,8 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
             profile = account(sums, neighbours)
         case Guarantee() | Repeat() | Compose():
             profile = import_module(f"{__name__}.composition.plan").profile(plan, neighbours)
+        case Shuffle(Mixed() as groups):
+            profile = import_module(f"{__name__}.aggregation.mixed").profile(plan, groups, neighbours, _summands)
         case Shuffle():
             profile = import_module(f"{__name__}.shuffling.plan").profile(plan, neighbours, partial(_shuffled, users=plan.users))
         case Poisson():

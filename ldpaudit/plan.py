@@ -233,7 +233,8 @@ class _AllUsers(_OfOne):
     users: int
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}({self.plan}, users={self.users})"
+        users = "" if isinstance(self.plan, Mixed) else f", users={self.users}"
+        return f"{type(self).__name__}({self.plan}{users})"
 
     def run(self, data: ArrayLike | Mapping[Any, int], rng: np.random.Generator) -> NDArray[np.float64]:
         """The whole system: what all users hold to the estimates that are made of what the adversary sees.
@@ -284,15 +285,73 @@ class _AllUsers(_OfOne):
 
 
 @dataclass(frozen=True, slots=True)
+class Mixed(Plan):
+    """Users of whom some run one plan and some another, as each group's pair of plan and number of users says; to be shuffled.
+
+    Who runs which plan is no secret: it may depend on anything but what users hold.
+    """
+
+    groups: tuple[tuple[Plan, int], ...]
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        """What the groups run."""
+        return tuple(plan for plan, _ in self.groups)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(f'({plan}, {users})' for plan, users in self.groups)}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Shuffle(_AllUsers):
-    """`users` users each run the plan once; the adversary sees the multiset of their views."""
+    """`users` users each run the plan once; the adversary sees the multiset of their views.
+
+    Parameters
+    ----------
+    plan : Plan, Mechanism, or list of pairs
+        What every user runs; or what groups of users run, such as one mechanism at several epsilons: pairs of a plan and the number
+        of users who run it. Then the worst user of the worst group is accounted for, who stays in that group.
+    users : int
+        Of groups the sum of theirs, which need not be given.
+
+    Examples
+    --------
+    >>> from ldpaudit import account
+    >>> from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+    >>> cautious, usual = (KaryRandomizedResponse.for_epsilon(e, k=10) for e in (Fraction(1, 2), 2))
+    >>> for plan in (Shuffle(usual, 50_000), Shuffle([(cautious, 50_000), (usual, 50_000)]), Shuffle(usual, 100_000)):
+    ...     print(f"{account(plan).epsilon(1e-6).high:.4f}")
+    0.0371
+    0.0229
+    0.0260
+    """
 
     plan: Plan
     users: int
 
-    def __init__(self, plan: Plan | Mechanism, users: int) -> None:
-        object.__setattr__(self, "plan", as_plan(plan))
+    def __init__(self, plan: Plan | Mechanism | Iterable[tuple[Plan | Mechanism, int]], users: int | None = None) -> None:
+        if isinstance(plan, list | tuple):
+            plan, found = _mixed(plan)
+            users = found if users is None else users
+        object.__setattr__(self, "plan", as_plan(plan))  # type: ignore[arg-type]
         _at_least(self, "users", users, 1)
+        if isinstance(self.plan, Mixed) and (found := sum(each for _, each in self.plan.groups)) != self.users:
+            raise ValueError(f"Shuffle needs as many users as its groups have, {found}, got users={self.users}")
+
+
+def _mixed(pairs: Iterable[Any]) -> tuple[Plan, int]:
+    """Groups of different plans, and their users; one group is the plan that it runs."""
+    users: dict[Plan, int] = {}
+    for pair in pairs:
+        if not (isinstance(pair, list | tuple) and len(pair) == 2):
+            raise TypeError(f"Shuffle needs pairs of a plan and a number of users, got {brief(pair)}")
+        plan, number = as_plan(pair[0]), whole(pair[1])
+        if number is None or number < 1:
+            raise ValueError(f"Shuffle needs a number of users >= 1 in each group, got {brief(pair[1])}")
+        users[plan] = users.get(plan, 0) + number
+    if not users:
+        raise ValueError("Shuffle needs at least one group, got none")
+    return (Mixed(tuple(users.items())) if len(users) > 1 else next(iter(users))), sum(users.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class ClampedProfile(AtDataSets):
         return math.comb(self.users + len(self.laws) - 2, self.users - 1) <= _SETS and self.rounds == 1
 
     @cached
-    def _seen(self) -> tuple[TwoCoordinates, ...]:
+    def seen(self) -> tuple[TwoCoordinates, ...]:
         return self._repeated(self._pairs())
 
     @cached

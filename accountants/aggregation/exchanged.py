@@ -38,6 +38,10 @@ TINY = 1e-30
 """Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
 
 
+_BITS, _SMALL, _ROOT = 256, Fraction(1, 1 << 60), 2.0**-180
+"""Binary digits of a root, chances that are not below 2**-60, and how far a product with the root is off then, relatively."""
+
+
 class Step(NamedTuple):
     """Which of the counts of user 1's two values a report adds to."""
 
@@ -64,6 +68,20 @@ class Step(NamedTuple):
     def masses(self) -> Masses:
         """The law of the first less the second."""
         return Masses(-1, np.array([float(self.second), float(1 - self.first - self.second), float(self.first)]), UNIT, 0.0)
+
+    def times(self, users: int) -> Masses:
+        r"""The same of the sums over this many users.
+
+        A step is the difference of two coins, of chances s and t, where :math:`\sqrt p + \sqrt q \le 1`: then
+        :math:`p = s(1-t)` and :math:`q = t(1-s)`, so that t is a root of :math:`t^2 - (1 - p + q)\,t + q`. Coins are summed to more
+        digits than steps are, of which as many are lost as n has.
+        """
+        p, q = self.first, self.second
+        if (square := (1 - p + q) ** 2 - 4 * q) < 0 or min(p, q, 1 - p - q) < _SMALL:
+            return self.masses.times(users)
+        t = (1 - p + q - Fraction(math.isqrt(int(square * 4**_BITS)), 1 << _BITS)) / 2
+        found = Masses.binomial(users, t + p - q).plus(Masses.binomial(users, t).mirrored).trimmed
+        return replace(found, error=found.error + users * _ROOT)
 
 
 class OneOf(NamedTuple):
@@ -112,12 +130,12 @@ class AtDataSets(PrivacyProfile):
 
     @property
     @abstractmethod
-    def _seen(self) -> tuple[TwoCoordinates, ...]:
+    def seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
-        return self._enclosure(largest_low(self._seen, require_epsilon(epsilon)), self.above.delta(epsilon))
+        return self._enclosure(largest_low(self.seen, require_epsilon(epsilon)), self.above.delta(epsilon))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`."""
@@ -126,7 +144,7 @@ class AtDataSets(PrivacyProfile):
     def _low(self, delta: Number) -> float:
         """What epsilon is at a data set."""
         goal = max(round_up(Fraction(require_delta(delta))), TINY)
-        return max(each.epsilon(goal) for each in self._seen)
+        return max(each.epsilon(goal) for each in self.seen)
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
         source = f"the sum of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"
@@ -187,7 +205,7 @@ class ExchangedProfile(AtDataSets):
         return replace(top, source=f"{why}; {top.source}")
 
     @cached
-    def _seen(self) -> tuple[TwoCoordinates, ...]:
+    def seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
         found = self._repeated(pair for held in self._data_sets() for pair in self._computed(*held))
         return found if (both := self.both()) is None else (*found, TwoCoordinates(both), TwoCoordinates(both.reversed))
@@ -198,7 +216,7 @@ class ExchangedProfile(AtDataSets):
         rest = self.users - 1 - first - second
         held = [(own, first), (own.mirrored, second), *([(third, rest)] if third else [])]
         noise = [each.times(added) for each in self.added]
-        steps = [*(step.masses.times(users) for step, users in held), *noise, *(each.mirrored.times(taken) for each in self.added)]
+        steps = [*(step.times(users) for step, users in held), *noise, *(each.mirrored.times(taken) for each in self.added)]
         others = reduce(Masses.plus, sorted(steps, key=lambda law: len(law.values)))
         yield Pair.of(others.plus(own.masses), others.plus(own.mirrored.masses))
         if self.counts.is_counted:

@@ -315,7 +315,7 @@ class BitsProfile(SummedLosses):
         (a, b), first, second = max(self._tried(), key=lambda each: self._coordinates(*each).low(x))
         pairs = [(self._pair(True, 1, first), a), (self._pair(False, 1, second), b)]
         orders = pairs, [(pair.reversed, times) for pair, times in pairs]
-        return tuple(tuple((_pair_within(pair), times * self.rounds) for pair, times in order if times) for order in orders)
+        return tuple(tuple((pair_within(pair), times * self.rounds) for pair, times in order if times) for order in orders)
 
 
 class OneBitProfile(BitsProfile):
@@ -393,7 +393,7 @@ class GroupProfile(PrivacyProfile):
         return Enclosure.met(low, high, Rigour.INTERVAL, source).clamp(0.0, most)
 
 
-def _pair_within(pair: Pair) -> ExactPLD:
+def pair_within(pair: Pair) -> ExactPLD:
     """A pair of laws with at most the masses of P and at least those of Q, by groups of integers."""
     groups = pair.coarse(_COMPOSED)
     p, q = groups.p * (1 - groups.slack), groups.q * (1 + groups.slack) + groups.outside

@@ -71,6 +71,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import (
     Compose,
     Guarantee,
+    Mixed,
     Poisson,
     PostProcess,
     Repeat,
@@ -245,7 +246,8 @@ class ShuffleProfile(SummedLosses):
     @cached
     def _crowd(self) -> float:
         """The nats that a crowd takes from what a view tells alone, at most: the logarithm of the number of its users."""
-        return round_up(ball(self.plan.users).log()) if isinstance(self.plan, Shuffle) else math.inf
+        alike = isinstance(self.plan, Shuffle) and not isinstance(self.plan.plan, Mixed)
+        return round_up(ball(self.plan.users).log()) if alike else math.inf
 
     def _told(self, epsilon: Fraction) -> float:
         r"""Of the event that some view is in the best event A of user 1's view alone, where all others hold the second value.
