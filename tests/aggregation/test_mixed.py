@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -10,9 +11,13 @@ import numpy as np
 import pytest
 
 from ldpaudit import Aggregate, Guarantee, Plan, Repeat, Run, Shuffle, Subsample, Unsupported, account
+from ldpaudit.accountants import _summands
 from ldpaudit.accountants.aggregation.exchanged import Step
-from ldpaudit.accountants.aggregation.mixed import _above
+from ldpaudit.accountants.aggregation.mixed import _above, _response, _uniform
+from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
 
@@ -121,6 +126,27 @@ def test_bad_groups_are_refused(make: object, error: type[Exception], needs: str
     assert callable(make)
     with pytest.raises(error, match=needs):
         make()
+
+
+@pytest.mark.parametrize("truths", [(F(3, 5), F(3, 10)), (F(3, 5), F(19, 20)), (F(13, 50), F(9, 10))])
+@pytest.mark.parametrize("users", [(1, 1), (2, 30), (9, 4), (40, 40)])
+def test_a_binomial_number_of_uniform_reports_hides_no_more_than_theirs_does(truths: list[Fraction], users: list[int]) -> None:
+    own, other = (_response(Run(KaryRandomizedResponse(4, q)), _summands) for q in truths)
+    assert own is not None
+    assert other is not None
+    found = _uniform(own, ((own, users[0]), (other, users[1])))
+    truth, lie = 1 - 3 * own.lie, own.lie
+    among = Blanket.of([(truth, lie, F(1, 4)), (lie, truth, F(1, 4)), (2 * lie, 2 * lie, F(1, 2))])
+    number = Masses.binomial(users[0], 4 * own.lie).plus(Masses.binomial(users[1], 4 * other.lie))
+    assert found is not None
+    fewer = Masses.binomial(found.users - 1, 1 - F(found.blankets[0].silence))  # type: ignore[arg-type]
+    assert _above(number, fewer) <= found.apart + 1e-19
+    for epsilon in (F(1, 100), F(1, 5), F(1, 2), F(3, 4)):
+        with working_precision(precision(100)):
+            costs = [float(among.delta(ball(epsilon).exp(), number.first + m + 1, 1e-9)) for m in range(len(number.values))]
+            high = float(found.high(epsilon, 1e-9))
+            assert float(number.values @ costs) <= high * (1 + 1e-6)
+            assert float(replace(found, apart=0.25).high(epsilon, 1e-9)) == pytest.approx(high - found.apart + 0.25)
 
 
 def test_a_law_that_is_smaller_is_known_as_such_and_none_else() -> None:
