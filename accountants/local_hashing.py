@@ -1,5 +1,6 @@
 """What local hashing costs, once and memoized."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ _MOST_SHARES, _MOST_LISTED = 16, 1 << 12
 _EXCEPTIONS = 3  # most epochs of each turn in which a stream of mostly one value is taken to hold each other one
 _MOST_COUNTED = 1 << 10
 """Largest prime of which all triples of values are looked at: a second."""
+_SHORT = 64  # length of vectors that are looked at one by one
 
 
 def profile(m: LocalHashing | Loloha | LolohaStream, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
@@ -201,7 +203,7 @@ def _apart(m: LocalHashing, values: int) -> tuple[tuple[Stream, Fraction], ...]:
     """How two or three values, 0, 1 and 2, may be hashed but all alike, up to names, and how likely that is."""
     if values == 2:
         return (((0, 1), 1 - m.collision),)
-    two = m.collision - (alike := _progression_alike(m))
+    two = m.collision - (alike := _progression_alike(m.prime, m.g))
     ways = ((0, 1, 2), 1 - alike - 3 * two), ((0, 0, 1), two), ((0, 1, 0), two), ((0, 1, 1), two)
     return tuple(way for way in ways if way[1])
 
@@ -253,9 +255,8 @@ def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
     three is then about as likely as 1/(2 g**2), against 1/g**3 if the hashes were independent: of the data sets on which all others
     hold one value it is the worst that is known.
 
-    All that the laws of three inputs depend on is how likely a report matches all three, and they are linear in that. For primes up
-    to 1021 its least and largest value are found by counting (`_three_alike`); beyond, they are those of any three events that are
-    as likely as these, alone and in pairs.
+    All that the laws of three inputs depend on is how likely a report matches all three, and they are linear in that: so no other
+    three inputs cost more than those that match least or most often (`_three_alike`), and no three match more often than these do.
     """
     if isinstance(m, Loloha):
         return shuffled(m.first(), users) if m.reports == 1 else None
@@ -263,10 +264,8 @@ def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
     patterns: dict[Pattern, Fraction] = {(1, 1): both, (1, 0): one, (0, 1): one, (0, 0): 1 - both - 2 * one}
     choices: list[dict[Pattern, Fraction]] = []
     if m.domain > 2:
-        patterns = _three(_progression_alike(m) / m.g, both, one)
-        known = m.prime <= _MOST_COUNTED
-        ends = (each / m.g for each in _three_alike(m.prime, m.g)) if known else (max(both - one, Fraction(0)), both)
-        choices = [_three(each, both, one) for each in ends]
+        patterns = _three(_progression_alike(m.prime, m.g) / m.g, both, one)
+        choices = [_three(each / m.g, both, one) for each in _three_alike(m.prime, m.g)]
     return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}, choices).bound(users)
 
 
@@ -278,21 +277,67 @@ def _three(all_three: Fraction, both: Fraction, one: Fraction) -> dict[Pattern, 
     return {y: chances[sum(y)] for y in product((0, 1), repeat=3)}
 
 
-def _progression_alike(m: LocalHashing) -> Fraction:
+def _sizes(prime: int, g: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """How many residues there are of one remainder, and of how many remainders."""
+    each, more = divmod(prime, g)
+    return (each + 1, more), (each, g - more)
+
+
+def _progression_alike(prime: int, g: int) -> Fraction:
     """Probability that 0, 1 and 2 are hashed alike: see `shuffled`."""
-    each, more = divmod(m.prime, m.g)
-    sizes = (each + 1, more), (each, m.g - more)
-    return Fraction(sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in sizes), m.prime**2)
+    return Fraction(sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in _sizes(prime, g)), prime**2)
+
+
+def _three_alike(prime: int, g: int) -> tuple[Fraction, Fraction]:
+    r"""At most, and at least, the smallest and largest probability that three values are hashed alike.
+
+    Of two hash values, that is known from pairs: of three hashes, all or just two are alike. For primes up to 1021 all are counted:
+    of residues i, i + d, i + c d for each c from 2 on. Beyond, the smallest is that of any events as likely in pairs, and
+
+    *no three values are alike more often than three in arithmetic progression*. With m residues i of one remainder, three are in
+    their places with :math:`N = \sum_{w \in L} (m - |w|)_+` pairs of residues, for the lattice L of all (u, v) with
+    :math:`v \equiv cu` modulo P, and :math:`|w| = \max(0, u, v) - \min(0, u, v)`. Let :math:`\lambda` be the length of a shortest
+    vector, a whole number from 2, of a progression, to :math:`\sqrt{4P/3}` (Minkowski: a unit hexagon has the area 3). The points
+    stand on lines parallel to it, of determinants tP. If :math:`\lambda m \le P`, only one line has points with |w| < m, and
+    :math:`N = \sum_k (m - |k| \lambda)_+` is largest for a progression. Else, as a sum over steps of what rises and falls is at
+    most the integral and the largest value, with X = P/m,
+
+    .. math:: N \le m^2 \sum_t \psi(tX) + m \Bigl(\frac{2\lambda}X + 1\Bigr), \qquad \psi(0) = \frac1\lambda, \quad
+              \int \psi = 1, \quad \psi(\pm\lambda) = 0
+
+    where :math:`\psi(x)` is the area of a section of the pyramid over the hexagon, so that its root is concave (Brunn, Minkowski).
+    With :math:`a^2 = \psi(0)`, :math:`b^2 = \psi(X)`, the integral to X is at least :math:`X (a^2 + ab + b^2)/3`, and that beyond
+    at least :math:`b^2 (\lambda - X)/3` and all terms from t = 2 on times X. So :math:`X a^2 + X ab + \lambda b^2 \le 3/2`, and the
+    sum is at most :math:`1/X + a^2/3 - 2ab/3 + 4b^2/3`, which is convex in b; and at most :math:`1/X + 1/\lambda` in any case.
+    """
+    if g == 2:
+        return (_progression_alike(prime, g),) * 2
+    if prime <= _MOST_COUNTED:
+        return _counted(prime, g)
+    two = Fraction(sum(count * size**2 for size, count in _sizes(prime, g)), prime**2)
+    several = sum((count * Fraction(_several_lines(prime, size)) for size, count in _sizes(prime, g) if size), Fraction(0))
+    return max(2 * two - 1, Fraction(0)), min(two, max(_progression_alike(prime, g), several / prime**2))
 
 
 @lru_cache(maxsize=64)
-def _three_alike(prime: int, g: int) -> tuple[Fraction, Fraction]:
-    """The least and the largest probability that three values are hashed alike, of residues i, i + d, i + t d for t from 2 on.
-
-    Of each two d the matrix below counts the i for which i, i + d and i + d' are alike.
-    """
+def _counted(prime: int, g: int) -> tuple[Fraction, Fraction]:
+    """The same, exactly. Of each two d the matrix below counts the i for which i, i + d and i + d' are alike."""
     steps = np.arange(prime)
     alike = ((steps[:, None] + steps) % prime % g == (steps % g)[:, None]).astype(np.float64)
     counts = alike.T @ alike  # exact: whole numbers below 2**53
     found = [round(counts[steps, steps * t % prime].sum()) for t in range(2, prime)]
     return Fraction(min(found), prime**2), Fraction(max(found), prime**2)
+
+
+def _several_lines(prime: int, m: int) -> float:
+    """The bound of N where more than one line has points."""
+    x, longest = prime / m, math.sqrt(4 * prime / 3)
+
+    def most(length: int) -> float:
+        """Of the sum of areas."""
+        a = math.sqrt(1 / length)
+        b = min(a, (math.sqrt((x * a) ** 2 + 4 * length * max(0.0, 1.5 - x * a * a)) - x * a) / (2 * length))
+        return 1 / x + max(a * a / 3, (a * a - 2 * a * b + 4 * b * b) / 3)
+
+    short = [most(length) + (2 * length / x + 1) / m for length in range(math.floor(x) + 1, _SHORT)]
+    return m * m * max([*short, 1 / _SHORT + 1 / x + (2 * longest / x + 1) / m]) * (1 + 1e-9)

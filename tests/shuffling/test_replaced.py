@@ -432,6 +432,40 @@ def test_three_residues_are_alike_as_often_as_all_functions_of_all_values_say(g:
     assert local_hashing._three_alike(prime, g) == (Fraction(min(counts), prime**2), Fraction(max(counts), prime**2))
 
 
+@pytest.mark.parametrize("prime", [101, 251])
+def test_no_three_values_are_hashed_alike_more_often_than_those_in_arithmetic_progression(prime: int) -> None:
+    for g in (3, 4, 5, 8, 31, prime - 1):
+        most, sizes = local_hashing._counted(prime, g)[1], local_hashing._sizes(prime, g)
+        assert most == local_hashing._progression_alike(prime, g)
+        # The longer a shortest vector, the fewer are alike: what is said of several lines holds without the progression, too.
+        several = sum(count * Fraction(local_hashing._several_lines(prime, size)) for size, count in sizes if size)
+        assert most <= max(several / prime**2, local_hashing._progression_alike(prime, g))
+        for c in range(2, prime):
+            lattice = [((u, c * u % prime), (u, c * u % prime - prime)) for u in range(-prime + 1, prime)]
+            norms = sorted(max(0, *w) - min(0, *w) for two in lattice for w in two)
+            for size, _ in sizes:
+                if size * norms[1] > prime:
+                    assert sum(size - norm for norm in norms if norm < size) <= local_hashing._several_lines(prime, size)
+
+
+@pytest.mark.parametrize("g", [3, 4, 8])
+def test_short_vectors_of_a_large_lattice_leave_no_more_points_than_the_bound(g: int) -> None:
+    prime, u = 100_003, np.arange(-33_335, 33_336)
+    m = prime // g + 1
+    for long in range(g, 20):
+        for short in (n for n in range(1, long) if math.gcd(n, long) == 1):
+            first = long * pow(short, -1, prime) * u % prime
+            norms = [np.maximum(np.maximum(u, v), 0) - np.minimum(np.minimum(u, v), 0) for v in (first, first - prime)]
+            found = sum(int(np.maximum(m - each, 0).sum()) for each in norms)
+            assert 0.9 < found * g / m**2 <= local_hashing._several_lines(prime, m) * g / m**2 < 1.6
+
+
+@pytest.mark.parametrize("g", [2, 3, 4, 16])
+def test_what_a_report_of_local_hashing_costs_in_a_crowd_is_known(g: int) -> None:
+    found = account(Shuffle(LocalHashing.for_epsilon(1, g, domain=10**6), 10**6)).epsilon(1e-6)
+    assert found.low <= found.high < 1.0001 * found.low
+
+
 def test_three_moments_of_bundles_with_many_types_are_those_of_the_types_that_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, users = Compose([KaryRandomizedResponse(3, Fraction(1, 2)), *[KaryRandomizedResponse(2, Fraction(2, 3))] * 2]), 10**5
     listed = account(Shuffle(plan, users)).bound.replaced  # type: ignore[attr-defined]
