@@ -23,7 +23,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, whose tran
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import accumulate
@@ -39,6 +39,7 @@ from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_bits, working_precision
 
 PointMass: TypeAlias = tuple[flint.arb, flint.arb]  # (value, probability) of a discrete law
+Known: TypeAlias = dict[tuple[int, int, int], list[PointMass]]  # sums of some atoms: by their first, number, and copies
 
 MOST_EXPECTED = 64  # copies with a rare value that may be expected: of more, the sums have too many terms
 MOST_SUMS = 4_000  # multisets of rare values that are enumerated, at some microseconds each
@@ -76,7 +77,7 @@ def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
 
     Where the precision does not tell whether a pair's sum is positive, its positive part is between 0 and what is not known of it.
     """
-    known: dict[tuple[int, int], list[PointMass]] = {}
+    known: Known = {}
     second = sorted(_sums(atoms, n - n // 2, known), key=lambda each: each[0].mid())
     levels, unknown = [value.mid() for value, _ in second], reduce(flint.arb.max, (value.rad() for value, _ in second))
     # The probabilities of the largest, and the means of their values where the others count as 0.
@@ -192,7 +193,7 @@ def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | 
     goal = flint.arb(tolerance / 4).max(_HARDLY)
     odds, usually = rare / (1 - rare), (1 - rare) ** n
     # chance is P[M = m], and ways n!/(n - m)! (1 - r)^(n - m): the sums bring p^c / c! of each value.
-    known: dict[tuple[int, int], list[PointMass]] = {}
+    known: Known = {}
     found, chance, ways, m = zero, usually, usually, 0
     while math.comb(m + len(others), m) <= MOST_SUMS:
         found += ways * sum((weight * ((n - m) * usual + total).max(zero) for total, weight in _sums(others, m, known)), zero)
@@ -212,18 +213,19 @@ def _tail(first: flint.arb, falls: flint.arb) -> flint.arb:
     return first / (1 - falls) if falls < 1 else flint.arb(1)
 
 
-def _sums(atoms: Sequence[PointMass], m: int, known: dict[tuple[int, int], list[PointMass]]) -> Iterator[PointMass]:
-    r"""The multisets of m values, each its sum and the product of :math:`p_j^c / c!`; `known` holds those of the last atoms."""
-    (value, p), *others = atoms
-    if not others:
-        yield m * value, p**m / flint.arb(m).fac()
-        return
-    weight = flint.arb(1)
-    for count in range(m + 1):
-        key = len(others), m - count
-        if key not in known:
-            known[key] = list(_sums(others, m - count, known))
-        first = count * value
-        for total, others_weight in known[key]:
-            yield total + first, weight * others_weight
-        weight = weight * p / (count + 1)
+def _sums(atoms: Sequence[PointMass], m: int, known: Known, first: int = 0) -> list[PointMass]:
+    r"""The multisets of m values, each its sum and the product of :math:`p_j^c / c!`; `known` holds those of parts of the atoms."""
+    key = first, len(atoms), m
+    if key not in known:
+        if len(atoms) == 1:
+            ((value, p),) = atoms
+            known[key] = [(m * value, p**m / flint.arb(m).fac())]
+        else:
+            half = len(atoms) // 2
+            known[key] = [
+                (total + other, weight * others_weight)
+                for count in range(m + 1)
+                for total, weight in _sums(atoms[:half], count, known, first)
+                for other, others_weight in _sums(atoms[half:], m - count, known, first + half)
+            ]
+    return known[key]

@@ -12,9 +12,10 @@ import pytest
 from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
-from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated
+from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated, positive_part
 from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
 from ldpaudit.accountants.shuffling.blanket import _Walk, float_estimate, precision, two_answers
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, Rappor, UnaryEncoding
 
 F = Fraction
@@ -137,6 +138,18 @@ def test_the_fall_of_a_transform_is_never_overstated_nor_by_much_understated(n: 
             assert fall <= exact + ROUNDING
             if gap is None and exact < 40:
                 assert fall >= exact * (1 - 1e-2) - 1e-2
+
+
+def test_rare_values_may_be_thousands() -> None:
+    rng, n, chance = np.random.default_rng(5), 10, 1e-9
+    values = rng.normal(size=2000)
+    with working_precision(256):
+        atoms = [(flint.arb(v), flint.arb(chance)) for v in values.tolist()] + [(flint.arb(-1e-4), flint.arb(1 - 2000 * chance))]
+        found = positive_part(atoms, n, 1e-6)
+        # Of n values, all but one are the usual one in nearly all sums that are positive.
+        expected = n * chance * (np.maximum(values - 9e-4, 0).sum())
+        assert abs(float(found.mid()) / expected - 1) < 1e-4
+        assert float(found.rad()) < 1e-4 * expected
 
 
 def test_a_sum_that_is_positive_where_all_but_one_value_are_unseen_by_floats_is_enclosed() -> None:
