@@ -145,11 +145,11 @@ def test_rare_values_may_be_thousands() -> None:
     values = rng.normal(size=2000)
     with working_precision(256):
         atoms = [(flint.arb(v), flint.arb(chance)) for v in values.tolist()] + [(flint.arb(-1e-4), flint.arb(1 - 2000 * chance))]
-        found = positive_part(atoms, n, 1e-6)
+        found = positive_part(atoms, n, 1e-3)
         # Of n values, all but one are the usual one in nearly all sums that are positive.
         expected = n * chance * (np.maximum(values - 9e-4, 0).sum())
-        assert abs(float(found.mid()) / expected - 1) < 1e-4
-        assert float(found.rad()) < 1e-4 * expected
+        assert abs(float(found.mid()) / expected - 1) < 1e-3
+        assert float(found.rad()) < 1e-3 * expected
 
 
 def test_a_sum_that_is_positive_where_all_but_one_value_are_unseen_by_floats_is_enclosed() -> None:
