@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from ldpaudit.accountants.aggregation.exchanged import Exchanged, Place, Step
 from ldpaudit.accountants.aggregation.rows import Rows
+from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.pld.exact import Atom, both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import Bracket
@@ -21,6 +24,8 @@ from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
 _HALF = Fraction(1, 2)
+_WEIGHT = 12
+"""The largest weight of a cell."""
 _THIRDS = 64
 """Values among which one is looked for that collides least with two others."""
 
@@ -110,9 +115,43 @@ def summands(m: CountMeanSketch | HadamardCountMeanSketch, neighbours: Neighbour
         # Of the coefficients that differ, those that are +1 at the first bucket: all, none, or half where neither bucket is 0.
         added = sum(width // 2 if not column[0] else width // 4 if column[1] else 0 for column in apart)
         place = Place(m.cells, len(apart) * width // 2, differ * width // 2, p)
-        return Exchanged(*steps, (added, len(apart) * width // 2 - added), (2,), is_counted=False, place=place)
-    counts = Exchanged(*steps, (len(apart), len(apart)), place=Place(m.hashes, len(apart), differ, p, width))
+        weighed = partial(_weighed, Fraction(place.apart, m.cells), [[(1, p, q)], [(1, p, p)]], -1)
+        return Exchanged(*steps, (added, len(apart) * width // 2 - added), (2,), is_counted=False, place=place, weighed=weighed)
+    place, share = Place(m.hashes, len(apart), differ, p, width), Fraction(len(apart), m.hashes)
+    weighed = partial(_weighed, share, [[(1, p, q), (1, q, p), (width - 2, q, q)], [(1, p, p), (width - 1, q, q)]], 0)
+    counts = Exchanged(*steps, (len(apart), len(apart)), place=place, weighed=weighed)
     return Rows(m.hashes, UnaryEncoding(width, p, q), together, counts)
+
+
+def _weighed(apart: Fraction, kinds: Sequence[Sequence[tuple[int, Fraction, Fraction]]], zero: int) -> tuple[Masses, Masses]:
+    """Laws of a weighted sum of what a report of either value adds, with the weights that tell the most in the normal limit.
+
+    With probability `apart` the report is in a row or cell of the first kind, where the values differ, and else in one of the
+    second. Of a kind, some numbers of bits are ones with a probability for each value; all else is a zero, which may count as -1.
+    """
+    shares, size, one = (apart, 1 - apart), sum(map(len, kinds)), 1 - zero
+    means, second, place = np.zeros((2, 2, size)), np.zeros((size, size)), 0  # means of each value, in each kind
+    for i, kind in enumerate(kinds):
+        for count, *chances in kind:
+            means[:, i, place] = [float(count * (zero + one * chance)) for chance in chances]
+            second[place, place] += float(shares[i] * count * one**2 * chances[0] * (1 - chances[0]))
+            place += 1
+        second += float(shares[i]) * np.outer(means[0, i], means[0, i])
+    mean, other = np.array([float(share) for share in shares]) @ means
+    best = np.linalg.pinv(second - np.outer(mean, mean), rcond=1e-9, hermitian=True) @ (mean - other)
+    weights = iter(np.rint(best * (_WEIGHT / max(np.abs(best).max(), UNIT))).astype(int).tolist())
+    laws = [[Masses.point(0)] * 2 for _ in kinds]
+    for i, kind in enumerate(kinds):
+        for (count, *chances), weight in zip(kind, weights, strict=False):
+            for value, chance in enumerate(chances):
+                bit = np.zeros(abs(weight) * one + 1)
+                bit[[0, -1] if weight > 0 else [-1, 0]] = float(1 - chance), float(chance)
+                added = Masses(min(weight * zero, weight), bit, UNIT, 0.0) if weight else Masses.point(0)
+                laws[i][value] = laws[i][value].plus(added.times(count))
+    at = np.arange(min(law.first for law in chain(*laws)), max(law.first + len(law.values) for law in chain(*laws)))
+    error, outside = max(law.error for law in chain(*laws)) + 4 * UNIT, sum(law.outside for law in chain(*laws))
+    own, moved = (float(shares[0]) * law.at(at) + float(shares[1]) * rest.at(at) for law, rest in zip(*laws, strict=True))
+    return Masses(int(at[0]), own, error, outside), Masses(int(at[0]), moved, error, outside)
 
 
 def _three(m: CountMeanSketch | HadamardCountMeanSketch) -> tuple[list[int], list[list[int]]]:

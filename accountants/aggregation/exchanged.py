@@ -6,7 +6,7 @@ to, only the noise of aggregators hides that.
 
 From below, at a data set, what is computed from a sum: user 1's first count, or the difference of the two counts, whose law is
 that of a sum of independent steps of -1, 0 or 1. Where the counts are nearly normal and equally noisy, the difference tells nearly
-everything.
+everything. Of sketches, all other cells tell how many reports are in those that differ, so that a weighted sum of all tells more.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsi
 
 _FEW = 4
 """Others up to whom all data sets of user 1's two values and a third one are tried, at most 15; else corners and a middle."""
+_WEIGHED = 1 << 14
+"""Most others whose weighted sums are added up: the sum's law is that of as many times more integers as the largest weight."""
 _WIDTH = 1e-5
 """Relative, to which an upper epsilon is searched."""
 TINY = 1e-30
@@ -116,6 +118,8 @@ class Exchanged:
     is_counted: bool = True  # whether the sum shows each of the counts, and not only their difference
     one_of: OneOf | None = None  # where a report is so
     place: Place | None = None
+    # laws of the most telling weighted sum of what a report adds, of either value, where all others hold the first
+    weighed: Callable[[], tuple[Masses, Masses]] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,6 +229,10 @@ class ExchangedProfile(AtDataSets):
                 coins[step.counted] += users
             others = reduce(Masses.plus, [*(Masses.binomial(users, p) for p, users in coins.items()), *noise])
             yield Pair.of(*(others.plus(Masses.counts(coin(step.counted))) for step in (own, own.mirrored)))
+        if self.counts.weighed and not self.added and first == self.users - 1 <= _WEIGHED:
+            laws = self.counts.weighed()
+            others = laws[0].times(first)
+            yield Pair.of(*map(others.plus, laws))
 
     def _data_sets(self) -> Iterator[tuple[int, int]]:
         """How many others hold user 1's first value, and how many the second."""

@@ -19,8 +19,9 @@ What is known, in the normal limit, where all others hold user 1's first value, 
 whole sum tells 3 % more than the difference (of HCMS 6 %, as other cells tell how many reports are in those that differ); with the
 number of reports in each row or cell it tells 4 % more (45 %), and the shuffled reports tell 16 % more (45 %).
 
-*From below*, what is computed from the sum: in every row what user 1's first value sets, less what the second sets, over all rows.
-This is a sum of independent steps, one of each user (`exchanged`).
+*From below*, what is computed from the sum: in every row what user 1's first value sets, less what the second sets, over all rows;
+and, if all others hold the first one, all cells with the weights that are best in the normal limit, so that those which do not
+differ tell how many reports are in those that do. Each is a sum of independent steps, one of each user (`exchanged`).
 """
 
 import math
