@@ -214,7 +214,8 @@ class BlanketBound(Bound):
         if self.few is not None and self.few.complete:
             return "every data set", "the worst data set"
         sets = "every data set on three values" if self.few else "the best data set on which all others hold one value"
-        sets = sets if self.data_sets else _UNKNOWN
+        if not self.data_sets:
+            sets = _UNKNOWN if self.otherwise is None else self.otherwise.sources[1]
         if self.drawn_from is not None:
             return f"replacement in a sample of {self.users} of {self.drawn_from}", sets
         if not self.blankets:
@@ -274,7 +275,7 @@ class BlanketBound(Bound):
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
         if not self.data_sets:
-            return Attained(flint.arb(0))
+            return Attained(flint.arb(0)) if self.otherwise is None else self.otherwise.attained(epsilon, tolerance)
         with working_precision(precision(self.users)):
             e = ball(epsilon).exp()
             if self.few is not None:  # its data sets contain the others
@@ -291,10 +292,14 @@ class BlanketBound(Bound):
         """See `Bound`."""
         if self.users <= _FEW:
             return None, None
-        low = largest([estimate for _, estimate in self._sets])
+        low = largest([estimate for _, estimate in self._sets]) if self.data_sets else None
+        if low is None and self.otherwise is not None:
+            low = self.otherwise.estimates()[0]
         if (other := self._replaced) is not None:
             types = [each for each in other.types if isinstance(each, Blanket)]
             alike = types if 0 < len(types) <= _GUIDES else [each.blanket for each, _ in self._sets]
+            if not (alike or types):
+                return low, None
             less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
             high = self._above if self.blankets else None
             above: FloatEstimate | None = less if high is None else lambda epsilon: min(high(epsilon), less(epsilon))
@@ -302,10 +307,12 @@ class BlanketBound(Bound):
             above = self.otherwise.estimates()[1] if self.otherwise else None
         else:
             above = self._above
-        return low if self.data_sets else None, above
+        return low, above
 
     def both_ways(self, epsilon: float) -> tuple[Value, ...]:
         """See `Bound`."""
+        if self.otherwise is not None and not self.data_sets:
+            return self.otherwise.both_ways(epsilon)
         if self.users <= _FEW or not self.data_sets:
             return ()
         about = [estimate(epsilon) for _, estimate in self._sets]

@@ -23,6 +23,7 @@ the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -72,6 +73,7 @@ from ldpaudit.plan import (
     Compose,
     Guarantee,
     Mixed,
+    Plan,
     Poisson,
     PostProcess,
     Repeat,
@@ -152,7 +154,12 @@ def profile(
     if top.high > _LARGEST:
         return PostProcessedProfile(local)
     clones = AnyReportBound(Clones(Fraction(top.high)), plan.users)
-    return ShuffleProfile(plan, local, (None if known is None else _known(plan, known, clones)) or _attained(clones, local))
+    found = clones if known is None else _known(plan, known, clones) or clones
+    if found is clones:
+        return ShuffleProfile(plan, local, _attained(clones, local))
+    if isinstance(found, BlanketBound) and not found.data_sets:
+        found = replace(found, otherwise=_attained(clones, local))
+    return ShuffleProfile(plan, local, found)
 
 
 def _attained(clones: AnyReportBound, local: PrivacyProfile) -> AnyReportBound:
@@ -170,16 +177,19 @@ def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: An
     """The bound of what one user sends: one report, perhaps, or a bundle of several, all of mechanisms."""
     if isinstance(plan.plan, Poisson):
         return _of_participants(_known(Shuffle(plan.plan.plan, plan.users), known, clones), plan.plan.rate, clones)
-    parts: dict[Mechanism, int] = {}
+    parts = Counter[Plan]()
     for leaf, times in flat(plan.plan):
-        if not isinstance(leaf, Run):
+        if not isinstance(leaf, Run | Guarantee):
             return None
-        parts[leaf.mechanism] = parts.get(leaf.mechanism, 0) + times
-    found = [(known(m), times) for m, times in parts.items()]
+        parts[leaf] += times
+    found = [(known(leaf.mechanism) if isinstance(leaf, Run) else None, times) for leaf, times in parts.items()]
     one, times = found[0]
+    if len(found) == times == 1:
+        return one
     if len(found) == 1 and isinstance(one, VectorsBound):
         return laplace_vectors.repeated(one, times, clones)
-    return one if len(found) == times == 1 else products.bound(found, clones)
+    pure = (Fraction(account(leaf, REPLACE_ONE).epsilon(0).high) for leaf in parts)
+    return products.bound([(own, epsilon0, n) for (own, n), epsilon0 in zip(found, pure, strict=True)], clones)
 
 
 @dataclass(frozen=True)

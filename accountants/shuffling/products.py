@@ -3,7 +3,9 @@ r"""Repetitions and compositions inside a shuffle: every user sends one bundle o
 The law of a bundle is a product, and so are the ratios of two laws. What another user holds, beside what user 1 holds first
 and then, is known run by run: each run of a part has one of that part's types (`replaced`), or user 1 holds the same in that
 run. So the types of the bundle are the products of these, and its blanket the product of blankets. Runs of one part are
-exchangeable: a type is a multiset. From below all others hold one bundle, run by run user 1's first value, its second, or a third.
+exchangeable: a type is a multiset. Where the types of a run are not known, they are those of any report with its epsilon0: given
+the other runs, W is a positive multiple of one ratio less one of the other, and convex functions of it grow as these are spread.
+From below all others hold one bundle, run by run user 1's first value, its second, or a third.
 
 Where kinds of bundles are many, W is spread to fewer values so that the mean is kept, which makes it larger in the convex order;
 and in a data set kinds are not told apart that have nearly the same W. Both are wrong by the square of how far these are apart.
@@ -23,14 +25,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.balls import as_ball, ball
+from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
-from ldpaudit.accountants.shuffling.replaced import Replacement
+from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
 from ldpaudit.core.working_precision import working_precision
 
 _FEW_TYPES, _MOST_TYPES, _MOST_FLOATS, _MOST_COVERED = 40, 400, 2500, 20_000
@@ -98,31 +100,34 @@ class ProductType:
         return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, sent * flint.arb(b)) for u, v, b in kinds] + nothing
 
 
-def bound(parts: Sequence[tuple[Bound | None, int]], otherwise: AnyReportBound) -> BlanketBound | None:
-    """Of a bundle; None where no data set of a part is known, and nothing is gained over the clones, which are `otherwise`."""
+def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyReportBound) -> BlanketBound | None:
+    """Of a bundle of reports, each of a bound, an epsilon0, and a number of runs; None where it is alone to all digits.
+
+    Without a data set of each part none is known; `otherwise` are the clones of the whole.
+    """
     if otherwise.clones.epsilon0 >= _FLOATS:
         return None
-    each = [(*known(part), times) for part, times in parts if part is not None]
-    never_said = any(cell[2] == 0 for _, sets, _ in each for own in sets for cell in own.blanket.cells)
-    if len(each) < len(parts) or not all(sets for _, sets, _ in each) or never_said:
+    each = [((None, ()) if part is None else known(part), epsilon0, times) for part, epsilon0, times in parts]
+    attained = [(sets, times) for (_, sets), _, times in each]
+    if any(cell[2] == 0 for sets, _ in attained for own in sets for cell in own.blanket.cells):
         return None
-    found = [(types, times) for types, _, times in each if types is not None]
     with working_precision(precision(otherwise.users)):
-        replaced = _replacement(found) if len(found) == len(parts) else None
+        replaced = _replacement([(types, epsilon0, times) for (types, _), epsilon0, times in each])
     finest = FINE if replaced is None or replaced.types else ROUGHLY
-    sets = tuple(_sets(each, otherwise.users))
+    sets = tuple(_sets(attained, otherwise.users)) if all(sets for sets, _ in attained) else ()
     return BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
 
 
-def _replacement(parts: Sequence[tuple[Replacement, int]]) -> Replacement | None:
+def _replacement(parts: Sequence[tuple[Replacement | None, Fraction, int]]) -> Replacement | None:
     """Of all types of a bundle; None where they, or their kinds, are too many."""
-    types = [(_of_one_run(found), times) for found, times in parts]
+    known = [(_of_one_run(found, epsilon0), times) for found, epsilon0, times in parts]
+    types, masses = [(own, times) for (own, _), times in known], [(gamma, times) for (_, gamma), times in known]
     count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
-    if any(not own for own, _ in types) or count > _MOST_COVERED:
+    if count > _MOST_COVERED:
         return None
-    exact = not any(isinstance(found.gamma, flint.arb) for found, _ in parts)
-    masses = (found.gamma**times if exact else as_ball(found.gamma) ** times for found, times in parts)
-    gamma = math.prod(masses, start=Fraction(1) if exact else flint.arb(1))
+    exact = not any(isinstance(gamma, flint.arb) for gamma, _ in masses)
+    powers = (gamma**times if exact else as_ball(gamma) ** times for gamma, times in masses)
+    gamma = math.prod(powers, start=Fraction(1) if exact else flint.arb(1))
     if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
         return Replacement((), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
@@ -181,19 +186,21 @@ def _whole_numbers(types: Part) -> tuple[list[NDArray[np.object_]], int]:
     return [np.array([[int(p * unit) for p in cell] for cell in law], dtype=object).T for law in padded], unit
 
 
-def _of_one_run(found: Replacement) -> Part:
-    """The types of a run where user 1 holds two values, and of one where it holds the same; empty where they are not exact.
+def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:
+    """The types of a run where user 1 holds two values, and of one where it holds the same, and the mass of the blanket.
 
-    Not where another user holds that same value: then nothing is told by that run, and whatever any other type tells in its
-    place is a spread of that.
+    Those of any report with this epsilon0, where they are not known exactly. None where another user holds the same value: then
+    nothing is told by that run, and whatever any other type tells in its place is a spread of that.
     """
-    if found.runs:
-        return found.runs
-    exact = [each for each in found.types if isinstance(each, Blanket)]
-    if len(exact) < len(found.types) or not all(map(_is_rational, exact)):
-        return ()
+    exact = [each for each in (() if found is None else found.types) if isinstance(each, Blanket)]
+    if found is not None and found.runs:
+        return found.runs, found.gamma
+    if not exact or len(exact) < len(found.types) or not all(map(_is_rational, exact)):  # type: ignore[union-attr]
+        any_map = of_any_map(ball(epsilon0))
+        types = tuple(CutBlanket(each.cells) for each in any_map.types if isinstance(each, Blanket))
+        return types, any_map.gamma if found is None else found.gamma
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
-    return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1)
+    return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma  # type: ignore[union-attr]
 
 
 def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, ...]]:
@@ -202,14 +209,14 @@ def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, 
         yield tuple(run for part in choice for run in part)
 
 
-def _sets(parts: Sequence[tuple[Replacement | None, tuple[OthersAlike, ...], int]], users: int) -> Iterator[OthersAlike]:
+def _sets(parts: Sequence[tuple[tuple[OthersAlike, ...], int]], users: int) -> Iterator[OthersAlike]:
     """Bundles that all others hold; where there are too many, those with one kind of value in all runs of a part."""
-    many = math.prod(math.comb(times + len(sets) - 1, times) for _, sets, times in parts) > _MOST_SETS
+    many = math.prod(math.comb(times + len(sets) - 1, times) for sets, times in parts) > _MOST_SETS
     choices = (
         (run for part in choice for run in part)
-        for choice in product(*([(own,) * times for own in sets] for _, sets, times in parts))
+        for choice in product(*([(own,) * times for own in sets] for sets, times in parts))
     )
-    for runs in map(tuple, choices) if many else _bundles([(sets, times) for _, sets, times in parts]):
+    for runs in map(tuple, choices) if many else _bundles(parts):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
         ratios, found = _ratios(blankets), None

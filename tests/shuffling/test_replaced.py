@@ -14,7 +14,7 @@ import pytest
 from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
-from ldpaudit.accountants.shuffling import bloom, products
+from ldpaudit.accountants.shuffling import bloom, products, randomizers
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
@@ -479,12 +479,43 @@ def test_three_moments_of_bundles_with_many_types_are_those_of_the_types_that_ar
 @pytest.mark.parametrize("times", [5, 9])
 def test_bundles_that_stand_for_others_have_no_fewer_runs_of_any_type(times: int) -> None:
     bound = account(Shuffle(KaryRandomizedResponse(4, Fraction(1, 3)), 1000)).bound  # type: ignore[attr-defined]
-    types = products._of_one_run(bound.replaced)
+    types, _ = products._of_one_run(bound.replaced, Fraction(1))
     found = list(map(Counter, products._covering([(types, times)])))
     assert len(found) < math.comb(times + len(types) - 1, times)
     for choice in combinations_with_replacement(types, times):
         runs = Counter(choice)
         assert any(all(other[kind] >= n for kind, n in runs.items()) for other in found)
+
+
+@pytest.mark.parametrize(("m", "users"), [
+    (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2), 100), (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 7), 10**4),
+    (UnaryEncoding.optimized(Fraction(1, 2), 3), 100), (TruncatedGeometric(3, Fraction(85, 100)), 10**4),
+], ids=str)  # fmt: skip
+def test_bundles_of_reports_of_which_epsilon0_is_known_cost_no_less_than_those_of_any_such_mechanism(m: Any, users: int) -> None:
+    epsilon0 = Fraction(account(m).epsilon(0).high)
+    known, unknown = (account(Shuffle(Repeat(each, 3), users)).epsilon(1e-6) for each in (m, Guarantee(epsilon0)))
+    assert known.low <= unknown.high
+    once = account(Shuffle(Compose([m, Guarantee(epsilon0)]), users)).epsilon(1e-6)
+    assert account(Shuffle(Repeat(m, 2), users)).epsilon(1e-6).low <= once.high
+
+
+def test_bundles_of_guarantees_cost_little_more_than_those_of_binary_response_and_less_than_a_whole_one() -> None:
+    guarantee, binary = Guarantee(Fraction(1, 2)), KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2)
+    found, least, whole = (
+        account(Shuffle(each, 10**5)).epsilon(1e-6) for each in (Repeat(guarantee, 3), Repeat(binary, 3), Guarantee(Fraction(3, 2)))
+    )
+    assert least.low < found.high < 1.01 * least.high < 0.6 * whole.high
+
+
+@pytest.mark.parametrize("few", [0, 40])
+def test_bundles_of_a_mechanism_with_many_inputs_are_known_as_those_of_any_map_where_its_types_are_not_listed(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(randomizers, "_MOST_TYPED", few)
+    found = account(Shuffle(Repeat(KaryRandomizedResponse(3, Fraction(1, 2)), 2), 1000)).epsilon(1e-6)
+    listed = account(Shuffle(Repeat(Channel("1/2, 1/4, 1/4; 1/4, 1/2, 1/4; 1/4, 1/4, 1/2"), 2), 1000)).epsilon(1e-6)
+    assert found.low <= listed.high < (2 if few == 0 else 1.1) * found.high
+    assert listed.low <= found.high
 
 
 def test_bundles_with_too_many_types_are_bounded_as_any_report_and_from_below_by_data_sets() -> None:
