@@ -53,6 +53,10 @@ class SeveralPairs(PrivacyProfile):
     times: int  # number of runs, at least 1
     source: str  # what is composed
 
+    def __post_init__(self) -> None:
+        # Views of the loss 0 may not be listed, such as those of who does not take part.
+        object.__setattr__(self, "pairs", tuple(pair.complete() for pair in self.pairs))
+
     @cached
     def applies(self) -> bool:
         """Whether there are several pairs, with bounded losses, and not too much to compute."""
@@ -71,7 +75,7 @@ class SeveralPairs(PrivacyProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The first power at which it is at most delta."""
         found = np.flatnonzero(self._curve <= round_down(Fraction(delta)))
-        return self._enclosed(max(0.0, (self._first + int(found[0])) * self._step * (1 + 8 * _UNIT)) if len(found) else math.inf)
+        return self._enclosed(max(0.0, (self._first + int(found[0])) * self._step * (1 + 24 * _UNIT)) if len(found) else math.inf)
 
     def _enclosed(self, high: float) -> Enclosure:
         return Enclosure(0.0, high, Rigour.INTERVAL, f"{self.source}, in each of which any pair may be the worst")
