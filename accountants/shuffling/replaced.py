@@ -181,13 +181,13 @@ def _along(first: flint.arb, last: flint.arb, missed: flint.arb, steps: int) -> 
 
 def quotients(types: Sequence[Blanket]) -> QuotientLaws | None:
     """One group of laws in floats, at the current precision; None where floats do not hold them."""
-    high, low = np.zeros((2, 3, 1, len(types), max(len(each.cells) for each in types)))
+    found = np.zeros((3, 1, len(types), max(len(each.cells) for each in types)))
     for i, each in enumerate(types):
-        for j, cell in enumerate(each.cells):
-            if not cell[2] == 0:
-                for r, p in enumerate(cell):
-                    high[r, 0, i, j], low[r, 0, i, j] = halves(p)
-    return QuotientLaws.of(high[0] - high[1] + (low[0] - low[1]), high[1], high[2])
+        for j, (r1, r2, b) in enumerate(each.cells):
+            if not b == 0:
+                apart = r1 - r2 if type(r1) is type(r2) else as_ball(r1) - as_ball(r2)  # type: ignore[operator]
+                found[:, 0, i, j] = float(apart), float(r2), float(b)
+    return QuotientLaws.of(*found)
 
 
 def halves(p: Probability) -> tuple[float, float]:
