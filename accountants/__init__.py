@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from ldpaudit.core.cached import shared
 from ldpaudit.errors import Unsupported
 from ldpaudit.groups import mixing, of_one_user
 from ldpaudit.mechanism import Mechanism
@@ -61,13 +60,9 @@ def account(target: Plan | Mechanism, neighbours: Neighbours | None = None) -> P
     >>> account(KaryRandomizedResponse(k=3, p=Fraction(1, 2))).epsilon(0).high
     0.6931471805599454
     """
-    require_relation(neighbours)
     plan = as_plan(target)
-    return shared((plan, neighbours), lambda: _profile(plan, neighbours))
-
-
-def _profile(plan: Plan, neighbours: Neighbours | None) -> PrivacyProfile:
     profile: PrivacyProfile
+    require_relation(neighbours)
     if neighbours is not None and neighbours.kind == "group" and not isinstance(plan, Aggregate) and any(mixing(plan)):
         users, profile = neighbours.users, account(plan, REPLACE_ONE)
         return import_module(f"{__name__}.composition.replaced_group").ReplacedGroup(profile, users) if users > 1 else profile

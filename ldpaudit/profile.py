@@ -25,7 +25,6 @@ MOST_NATS = 2.0**64
 """Beyond this epsilon, delta is enclosed by what it is here and by its limit: e**epsilon itself leaves the range of balls."""
 _NARROW = 1e-9  # relative width up to which an enclosure is called exact: the slack to which claims are read
 _UNSEEN_NATS = 1e-15  # the same in nats, next to 0
-_KEPT = 256  # answers that are kept with a profile: the looks at a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +149,12 @@ def _graded(found: Enclosure, unseen: float) -> Enclosure:
     return replace(found, rigour=Rigour.INTERVAL)
 
 
-def _once(method: Callable[[Any, Number], Enclosure], profile: Any, at: Number, unseen: float) -> Enclosure:
-    """What a profile's method answers, kept with the profile among its last answers."""
-    kept: dict[tuple[Any, Number], Enclosure] = getattr(profile, "__dict__", {}).setdefault("_answers", {})
-    if (found := kept.get((method, at))) is None:
-        found = _graded(method(profile, at), unseen)
-        if len(kept) >= _KEPT:
-            kept.clear()
-        kept[method, at] = found
-    return found
-
-
 def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Number], Enclosure]:
     @wraps(method)
     def delta(self: Any, epsilon: Number) -> Enclosure:
         plain = require_epsilon(_plain(epsilon, "delta(epsilon)"))
         if not MOST_NATS < plain < math.inf:
-            return _once(method, self, plain, sys.float_info.min)
+            return _graded(method(self, plain), sys.float_info.min)
         high, low = method(self, MOST_NATS), method(self, math.inf)
         found = Enclosure(min(low.low, high.high), high.high, min(low.rigour, high.rigour), high.source)
         return _graded(found, sys.float_info.min)
@@ -177,7 +165,7 @@ def _of_epsilon(method: Callable[[Any, Number], Enclosure]) -> Callable[[Any, Nu
 def _of_delta(method: Callable[..., Enclosure]) -> Callable[..., Enclosure]:
     @wraps(method)
     def epsilon(self: Any, delta: Number = 0) -> Enclosure:
-        return _once(method, self, require_delta(_plain(delta, "epsilon(delta)")), _UNSEEN_NATS)
+        return _graded(method(self, require_delta(_plain(delta, "epsilon(delta)"))), _UNSEEN_NATS)
 
     return epsilon
 

@@ -3,7 +3,6 @@ import os
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import settings
@@ -20,13 +19,6 @@ CLAIMS = "tests/claims/"
 def _no_secret_of_the_developers(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The gate's secret is made where the tests are: nothing of theirs is believed afterwards."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_shared_where_code_is_replaced(request: pytest.FixtureRequest) -> None:
-    """A profile that was made before would not know."""
-    if "monkeypatch" in request.fixturenames:
-        request.getfixturevalue("monkeypatch").setattr("ldpaudit.core.cached._SHARED", MagicMock(get=lambda _: None))
 
 
 @pytest.hookimpl(tryfirst=True)

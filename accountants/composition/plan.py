@@ -43,7 +43,7 @@ from ldpaudit.accountants.pld.profiles import (
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.pld.searched import Quadratic
 from ldpaudit.accountants.pld.several_pairs import SeveralPairs
-from ldpaudit.core.cached import cached, shared
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, Run, flat
@@ -232,7 +232,7 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
             return account(only, _relation(only, neighbours))
         if isinstance(only, Guarantee) and only.delta == 1:
             return stated(only)
-    return shared((*leaves.items(), neighbours), lambda: composed(_part(leaf, times, neighbours) for leaf, times in leaves.items()))
+    return composed(_part(leaf, times, neighbours) for leaf, times in leaves.items())
 
 
 def composed(parts: Iterable[Part]) -> PrivacyProfile:

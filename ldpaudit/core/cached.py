@@ -1,24 +1,9 @@
-"""What is computed once, without a lock: properties, and values that are shared as long as somebody has them."""
+"""Properties that are computed once, without a lock."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
-from weakref import WeakValueDictionary
 
 T = TypeVar("T")
-
-_SHARED: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
-
-
-def shared(key: Hashable, make: Callable[[], T]) -> T:
-    """What `make` returns, or what it returned for an equal key, if somebody still has that; not for keys without a hash."""
-    try:
-        found: T | None = _SHARED.get(key)
-    except TypeError:
-        return make()
-    if found is None:
-        found = make()
-        _SHARED[key] = found
-    return found
 
 
 class cached(Generic[T]):  # noqa: N801 - it reads as a decorator
