@@ -321,9 +321,9 @@ class Shuffle(_AllUsers):
     >>> cautious, usual = (KaryRandomizedResponse.for_epsilon(e, k=10) for e in (Fraction(1, 2), 2))
     >>> for plan in (Shuffle(usual, 50_000), Shuffle([(cautious, 50_000), (usual, 50_000)]), Shuffle(usual, 100_000)):
     ...     print(f"{account(plan).epsilon(1e-6).high:.4f}")
-    0.0371
-    0.0229
-    0.0260
+    0.0336
+    0.0203
+    0.0231
     """
 
     plan: Plan
