@@ -505,6 +505,8 @@ def test_bundles_of_guarantees_cost_little_more_than_those_of_binary_response_an
         account(Shuffle(each, 10**5)).epsilon(1e-6) for each in (Repeat(guarantee, 3), Repeat(binary, 3), Guarantee(Fraction(3, 2)))
     )
     assert least.low < found.high < 1.01 * least.high < 0.6 * whole.high
+    blanket = account(Shuffle(Repeat(guarantee, 3), 10**5)).bound.replaced.gamma  # type: ignore[attr-defined]
+    assert float(blanket) == pytest.approx(math.exp(-1.5))
 
 
 @pytest.mark.parametrize("few", [0, 40])
