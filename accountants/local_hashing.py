@@ -265,7 +265,7 @@ def shuffled(m: LocalHashing | Loloha, users: int) -> Bound | None:
     choices: list[dict[Pattern, Fraction]] = []
     if m.domain > 2:
         patterns = _three(_progression_alike(m.prime, m.g) / m.g, both, one)
-        choices = [_three(each / m.g, both, one) for each in _three_alike(m.prime, m.g)]
+        choices = [_three(each / m.g, both, one) for each in _three_alike(m)]
     return MatchedLaws.of(m.inputs, patterns, {1: m.g * m.p, 0: m.g * m.lie}, choices).bound(users)
 
 
@@ -288,7 +288,7 @@ def _progression_alike(prime: int, g: int) -> Fraction:
     return Fraction(sum(count * (((size + 1) // 2) ** 2 + (size // 2) ** 2) for size, count in _sizes(prime, g)), prime**2)
 
 
-def _three_alike(prime: int, g: int) -> tuple[Fraction, Fraction]:
+def _three_alike(m: LocalHashing) -> tuple[Fraction, Fraction]:
     r"""At most, and at least, the smallest and largest probability that three values are hashed alike.
 
     Of two hash values, that is known from pairs: of three hashes, all or just two are alike. For primes up to 1021 all are counted:
@@ -310,13 +310,13 @@ def _three_alike(prime: int, g: int) -> tuple[Fraction, Fraction]:
     at least :math:`b^2 (\lambda - X)/3` and all terms from t = 2 on times X. So :math:`X a^2 + X ab + \lambda b^2 \le 3/2`, and the
     sum is at most :math:`1/X + a^2/3 - 2ab/3 + 4b^2/3`, which is convex in b; and at most :math:`1/X + 1/\lambda` in any case.
     """
-    if g == 2:
-        return (_progression_alike(prime, g),) * 2
-    if prime <= _MOST_COUNTED:
-        return _counted(prime, g)
-    two = Fraction(sum(count * size**2 for size, count in _sizes(prime, g)), prime**2)
-    several = sum((count * Fraction(_several_lines(prime, size)) for size, count in _sizes(prime, g) if size), Fraction(0))
-    return max(2 * two - 1, Fraction(0)), min(two, max(_progression_alike(prime, g), several / prime**2))
+    progression = _progression_alike(m.prime, m.g)
+    if m.g == 2:
+        return progression, progression
+    if m.prime <= _MOST_COUNTED:
+        return _counted(m.prime, m.g)
+    several = sum((count * Fraction(_several_lines(m.prime, size)) for size, count in _sizes(m.prime, m.g) if size), Fraction(0))
+    return max(2 * m.collision - 1, Fraction(0)), min(m.collision, max(progression, several / m.prime**2))
 
 
 @lru_cache(maxsize=64)

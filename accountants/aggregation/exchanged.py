@@ -124,13 +124,14 @@ class Exchanged:
 
 @dataclass(frozen=True)
 class AtDataSets(PrivacyProfile):
-    """Profile of a sum, from what some data sets attain."""
+    """Profile of what is made of all reports, from what some data sets attain."""
 
     users: int
     rounds: int  # that are summed one by one
     added: tuple[Masses, ...]  # laws of the aggregators' noise
     above: PrivacyProfile  # what bounds it
-    below: ClassVar[str]  # what is computed from the sum
+    of: ClassVar[str] = "sum"  # what is made of all reports
+    below: ClassVar[str]  # what is computed from that
 
     @property
     @abstractmethod
@@ -151,7 +152,7 @@ class AtDataSets(PrivacyProfile):
         return max(each.epsilon(goal) for each in self.seen)
 
     def _enclosure(self, low: float, above: Enclosure) -> Enclosure:
-        source = f"the sum of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"
+        source = f"the {self.of} of {self.users} reports; above: {above.source}; below: {self.below}, at a data set"
         return Enclosure.met(low, above.high, Rigour.INTERVAL, source)
 
     def _repeated(self, pairs: Iterable[Pair]) -> tuple[TwoCoordinates, ...]:

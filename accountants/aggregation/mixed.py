@@ -180,6 +180,7 @@ class MixedProfile(AtDataSets):
     local: PrivacyProfile  # of user 1's report
     own: Response
     others: tuple[tuple[Response, int], ...]
+    of = "shuffle"
     below = "the difference of the numbers of two values' reports"
 
     def epsilon(self, delta: Number = 0) -> Enclosure:

@@ -26,7 +26,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Self, TypeAlias
 
 import flint
@@ -222,10 +222,7 @@ def _sums(atoms: Sequence[PointMass], m: int, known: Known, first: int = 0) -> l
             known[key] = [(m * value, p**m / flint.arb(m).fac())]
         else:
             half = len(atoms) // 2
-            known[key] = [
-                (total + other, weight * others_weight)
-                for count in range(m + 1)
-                for total, weight in _sums(atoms[:half], count, known, first)
-                for other, others_weight in _sums(atoms[half:], m - count, known, first + half)
-            ]
+            low, high = atoms[:half], atoms[half:]
+            halves = (product(_sums(low, n, known, first), _sums(high, m - n, known, first + half)) for n in range(m + 1))
+            known[key] = [(a + b, p * q) for pairs in halves for (a, p), (b, q) in pairs]
     return known[key]

@@ -78,7 +78,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, OthersAlike
-from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, quotients
+from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
 from ldpaudit.core.working_precision import working_precision
 
 Balls: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
@@ -221,8 +221,7 @@ def _replacement(s: Fraction, precise: bool) -> Replacement:
     types = _types(s, last, few)
     if not precise or s > _FEW_SCALES:
         return Replacement((), gamma, pairs=quotients(types))
-    any_map = tuple(CutBlanket(each.cells) for each in of_any_map(ball(s)).types if isinstance(each, Blanket))
-    return Replacement(types, gamma, runs=any_map, pairs=quotients(_types(s, last, many)))
+    return Replacement(types, gamma, pairs=quotients(_types(s, last, many)))
 
 
 def _types(s: Fraction, last: int, cut: int) -> tuple[CutBlanket, ...]:

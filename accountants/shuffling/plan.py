@@ -174,7 +174,7 @@ def _attained(clones: AnyReportBound, local: PrivacyProfile) -> AnyReportBound:
 
 
 def _known(plan: Shuffle, known: Callable[[Mechanism], Bound | None], clones: AnyReportBound) -> Bound | None:
-    """The bound of what one user sends: one report, perhaps, or a bundle of several, all of mechanisms."""
+    """The bound of what one user sends: one report, perhaps, or a bundle of several, all of mechanisms or guarantees."""
     if isinstance(plan.plan, Poisson):
         return _of_participants(_known(Shuffle(plan.plan.plan, plan.users), known, clones), plan.plan.rate, clones)
     parts = Counter[Plan]()

@@ -192,15 +192,15 @@ def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Pr
     Those of any report with this epsilon0, where they are not known exactly. None where another user holds the same value: then
     nothing is told by that run, and whatever any other type tells in its place is a spread of that.
     """
-    exact = [each for each in (() if found is None else found.types) if isinstance(each, Blanket)]
     if found is not None and found.runs:
         return found.runs, found.gamma
-    if not exact or len(exact) < len(found.types) or not all(map(_is_rational, exact)):  # type: ignore[union-attr]
+    exact = [each for each in found.types if isinstance(each, Blanket) and _is_rational(each)] if found is not None else []
+    if found is None or not exact or len(exact) < len(found.types):
         any_map = of_any_map(ball(epsilon0))
         types = tuple(CutBlanket(each.cells) for each in any_map.types if isinstance(each, Blanket))
         return types, any_map.gamma if found is None else found.gamma
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
-    return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma  # type: ignore[union-attr]
+    return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma
 
 
 def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, ...]]:

@@ -429,7 +429,8 @@ def test_reports_that_match_three_hashes_are_of_two_extreme_kinds(g: int, prime:
 def test_three_residues_are_alike_as_often_as_all_functions_of_all_values_say(g: int, prime: int) -> None:
     hashes = np.array([[(a * x + b) % prime % g for x in range(prime)] for a, b in product(range(prime), repeat=2)])
     counts = [int((np.ptp(hashes[:, each], axis=1) == 0).sum()) for each in combinations(range(prime), 3)]
-    assert local_hashing._three_alike(prime, g) == (Fraction(min(counts), prime**2), Fraction(max(counts), prime**2))
+    m = LocalHashing(g, Fraction(3, 4), prime, prime)
+    assert local_hashing._three_alike(m) == (Fraction(min(counts), prime**2), Fraction(max(counts), prime**2))
 
 
 @pytest.mark.parametrize("prime", [101, 251])
