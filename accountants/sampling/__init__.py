@@ -9,6 +9,7 @@ Theorems: Balle, Barthe, Gaboardi 2018, Theorems 2 and 9 (subsampling without re
 
 Reading order: `subsample`; then, for thresholds, `thresholded` (one prefix, one round, and its epsilon in floats);
 `other_prefixes` (upper bound of what they reveal, and the remove direction) and `other_prefixes_low` (data
-sets); `rounds` (several rounds); `trie` (the profile: all together); `noisy_votes` (upper bound where votes are noisy) with
+sets); `crowd` and `hidden_votes` (several rounds, own votes hidden), `rounds` (own votes shown);
+`trie` (the profile: all together); `noisy_votes` (upper bound where votes are noisy) with
 `noisy_holders` (data sets); `discovery` (how often a value is found, and votes that get lost).
 """

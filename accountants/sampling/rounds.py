@@ -61,7 +61,7 @@ _MOST_ROUNDS = 1 << 10
 """Rounds that are composed one by one, in half a second; of more, delta is bounded by 1 here where it still grows."""
 _PART_ROUNDING = 1e-14
 """Relative error, at most, of a part of a step that is computed in floats: two expm1, a quotient, a product."""
-_MEANS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+_MEANS = (0.25, 0.5, 0.65, 0.75, 0.82, 0.9, 0.98, 1.07, 1.16, 1.3, 1.5, 2.0, 3.0, 4.0)
 """Expected votes for the prefixes before the last, as multiples of the threshold, that the lower bound tries."""
 
 
@@ -133,7 +133,7 @@ def rounds_event(
     found = [value(0, sampling.users)]
     if rounds > 1:
         common = {min(sampling.users, max(threshold, round(x * threshold / sampling.rate))) for x in _MEANS}
-        found += [value(helpers, w) for helpers in {1, rounds - 1} for w in sorted(common)]
+        found += [value(helpers, w) for helpers in {1, rounds // 2, rounds - 1} for w in sorted(common)]
     return max(found, key=lambda each: float((each[0] - c * each[1]).mid()))
 
 

@@ -2,7 +2,8 @@ r"""Sampling and a threshold (TrieHH, sample-and-threshold): the profile of what
 
 In every round a fresh sample of the users votes for the next prefix of their values, if the prefix so far has been
 released, and prefixes with ``threshold`` votes are released. Several rounds make a trie. The lower end of delta is attained
-by an explicit data set; the upper end holds for all data sets, other users' prefixes included.
+by an explicit data set; the upper end holds for all data sets, other users' prefixes included. Of several rounds, and one word of a
+user, it is that of `hidden_votes` where enough users are drawn, and not too many; else that of `rounds`.
 
 One round, one user more:
 
@@ -26,6 +27,7 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow_enough
 from ldpaudit.accountants.numerics.search import crossing, near_crossing
+from ldpaudit.accountants.sampling import hidden_votes
 from ldpaudit.accountants.sampling.other_prefixes import removal_bound, verge_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import LARGEST_BATCH, OtherPrefixes, worst_other_prefixes
 from ldpaudit.accountants.sampling.rounds import Curve, rounds_event, rounds_high
@@ -56,6 +58,9 @@ _NEAR = 1.1
 """Factor to the next float estimate of an epsilon."""
 _CURVES, _STRIDE = 6, 1.05
 """Most curves that are made for one epsilon, and least factor to the next where delta is not small enough."""
+_SHARES = tuple(Fraction(x) for x in (0, 0.25, 0.5, 0.75, 0.9, 1, 1.05, 1.1, 1.2, 1.35, 1.5, 2, 3, 4))
+"""Epsilons of a removal, in that of one round in which the user is not drawn, which are tried where one is replaced."""
+_ABOVE = 1 + Fraction(1, 1 << 40)  # room for a logarithm that was rounded
 _COARSE, _REFERENCES = 2.0**-7, (0.5, 1.0, 2.0)
 """Delta above which a curve that is made at the epsilon in question is often looser than others, and the epsilons of those."""
 _ONE_ROUND, _SEVERAL_ROUNDS = 2.0**-34, 2.0**-16
@@ -212,6 +217,8 @@ class ThresholdProfile(PrivacyProfile):
             c = exp_ball(eps)
             # A user who is never sampled leaves no trace.
             limit = round_up(1 - ball(1 - self.base.rate) ** self.rounds)
+            if curve is None and (hidden := self._hidden(eps, low)) is not None:
+                return min(limit, hidden)
             removal = removal_bound(self.base, self.threshold, self.rounds, self.words, low * math.exp(-float(eps)))
             r, rest_at_r = removal.epsilon, flint.arb(removal.delta)
             if c > r.exp():
@@ -224,6 +231,26 @@ class ThresholdProfile(PrivacyProfile):
             part = ((r.exp() - c) / r.expm1()).max(flint.arb(0))
             chord = round_up(end + part * (flint.arb(start) - end).max(flint.arb(0)))
             return min(limit, chord if self._replace else max(chord, adding(ball(eps))))
+
+    def _hidden(self, epsilon: Fraction, low: float) -> float | None:
+        """Upper bound of delta where own votes count as hidden; None where it is not known."""
+        both = self._curves(epsilon, low)
+        if both is None:
+            return None
+        added, removed = both
+        if not self._replace:
+            return max(added.at(epsilon), removed.at(epsilon))
+        silence = Fraction(-math.log1p(-float(self.base.rate)))
+        steps = [step for share in _SHARES if (step := share * silence) <= epsilon]
+        # First removed, then added; in every round a user who is removed is not drawn with the same chance at least.
+        never = epsilon - self.rounds * silence * _ABOVE
+        sure = added.at(never) if never >= 0 else 1.0
+        return min(sure, *(round_up(added.at(epsilon - r) + ball(epsilon - r).exp() * removed.at(r)) for r in steps))
+
+    def _curves(self, epsilon: Fraction, low: float) -> tuple[Curve, Curve] | None:
+        """Of several rounds, in each of which the user has one prefix."""
+        several = self.rounds > 1 and self.words == 1
+        return hidden_votes.curves(self.base, self.threshold, self.rounds, epsilon, low) if several else None
 
     def _added(self, epsilon: float, low: float) -> float:
         """Upper bound of delta in the add direction."""
@@ -268,6 +295,9 @@ class ThresholdProfile(PrivacyProfile):
         if self._alone:
             # Of one round, the upper bound makes no use of the lower one.
             return near_crossing(lambda e: self._high(e, 0.0), delta, guess, width)[1]
+        if self._curves(Fraction(0), float(delta)) is not None:
+            found = near_crossing(lambda e: self._high(e, float(delta)), delta, guess, width)[1]
+            return self._enough(found, delta, width)
         curves = [self._curve(0.0, self._own(0.0).low)]
         if delta > _COARSE:
             curves += self._references()
@@ -294,8 +324,10 @@ class ThresholdProfile(PrivacyProfile):
             if found >= guess * (1 - width):
                 break
             guess = found
-        # `delta` makes its own curve, which may be looser here than one that was made nearby.
-        step = width
+        return self._enough(found, delta, width)
+
+    def _enough(self, found: float, delta: Number, step: float) -> float:
+        """An epsilon at which `delta` agrees: it makes its own curve, which may be looser here than one that was made nearby."""
         while self._high(found, self._own(found).low) > delta:
             found, step = found * (1 + step), 2 * step
         return found
