@@ -224,9 +224,10 @@ class _Transform:
         weights, widths = 1 / (self.theta**2 + self.edges**2), np.diff(self.edges)
         near, far, w, v = heights[:-1], heights[1:], weights[:-1], weights[1:]
         chords = widths / 6 * (near * (2 * w + v) + far * (w + 2 * v))
-        chords += widths**3 / 12 * (bent * w + 2 * self.theta**2 * w**3 * np.maximum(near, far))
-        so_far = np.cumsum(np.minimum(chords, widths * tops * w))[_FINE - 1 :]
-        least = float(np.min(so_far + self.tail(self.edges[_FINE:], m))) * (1 + 4 * _ROOM)
+        with np.errstate(over="ignore", invalid="ignore"):  # of values that are equal but for rounding intervals are very wide
+            chords += widths**3 / 12 * (bent * w + 2 * self.theta**2 * w**3 * np.maximum(near, far))
+        so_far = np.cumsum(np.fmin(chords, widths * tops * w))[_FINE - 1 :]
+        least = float(np.fmin.reduce(so_far + self.tail(self.edges[_FINE:], m), initial=math.inf)) * (1 + 4 * _ROOM)
         return self.moment**m * (flint.arb(least) / flint.arb.pi()).min(1 / (2 * flint.arb(self.theta)))
 
 

@@ -406,6 +406,13 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
     assert turned
 
 
+def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_zero() -> None:
+    with working_precision(400):
+        laws = [Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]
+        (found,) = largest_positive_parts(laws, 2, (2,))
+    assert found >= 2 * flint.arb("0.876")
+
+
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
         assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
