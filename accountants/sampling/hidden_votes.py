@@ -108,7 +108,8 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
         return None
     q = float(sampling.rate)
     enough = (k for k in _DENSITIES if found.is_enough(k) and q * crowd.lost(found, found.fewest, k) < small)
-    kappa = next(enough, _DENSITIES[-1])
+    if (kappa := next(enough, None)) is None:
+        return None
     each = q / (1 - q) * (1 + _ROOM)
     rates = [rate for x in _RATES if (rate := x * math.sqrt(m / threshold)) > 2 * each]
     moments = ((rate / each, crowd.log_moment(found, rate, rounds, kappa)) for rate in rates)
