@@ -30,8 +30,8 @@ and :math:`x = \beta' - \bar v`
 .. math:: \frac{1 - a}{1 - \beta'} - 1 = \frac{d}{D - x}, \qquad
           e^{\lambda d/(D - x)} \le e^{\lambda d/D} \Bigl(1 + \frac{C}{\tau^2} \bigl(2 \cosh \tau(\rho d + x/\rho) - 2\bigr)\Bigr)
 
-for a C that is found (`_curvature`), as :math:`4 d x \le (\rho d + x/\rho)^2`. These are exponentials of sums over prefixes.
-Votes are independent binomials, given their sum; by Cauchy's integral over the circle, for
+for a C that is found (`_curvature`; of one user less, `log_moment_back`), as :math:`4 d x \le (\rho d + x/\rho)^2`. These are
+exponentials of sums over prefixes. Votes are independent binomials, given their sum; by Cauchy's integral over the circle, for
 :math:`f_w(z) = E z^N e^{c \beta'_w - \eta a_w - \nu \bar v_w}`,
 
 .. math:: E e^{c \beta' - \eta a - \nu \bar v} \le \frac{1}{2\pi P[\mathrm{Bin}(n, p) = m]}
@@ -51,6 +51,7 @@ Source: derived here; the density and what stays hidden are enumerated in tests/
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -70,6 +71,7 @@ _BENT = 0.84
 """rho: about the root of the ratio of the deviations of x and d where prefixes have theta votes on average."""
 _TAUS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
 """Scales tau at which d and x are compared, in the root of the number of thresholds in a sample."""
+_LARGEST = 700.0  # nats whose exponential is a float
 _ROOM = 1e-9
 """Relative room for the errors of some hundred operations on floats, each right to 1e-15, and of logarithms of masses."""
 
@@ -130,7 +132,7 @@ def _cells(crowd: Crowd) -> _Cells:
     def excess(y: Row) -> Row:
         return np.asarray(p * np.maximum(0.0, y * (1 + p) / 2 - k + theta * k / (2 * y)))
 
-    peak = np.where((low < k) & (k < high), log_mass(np.array([max(k, 1e-3)])), -np.inf)
+    peak = np.where((low < k) & (k < high), log_mass(np.array([float(k)])), -np.inf)
     of_poisson = np.maximum(np.maximum(log_mass(few), log_mass(high)), peak) + np.maximum(excess(few), excess(high))
     mean = high + p * np.maximum(0.0, k - high)
     first = k * np.log(mean) - gammaln(k + 1)
@@ -143,58 +145,55 @@ def _cells(crowd: Crowd) -> _Cells:
     return _Cells(low, high, np.minimum(masses, 1.0), passed, missed, sizes, far, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class _Exponent:
-    """Of the exponential of c beta' - eta a - nu v, each per draw."""
+@np.errstate(over="ignore", invalid="ignore")
+def _integral(crowd: Crowd, c: float, eta: float, nu: float, later: float) -> tuple[float, float]:
+    r"""Logarithm of a bound of the moment of draws times (c beta' - eta a - nu v).
 
-    c: float
-    eta: float
-    nu: float
-
-
-def _integral(crowd: Crowd, of: _Exponent, later: float) -> tuple[float, float]:
-    r"""Logarithm of a bound of the moment: its part that grows with the users who are left, and its factor.
+    Its part that grows with the users who are left, and that of a factor.
 
     With :math:`q = 1 - \cos t`: terms of :math:`\ln|f_w|` are convex in q, so that those of small q lie below a chord.
     """
     from scipy.special import i0e  # here: it takes a while to import
 
+    if c == eta == 0:  # no more than if all users are left
+        return later, 0.0
     cells, theta, p = _cells(crowd), crowd.threshold, crowd.drawn
     m, k = crowd.most, crowd.fewest
     y, spread = cells.high, 1 / (crowd.users - m + 1)
-    x = of.c * y
+    x = c * y
     if x[-1] > 300:
         return math.inf, math.inf
     bent = np.where(abs(x) > 0.01, np.expm1(x) - x, x * x / 2 * (1 + abs(x)))
-    fall = -math.expm1(-of.eta * theta) / theta
-    level = of.c - of.nu
+    fall = -math.expm1(-eta * theta) / theta
+    level = c - nu
     rising = cells.masses * (bent + max(0.0, level + abs(level) * spread - fall) * y)
-    tilt = cells.masses * (abs(of.c - fall) + abs(of.c) * spread) * y
+    tilt = cells.masses * (abs(c - fall) + abs(c) * spread) * y
     apart, critical = cells.masses * bent + tilt, cells.masses * abs(fall) * y
     nats = cells.sizes * later / k  # of one prefix
-    goes = np.expm1(np.minimum(nats, 600.0))
+    goes = np.expm1(np.minimum(nats, _LARGEST))
     growth = np.where(nats > 1e-9, goes / np.maximum(nats, 1e-9), 1 + nats)
 
-    rest = cells.masses * (bent + abs(of.c) * y) + critical + cells.missed * np.minimum(1.0, nats)
+    rest = cells.masses * (bent + abs(c) * y) + critical + cells.missed * np.minimum(1.0, nats)
 
     first = _NEAR / k
     nodes = first * (_FAR / _NEAR) ** (np.arange(_BETWEEN + 1) / _BETWEEN)
     if nodes[-1] >= 1:
         return math.inf, math.inf
-    if of.c == of.eta == 0:  # no more than if all users are left
-        return later, 0.0
     q = np.concatenate([[0.0], nodes])[:, None]
     half = 2 * np.arcsin(np.sqrt(q / 2)) ** 2  # of t squared
-    rise = np.exp(np.minimum(cells.sizes / (1 - 2 * p * q) * q, 600.0))
+    turns = cells.sizes / (1 - 2 * p * q) * q
+    near = cells.low < 4 * theta
+    if turns.max() > _LARGEST or nats[near].max() > _LARGEST:
+        return math.inf, math.inf
+    rise = np.exp(turns)
     # Below four thresholds ln|1 + u| is at most Re u + |u|**2/2: a sum of products of convex terms that rise from q = 0 on.
     off = cells.far + cells.sizes * half / 3
     gone = critical * goes * rise
     noise = rising * rise + tilt * (rise - 1 + half * off**2) + critical * rise * 2 * half * (off + 0.5)
-    noise += gone * (1.0 if of.eta < 0 else np.maximum(0.0, half * (off + 1) ** 2 - 1))
+    noise += gone * (1.0 if eta < 0 else np.maximum(0.0, half * (off + 1) ** 2 - 1))
     noise += 0.6 * (rise * apart + goes * np.minimum(rise, 1 + cells.missed * rise) + gone) ** 2 + 6 * q * (rise * critical) ** 2
     turned = cells.passed + cells.missed * (rise - 1 + half * cells.sizes**2)
     stay = np.where(cells.low >= 2 * theta, np.minimum(turned, cells.passed * rise), cells.passed * rise) * growth
-    near = cells.low < 4 * theta
 
     def nats_of(draws: int) -> Row:
         """Upper bounds of the exponents at each q, less their part of no prefix."""
@@ -202,9 +201,8 @@ def _integral(crowd: Crowd, of: _Exponent, later: float) -> tuple[float, float]:
         return np.asarray(np.where(near, draws * cells.weights * noise + later * stay, far))
 
     ours = nats_of(k)
-    steep = max(0.0, float((ours[1] - ours[0]).max()) / first)
-    left = k * (1 - p) - steep
-    if left < 1:
+    left = k * (1 - p) - float(np.maximum(0.0, (ours[1] - ours[0]).max())) / first
+    if not left >= 1:
         return math.inf, math.inf
     chance = math.sqrt(2 * math.pi * k * (1 - p)) * math.exp(1 / (12 * k) + 1 / (12 * (crowd.users - k)))
     factor = float(i0e(left)) * chance
@@ -213,7 +211,7 @@ def _integral(crowd: Crowd, of: _Exponent, later: float) -> tuple[float, float]:
     angles = np.diff(np.arccos(1 - nodes))
     factor += chance / math.pi * sum(angle * _falling(nats) for angle, nats in zip(angles, values[1:], strict=True))
     factor += chance * _falling(float(roughly[-1].max()) - k * (1 - p) * float(nodes[-1]))
-    return max(0.0, float(nats_of(m)[0].max())), math.log(factor) + _ROOM
+    return float(np.maximum(0.0, nats_of(m)[0].max())), math.log(factor) + _ROOM
 
 
 def _falling(nats: float) -> float:
@@ -248,41 +246,74 @@ def _curvature(rate: float, verge: float, most: float, tau: float, out: float) -
     ends = g / 4 * np.array([_ends(a, b, tau) for a, b in zip(g, high, strict=True)])
     steps = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 160)])
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        above = np.expm1(np.minimum(np.outer(g * high, steps[1:]) + np.where(high > cut, out, 0.0)[:, None], 700.0))
-        below = 2 * np.cosh(np.minimum(tau * (_BENT * steps[:-1][None] + low[:, None] / _BENT), 700.0)) - 2
+        above = np.expm1(np.outer(g * high, steps[1:]) + np.where(high > cut, out, 0.0)[:, None])
+        below = 2 * np.cosh(np.minimum(tau * (_BENT * steps[:-1][None] + low[:, None] / _BENT), _LARGEST)) - 2
         cells = (above * tau**2 / below).max(axis=1)
     bands = np.minimum(np.where(high > cut, np.inf, ends), np.where(np.isnan(cells), np.inf, cells))
     return max(found, float(bands.max())) * (1 + _ROOM)
 
 
+def _tangents_curvature(g: float, tau: float) -> float:
+    """The same for x(a - v), times g: both are 1 at most."""
+    return g / 4 * _ends(g, 1.0, tau)
+
+
 def _ends(g: float, largest: float, tau: float) -> float:
     """The quotient of the brackets at the better end."""
-    y, z = min(g * largest, 700.0), min(2 * tau * math.sqrt(largest), 700.0)
+    y, z = g * largest, min(2 * tau * math.sqrt(largest), _LARGEST)
+    if y > _LARGEST:
+        return math.inf
     return max(1.0, (math.expm1(y) / y) / ((2 * math.cosh(z) - 2) / z**2)) if y > 0 else 1.0
 
 
 @lru_cache(maxsize=256)
-def log_moment(crowd: Crowd, rate: float, rounds: int, most: float, sign: int = 1) -> float:
-    r"""Upper bound of the logarithm of :math:`E\,\exp(\pm\sum\lambda_i(\xi_i - 1))` over rounds, lambda being the rate or less.
+def log_moment(crowd: Crowd, rate: float, rounds: int, most: float) -> float:
+    r"""Upper bound of the logarithm of :math:`E\,\exp\sum\lambda_i(\xi_i - 1)` over rounds, lambda being the rate or less.
 
     ``most``: kappa, the largest density. Infinite where the users are too few.
     """
     if not crowd.is_enough(most):
         return math.inf
-    verge, best = crowd.verge, math.inf
-    level = rate / (1 - verge) / crowd.most
-    # One of the sample is left out: a density is below its bound by (theta - 1)/m of beta' up to where it is cut off, and by
-    # kappa**2 times as much at most.
+    # One of the sample is left out: a density is below its bound by (theta - 1)/m of beta' up to where it is cut off.
     out = rate * (crowd.threshold - 1) / crowd.most
-    skew = -out / crowd.most if sign > 0 else out / crowd.fewest * most**2
+
+    def curvature(tau: float) -> float:
+        return _curvature(rate, crowd.verge, most, tau, out)
+
+    return _best(crowd, rate, -out, rounds, curvature, (_BENT + 1 / _BENT, _BENT, 1 / _BENT))
+
+
+@lru_cache(maxsize=256)
+def log_moment_back(crowd: Crowd, rate: float, rounds: int) -> float:
+    r"""The same of :math:`E\,\exp\sum\lambda_i(1 - \xi_i)`: a density is nowhere below its tangent, as 1/(1 - beta) is convex.
+
+    .. math:: \xi \ge (1 - a) \Bigl(\frac1D + \frac{x}{D^2}\Bigr) - \frac{\theta - 1}{m D^2} \beta'
+              = 1 + \frac dD - \frac{x (a - \bar v)}{D^2} - \frac{\theta - 1}{m D^2} \beta'
+
+    where the last term is that of the one who is left out, and :math:`4 x (a - \bar v) \le (x + a - \bar v)^2`.
+    """
+    if crowd.drawn > _MOST_DRAWN or crowd.verge == 1:
+        return math.inf
+    square = (1 - crowd.verge) ** 2
+    out = rate * (crowd.threshold - 1) / crowd.fewest / square
+    return _best(crowd, -rate, out, rounds, lambda tau: _tangents_curvature(rate / square, tau), (1.0, -1.0, 2.0))
+
+
+_Turn: TypeAlias = tuple[float, float, float]
+"""What the cosh adds to c, eta and nu, per tau."""
+
+
+def _best(crowd: Crowd, rate: float, out: float, rounds: int, curvature: Callable[[float], float], turn: _Turn) -> float:
+    """By the best tau that is tried."""
+    level, best = rate / (1 - crowd.verge) / crowd.most, math.inf
     for tau in np.array(_TAUS) * math.sqrt(crowd.most / crowd.threshold):  # the best is soon found: beyond it bounds grow
-        curve = _curvature(rate, verge, most, tau * crowd.fewest / crowd.most, out if sign > 0 else 0.0)
-        once = _over_rounds(crowd, sign * level, skew, 1, curve, tau / crowd.most)
+        curve = curvature(tau * crowd.fewest / crowd.most)
+        once = _over_rounds(crowd, level, out / crowd.most, 1, curve, tau / crowd.most, turn)
         if once > best:
             break
-        best, chosen = once, (curve, tau / crowd.most)
+        best, chosen = once, (curve, tau / crowd.most, turn)
     if rounds > 1 and math.isfinite(best):
-        best = min(rounds * best, _over_rounds(crowd, sign * level, skew, rounds, *chosen))
+        best = min(rounds * best, _over_rounds(crowd, level, out / crowd.most, rounds, *chosen))
     return best
 
 
@@ -291,26 +322,24 @@ def _larger(one: tuple[float, float], other: tuple[float, float]) -> tuple[float
     return max(one[0], other[0]), max(one[1], other[1])
 
 
-def _over_rounds(crowd: Crowd, level: float, skew: float, rounds: int, curve: float, tau: float) -> float:
-    m, k = crowd.most, crowd.fewest
-    weight, turn = curve / (m * k * tau**2), math.copysign(1 / _BENT, level)
+def _over_rounds(crowd: Crowd, level: float, out: float, rounds: int, curve: float, tau: float, turn: _Turn) -> float:
+    weight = curve / (crowd.most * crowd.fewest * tau**2)
     if 2 * weight >= 1:
         return math.inf
     later = fixed = 0.0
     for _ in range(rounds):
         # Where the expected share on the verge is less than the largest, less of the level is asked of d.
-        middle, *sides = (
-            _larger(*(
-                _integral(crowd, _Exponent(own + more + s * (_BENT + turn), own + s * _BENT, s * turn), later)
-                for own, more in ((0.0, max(skew, 0.0)), (level, skew))
-            ))
-            for s in (0.0, tau, -tau)
-        )  # fmt: skip
-        if not all(map(math.isfinite, (*middle, *sides[0], *sides[1]))):
+        parts = [
+            (chance, _larger(*(
+                _integral(crowd, own + more + s * turn[0], own + s * turn[1], s * turn[2], later)
+                for own, more in ((0.0, max(out, 0.0)), (level, out))
+            )))
+            for chance, s in ((1 - 2 * weight, 0.0), (weight, tau), (weight, -tau))
+        ]  # fmt: skip
+        if not all(e + f < _LARGEST for _, (e, f) in parts):
             return math.inf
-        parts = ((1 - 2 * weight, middle), *((weight, each) for each in sides))
-        factor = math.fsum(w * math.exp(f) for w, (_, f) in parts)
-        whole = math.fsum(w * math.exp(e + f) for w, (e, f) in parts)
+        factor = math.fsum(chance * math.exp(f) for chance, (_, f) in parts)
+        whole = math.fsum(chance * math.exp(e + f) for chance, (e, f) in parts)
         later = math.log(whole / factor) + _ROOM
         fixed += math.log(factor)
     return later + fixed
@@ -318,6 +347,8 @@ def _over_rounds(crowd: Crowd, level: float, skew: float, rounds: int, curve: fl
 
 def lost(crowd: Crowd, draws: int, most: float) -> float:
     r"""Upper bound of :math:`E(1 - \kappa (1 - \beta))_+` over all data sets, of a sample of this many less one.
+
+    As `other_prefixes.verge_leak`, but for any users and draws of the crowd, this many or more.
 
     By :math:`(1 - \kappa \rho)_+ \le \frac\kappa x e^{x/\kappa - 1} e^{-x\rho}` for :math:`x \ge \kappa`, and the same bound of
     moments, with 1 over the chance of this sum in place of the integral.

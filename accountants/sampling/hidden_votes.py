@@ -17,9 +17,8 @@ Given c, a round is a convex function of (g, g'), and so largest at a vertex of 
 1 the step of g' over that of g is :math:`(1-q)(w+1)/(w-\theta+2)` (`thresholded`), which falls with w: between two w that are
 looked at, the points lie below the lines through both. N and all V are convex in c, and lie below the chords between points.
 
-A prefix of so many users that it is all but surely released counts as one for which the user does not vote, which is so unless it
-has theta votes or fewer; that it has is charged to delta, as is what `crowd` loses, or own votes so many that too few others are
-drawn.
+Where many users hold the prefix, it counts as one for which the user does not vote, unless it has theta votes or fewer: the
+chance of that is charged to delta. So is what `crowd` loses, and the chance that own votes leave too few for other users.
 
 Tight for Poisson samples, where the worst w fall from round to round; else X costs some percent of epsilon.
 """
@@ -27,6 +26,7 @@ Tight for Poisson samples, where the worst w fall from round to round; else X co
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -87,10 +87,7 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
         def missed(w: int) -> float:
             return round_up(1 - hypergeometric_upper(n, w, m - 1, threshold + 1))
 
-        low, high = threshold, n
-        while high - low > 1:
-            w = (low + high) // 2
-            low, high = (w, high) if missed(w) > small else (low, w)
+        high = threshold + 1 + bisect_left(range(threshold + 1, n), True, key=lambda w: missed(w) <= small)
         unseen = missed(high)
         if unseen > small:
             return None
@@ -98,10 +95,7 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
         def more(j: int) -> float:
             return round_up(hypergeometric_upper(n, high, m, j + 1)) / (1 - unseen)
 
-        own, most = threshold, m
-        while most - own > 1:
-            j = (own + most) // 2
-            own, most = (j, most) if more(j) > small else (own, j)
+        most = threshold + 1 + bisect_left(range(threshold + 1, m), True, key=lambda j: more(j) <= small)
         charged = (1 + float(sampling.rate)) * unseen + more(most)
     found = Crowd(threshold, m, max(threshold, m - most), n - high)
     if 2 * found.fewest < m or found.users < 2 * m:
@@ -114,8 +108,8 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
     rates = [rate for x in _RATES if (rate := x * math.sqrt(m / threshold)) > 2 * each]
     moments = ((rate / each, crowd.log_moment(found, rate, rounds, kappa)) for rate in rates)
     # log(1 + z) is at least z - z**2/2(1 - q')**2 from -q' on, for q' = q/(1 - q) below 1
-    bend = each * max(1.0, kappa - 1) ** 2 / (2 * (1 - each) ** 2) * rounds
-    inverses = ((rate / each, crowd.log_moment(found, rate, rounds, kappa, -1) + rate * bend) for rate in rates[4:])
+    bend = each * max(1.0, 2 / (1 - found.verge) - 1) ** 2 / (2 * (1 - each) ** 2) * rounds
+    inverses = ((rate / each, crowd.log_moment_back(found, rate, rounds) + rate * bend) for rate in rates[4:])
     there, back = (tuple((s, nats) for s, nats in some if math.isfinite(nats)) for some in (moments, inverses))
     lost = rounds * (charged + q * crowd.lost(found, found.fewest, kappa)) * (1 + _ROOM)
     return Crowded(there, back, high, lost) if there else None
@@ -123,20 +117,18 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
 
 def _told(found: Crowded, c: Row) -> Row:
     """N at some ratios."""
-    if not found.moments:
-        return np.asarray(np.maximum(0.0, 1 - c) * (1 + _ROOM))
-    return _chords(c, [(s - 1) * (math.log1p(-1 / s) - np.log(c)) - math.log(s) + nats for s, nats in found.moments])
+    return _chords(found, c, [(s - 1) * (math.log1p(-1 / s) - np.log(c)) - math.log(s) + nats for s, nats in found.moments])
 
 
 def _told_back(found: Crowded, c: Row) -> Row:
     r"""The same if a user is removed: :math:`E(1 - cX)_+ \le \frac{1}{s+1} \bigl(\frac{s}{(s+1) c}\bigr)^s E X^{-s}`."""
+    return _chords(found, c, [nats - math.log1p(s) - s * (math.log1p(1 / s) + np.log(c)) for s, nats in found.inverses])
+
+
+def _chords(found: Crowded, c: Row, logs: list[Row]) -> Row:
+    """The least of some bounds, and the chords from 1 at 0."""
     if not found.moments:
         return np.asarray(np.maximum(0.0, 1 - c) * (1 + _ROOM))
-    return _chords(c, [nats - math.log1p(s) - s * (math.log1p(1 / s) + np.log(c)) for s, nats in found.inverses])
-
-
-def _chords(c: Row, logs: list[Row]) -> Row:
-    """The least of some bounds, and the chords from 1 at 0."""
     values = np.exp(np.minimum(0.0, np.minimum.reduce(logs) + _ROOM)) if logs else np.ones_like(c)
     slopes = np.minimum.accumulate(((values - 1) / c)[::-1])[::-1]
     return np.asarray(np.minimum(values, 1 + slopes * c) * (1 + _ROOM))

@@ -295,7 +295,7 @@ class ThresholdProfile(PrivacyProfile):
         if self._alone:
             # Of one round, the upper bound makes no use of the lower one.
             return near_crossing(lambda e: self._high(e, 0.0), delta, guess, width)[1]
-        if self._curves(Fraction(0), float(delta)) is not None:
+        if self._curves(Fraction(guess), float(delta)) is not None:
             found = near_crossing(lambda e: self._high(e, float(delta)), delta, guess, width)[1]
             return self._enough(found, delta, width)
         curves = [self._curve(0.0, self._own(0.0).low)]

@@ -111,7 +111,7 @@ def test_own_votes_stay_hidden(n: int, m: int, theta: int) -> None:
 
 
 def moments(n: int, m: int, theta: int, w: int, groups: int, rates: list[float], most: float) -> list[float]:
-    """Logarithms of E exp(rate (xi - 1)) where so many prefixes have w users each, and all others none: by discrete transforms."""
+    """Logarithms of E exp(rate (xi - 1)) where this many prefixes have w users each: by discrete transforms."""
     size = 4 << m.bit_length()
     p, angles = m / n, np.exp(-2j * np.pi * np.arange(size) / size)
     masses = np.array([math.comb(w, j) * p**j * (1 - p) ** (w - j) for j in range(w + 1)])
@@ -139,7 +139,7 @@ def test_moments_of_others_prefixes_are_below_their_bound(n: int, m: int, theta:
     w = max(theta, round(size * theta * n / m))
     rates = [0.5, 1.5, 4.0]
     others = Crowd(theta, m, 9 * m // 10, 19 * n // 20)
-    bounds = [crowd.log_moment(others, rate, 1, 2.0, sign) for sign in (1, -1) for rate in rates]
+    bounds = [crowd.log_moment(others, rate, 1, 2.0) for rate in rates] + [crowd.log_moment_back(others, rate, 1) for rate in rates]
     truth = moments(n, m, theta, w, n // w, rates + [-rate for rate in rates], 2.0)
     assert all(0 <= low <= high < math.inf for low, high in zip(truth, bounds, strict=True))
     if size == 1:
@@ -159,6 +159,24 @@ def test_the_cosh_bounds_the_quotient(rate: float) -> None:
     bound = np.log1p(c / tau**2 * (2 * np.cosh(tau * (rho * d + x / rho)) - 2))
     assert (exponent <= bound + 1e-12).all()
     assert c < 1.2 * rate / 4 / left**2
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
+def test_the_cosh_bounds_the_tangent(rate: float) -> None:
+    verge, tau = 0.13, 10.0
+    left = 1 - verge
+    c = crowd._tangents_curvature(rate / left**2, tau)
+    share, critical = np.random.default_rng(2).random((2, 50_000))
+    x, y = share - verge, critical - verge
+    exponent = rate * (1 - (1 - critical) * (1 / left + x / left**2)) + rate * (share - critical) / left
+    assert (exponent <= np.log1p(c / tau**2 * (2 * np.cosh(tau * (x + y)) - 2)) + 1e-12).all()
+    assert ((1 - critical) * (1 / left + x / left**2) <= (1 - critical) / (1 - share) + 1e-12).all()
+
+
+def test_what_floats_cannot_tell_is_no_bound() -> None:
+    assert crowd._curvature(5000.0, 0.1, 3.0, 2000.0, 0.0) == math.inf
+    assert crowd._ends(800.0, 1.0, 2000.0) == math.inf
+    assert crowd.log_moment(Crowd(4, 400_000, 300_000, 4_000_000), 900.0, 3, 2.0) > 0
 
 
 @pytest.mark.parametrize("sampling", [FixedBatch(900, 90), FixedBatch(4000, 40), PoissonBatch(700, Fraction(1, 9))])
