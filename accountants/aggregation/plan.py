@@ -278,8 +278,7 @@ class BitsProfile(SummedLosses):
         """The laws of this many coordinates, in each of which the same number of others hold a one; from above, of at most one."""
         if (key := (up, times, held, above)) not in self._known:
             pair = self._others.holding(held)
-            alike = [pair if up else pair.reversed] * times
-            whole = reduce(Pair.times, alike) if alike else NOTHING
+            whole = (pair if up else pair.reversed).power(times) if times else NOTHING
             self._known[key] = whole.spread() if above else whole.coarse()
         return self._known[key]
 
