@@ -23,9 +23,9 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, whose tran
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from itertools import accumulate, product
 from typing import Self, TypeAlias
 
@@ -48,7 +48,7 @@ INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; expectations below are enclosed from 0."""
 _MOST_HALVES = 10_000  # multisets of half of the values that are enumerated, at some microseconds each
 
-_SHARED = 32  # powers of a phase from which the others are made, besides the powers of the last one
+_SHARED = 32  # powers of a phase from which the others are made, besides the powers of the last one: two that many nodes share
 
 
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
@@ -158,22 +158,16 @@ def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nod
     """The sum over these nodes, their conjugates and the node 0, times h; real because conjugates add up."""
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
+    rows = {row: i for i, row in enumerate(dict.fromkeys(k // _SHARED for k in nodes))}
+    # A phase multiplied from power to power would widen the rectangular balls; one product of two powers does not.
+    coarse = [p * flint.acb(0, row * _SHARED * step).exp() for row in rows for step, p in moving]
+    fine = [flint.acb(0, i * step).exp() for step, _ in moving for i in range(_SHARED)]
+    sums = flint.acb_mat(len(rows), len(moving), coarse) * flint.acb_mat(len(moving), _SHARED, fine)
     total = 1 / flint.arb(saddle) ** 2
-    turns = [_turns(step, p) for step, p in moving]
     for k in nodes:
-        transform = sum((turn(k) for turn in turns), flint.acb(still))
+        transform = still + sums[rows[k // _SHARED], k % _SHARED]
         total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
     return h * total
-
-
-def _turns(step: flint.arb, scale: flint.arb) -> Callable[[int], flint.acb]:
-    """``scale * exp(i k step)`` for any k: one product of two powers that others share.
-
-    A phase multiplied from power to power would widen the rectangular balls; one product does not.
-    """
-    coarse = cache(lambda i: scale * flint.acb(0, i * _SHARED * step).exp())
-    fine = cache(lambda i: flint.acb(0, i * step).exp())
-    return lambda k: coarse(k // _SHARED) * fine(k % _SHARED)
 
 
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:
