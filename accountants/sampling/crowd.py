@@ -235,7 +235,8 @@ def _curvature(rate: float, verge: float, most: float, tau: float, out: float) -
     """
     left = 1 - verge  # D
     cut = left - 1 / most  # the least x at which densities may be cut off
-    apart = cut / _BENT - _BENT * out / (most - 1 / left)
+    # Cut off, all is at most out, and no more than 0 where d is below -(out/lambda)/(kappa - 1/D): else v is this or more.
+    apart = cut / _BENT - _BENT * out / rate / (most - 1 / left)
     if apart <= 0:
         return math.inf
     edges = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 160)])
