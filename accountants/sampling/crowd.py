@@ -43,7 +43,8 @@ fewer.
 
 **Rounds.** A prefix that is released goes on with all its users, any other is lost. With :math:`e^{w\psi}` on
 :math:`N \ge \theta` for a bound :math:`e^{n\psi}` of all later rounds, the same integral bounds them together. A sum of
-exponentials of the users who are left is log-convex in their number: its logarithm is below the chord.
+exponentials of the users who are left is log-convex in their number: its logarithm is below the chord. Others who hold the
+user's own prefix may go on with it: each adds psi at most, which only grows with the rounds.
 
 Source: derived here; the density and what stays hidden are enumerated in tests/sampling, and moments compared with exact ones.
 """
@@ -173,7 +174,7 @@ def _integral(crowd: Crowd, c: float, eta: float, nu: float, later: float) -> tu
     goes = np.expm1(np.minimum(nats, _LARGEST))
     growth = np.where(nats > 1e-9, goes / np.maximum(nats, 1e-9), 1 + nats)
 
-    rest = cells.masses * (bent + abs(c) * y) + critical + cells.missed * np.minimum(1.0, nats)
+    rest = cells.masses * (bent + (abs(c) + max(0.0, -nu)) * y) + critical + cells.missed * np.minimum(1.0, nats)
 
     first = _NEAR / k
     nodes = first * (_FAR / _NEAR) ** (np.arange(_BETWEEN + 1) / _BETWEEN)
