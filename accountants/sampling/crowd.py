@@ -43,8 +43,15 @@ fewer.
 
 **Rounds.** A prefix that is released goes on with all its users, any other is lost. With :math:`e^{w\psi}` on
 :math:`N \ge \theta` for a bound :math:`e^{n\psi}` of all later rounds, the same integral bounds them together. A sum of
-exponentials of the users who are left is log-convex in their number: its logarithm is below the chord. Others who hold the
-user's own prefix may go on with it: each adds psi at most, which only grows with the rounds.
+exponentials of the users who are left is log-convex in their number: its logarithm is below the chord.
+
+Others who hold the user's own prefix, w of them, go on with it: each adds psi, no more than one of the crowd does with a round
+more. But of the crowd m - j are drawn, which may be more than its part :math:`m(n-w)/n` of the sample, by
+:math:`(\mu - j)_+` for the mean :math:`\mu = mw/n` of j. With A nats for each draw that is, on average over j, a factor of
+
+.. math:: E\,e^{A (\mu - j)_+} \le 1 + \frac{e^{A\mu} - 1}\mu E(\mu - j)_+ \le 1 + \frac{e^{A\mu} - 1}{2 \sqrt\mu}
+
+at most, for j has a variance below mu; given that the prefix is released, j is larger.
 
 Source: derived here; the density and what stays hidden are enumerated in tests/sampling, and moments compared with exact ones.
 """
@@ -85,6 +92,7 @@ class Crowd:
     most: int  # m
     fewest: int  # draws, at least theta: fewer are not looked at
     users: int  # the least number of users drawn from, more than `most`
+    own: float = 0.0  # most expected votes for the user's own prefix
 
     @property
     def drawn(self) -> float:
@@ -212,7 +220,15 @@ def _integral(crowd: Crowd, c: float, eta: float, nu: float, later: float) -> tu
     angles = np.diff(np.arccos(1 - nodes))
     factor += chance / math.pi * sum(angle * _falling(nats) for angle, nats in zip(angles, values[1:], strict=True))
     factor += chance * _falling(float(roughly[-1].max()) - k * (1 - p) * float(nodes[-1]))
+    if later > 0 and crowd.own > 0:
+        each = float((cells.weights * np.where(near, noise[0], rest)).max())
+        factor *= _of_few_own_votes(each, crowd.own)
     return float(np.maximum(0.0, nats_of(m)[0].max())), math.log(factor) + _ROOM
+
+
+def _of_few_own_votes(nats: float, own: float) -> float:
+    """Upper bound of the expectation of e to the power of what votes lack of their mean, `own` or less, times the nats."""
+    return 1 + math.expm1(nats * own) / (2 * math.sqrt(own)) if nats * own < _LARGEST else math.inf
 
 
 def _falling(nats: float) -> float:

@@ -97,7 +97,7 @@ def crowded(sampling: Sampling, threshold: int, rounds: int, goal: float) -> Cro
 
         most = threshold + 1 + bisect_left(range(threshold + 1, m), True, key=lambda j: more(j) <= small)
         charged = (1 + float(sampling.rate)) * unseen + more(most)
-    found = Crowd(threshold, m, max(threshold, m - most), n - high)
+    found = Crowd(threshold, m, max(threshold, m - most), n - high, high * m / n)
     if 2 * found.fewest < m or found.users < 2 * m:
         return None
     q = float(sampling.rate)

@@ -10,6 +10,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ldpaudit.accountants.sampling import crowd, hidden_votes
 from ldpaudit.accountants.sampling.crowd import Crowd, Row
@@ -175,7 +176,17 @@ def test_the_cosh_bounds_the_tangent(rate: float) -> None:
     assert ((1 - critical) * (1 / left + x / left**2) <= (1 - critical) / (1 - share) + 1e-12).all()
 
 
+@pytest.mark.parametrize("nats", [1e-4, 0.01, 0.1, 1.0])
+def test_what_few_own_votes_leave_to_others_is_bounded_on_average(nats: float) -> None:
+    for n, m, w, theta in ((400, 40, 60, 2), (400, 40, 150, 0), (10_000, 100, 300, 5), (30, 15, 4, 1)):
+        j = np.arange(theta, w + 1)
+        masses, mean = stats.hypergeom.pmf(j, n, w, m), m * w / n
+        truth = float(masses @ np.exp(nats * np.maximum(0.0, mean - j)) / masses.sum())
+        assert truth <= crowd._of_few_own_votes(nats, mean) <= crowd._of_few_own_votes(nats, 2 * mean)
+
+
 def test_what_floats_cannot_tell_is_no_bound() -> None:
+    assert crowd._of_few_own_votes(800.0, 1.0) == math.inf
     assert crowd._curvature(5000.0, 0.1, 3.0, 2000.0, 0.0) == math.inf
     assert crowd._ends(800.0, 1.0, 2000.0) == math.inf
     assert crowd.log_moment(Crowd(4, 400_000, 300_000, 4_000_000), 900.0, 3, 2.0) > 0
