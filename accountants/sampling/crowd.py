@@ -200,7 +200,9 @@ def _integral(crowd: Crowd, c: float, eta: float, nu: float, later: float) -> tu
     gone = critical * goes * rise
     noise = rising * rise + tilt * (rise - 1 + half * off**2) + critical * rise * 2 * half * (off + 0.5)
     noise += gone * (1.0 if eta < 0 else np.maximum(0.0, half * (off + 1) ** 2 - 1))
-    noise += 0.6 * (rise * apart + goes * np.minimum(rise, 1 + cells.missed * rise) + gone) ** 2 + 6 * q * (rise * critical) ** 2
+    some = 1 + cells.missed * rise
+    stays = np.where(some[1] < rise[1], some, rise)  # one of both for all q: their least is not convex
+    noise += 0.6 * (rise * apart + goes * stays + gone) ** 2 + 6 * q * (rise * critical) ** 2
     turned = cells.passed + cells.missed * (rise - 1 + half * cells.sizes**2)
     stay = np.where(cells.low >= 2 * theta, np.minimum(turned, cells.passed * rise), cells.passed * rise) * growth
 
@@ -381,5 +383,6 @@ def lost(crowd: Crowd, draws: int, most: float) -> float:
     slopes = (cells.weights * np.logaddexp(0.0, logs)).max(axis=1)
     x = rates[:, 0] * k
     chance = math.log(2 * math.pi * k) / 2 + 1 / (12 * k) + 1 / (12 * (crowd.users - k))
-    nats = np.where(x > most, k * (slopes - rates[:, 0] * (1 - 1 / most)) - 1 + np.log(most / x), np.inf) + chance
+    each = slopes - rates[:, 0] * (1 - 1 / most)  # of a draw; where it is positive, more draws would lose more
+    nats = np.where((x > most) & (each <= 0), k * each - 1 + np.log(most / x), np.inf) + chance
     return float(np.exp(min(0.0, float(nats.min()) + _ROOM)))
