@@ -42,7 +42,7 @@ def profile(m: Ranges, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
       that the loss is that of D independent messages, each hidden among its own blanket. Tight up to what others' messages hide.
     - One Hadamard oracle (`hadamard`): D elements are replaced, one by one at most
       :math:`\frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)`, and together little more than D
-      independent messages where p is about 1/n (`counting.one_shuffle`).
+      independent messages where :math:`4 D^2 p` is not far above 1 (`counting.one_shuffle`).
     - One sketch (`count_min`): counters that go up and down, as two values' cells differ.
 
     Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the

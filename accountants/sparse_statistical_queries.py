@@ -16,9 +16,9 @@ def profile(m: SparseStatisticalQueries, neighbours: Neighbours = REPLACE_ONE) -
 
     .. math:: \delta_D(\varepsilon) \le \frac{e^\varepsilon - 1}{e^{\varepsilon/D} - 1}\, \delta_1(\varepsilon/D)
 
-    or together, which costs little more than D independent messages where p is about 1/n (`counting.one_shuffle`). From below,
-    two sets of queries whose elements are independent, and others of whom no query is true; or D queries and none, where no query
-    is true of the others, either (`counting.hits`).
+    or together, which costs little more than D independent messages where :math:`4 D^2 p` is not far above 1
+    (`counting.one_shuffle`). From below, two sets of queries whose elements are independent, and others of whom no query is
+    true; or D queries and none, where no query is true of the others, either (`counting.hits`).
 
     Epsilon is infinite at delta = 0. Where users are added or removed, the number of messages reveals it, and delta is 1; the
     paper's relation is replace-one. Source: Ghazi, Golowich, Kumar, Pagh, Velingker 2019, Corollary B.1, with D in place of k.

@@ -20,9 +20,9 @@ from ldpaudit.proofs._steps import Steps
 CHERNOFF = "Chernoff's bounds exp(-eta^2 mu/3) above and exp(-eta^2 mu/2) below, 0 < eta <= 1; Mitzenmacher, Upfal 2005, 4.4-4.5"
 EXPONENTIAL = "e^t >= 1 + t + t^2/2 for t >= 0, e^(-1/3) <= 0.7166, 1/e lies between 0.3678 and 0.3679; power series"
 
-POISSON = "independent Poisson variables, given their sum, are multinomial; Kingman 1993, Poisson Processes, section 1.2"
-STIRLING = "sqrt(2 pi m) (m/e)^m <= m! <= e^(1/(12 m)) sqrt(2 pi m) (m/e)^m; Robbins 1955"
-SUBMODULAR = "of a submodular function two equal variables have a smaller mean than two independent ones; Tchen 1980, Theorem 1"
+SIGNS = "the characters of GF(2)^tau are orthogonal; Crapo, Rota 1970, On the foundations of combinatorial theory II, chapter 16"
+HOEFFDING = "a convex function of a sum has a smaller mean where its terms are drawn without replacement; Hoeffding 1963, Theorem 4"
+KRAWTCHOUK = "Krawtchouk polynomials are orthogonal with respect to the binomial law; Szego 1975, section 2.82"
 
 
 def prove() -> tuple[Steps, ...]:
@@ -84,28 +84,26 @@ def _together() -> Steps:
     t = Steps("k messages replaced together cost little more than k shuffles of one message each (`counting.one_shuffle`)")
     t.assume("the rows are different: a random message speaks for each with probability p, and for any two with p^2")
     t.assume("the density of the multiset counts the ways to choose one message for each row, all different")
-    t.admit("numbers of messages by what they speak for are Poisson variables, given their sum", POISSON)
-    t.admit("factorials lie between Stirling's formula and e^(1/(12 m)) times it", STIRLING)
-    t.admit("what rows of either input share may be doubled", SUBMODULAR)
-    t.admit("1 + x <= e^x, -log(1 - x) <= x + x^2 and -log(1 - x) <= 2 x for 0 <= x <= 1/2", "power series")
-    (M, p), (i, left, more, c) = t.positive("M", "p"), t.nonnegative("i", "left", "more", "c")
-    k = 1 + i + left
-    t.at_most(M + 1, M + k - i, "each of the factors M + k, ..., M + 1 of the number of choices is at least M + 1")
-    t.at_most(M + k - i, M + k, "and at most M + k")
-    single = p * (1 - (k - 1) * p)
-    t.equal(p - (k - 1) * p**2, single, "a message speaks for one row of its input and for no other with this chance, or more")
-    (a, b), (u, v) = t.positive("a", "b"), t.nonnegative("u", "v")
-    share, d = a / (a + b), u - v
-    t.equal(share * (d - b) + (1 - share) * (d + a), d, "u - v lies between u - v' and u' - v, with v' = v + b and u' = u + a")
-    t.equal((1 - share) * (d - b) + share * (d + a), d + a - b, "and u' - v' with the shares exchanged, so (.)_+ is submodular")
-    least = 1 + more
-    t.at_most((least + left + c) / (least + left), 1 + c / least, "N = B + c is at most (1 + c/l) B where B is l or more")
-    (m, excess), q = t.positive("m", "excess"), 1 / (2 + more)
-    some = 1 - (1 + excess) / m  # the chance that a message speaks for any row; 2 k p is more
-    t.equal(m / (m * (1 - some) - 1), 1 / (1 - some - 1 / m), "the mode of Poi(mu), squared, over Poi(m) at m")
-    t.at_most((m + left) / ((m + left) * (1 - some) - 1), m / excess, "which for more messages is smaller")
-    t.equal(m * (q + q**2) - m * q, (m * q) ** 2 / m, "Poi(lambda) over Bin(m, q), q = lambda/m: a factor e^(lambda^2/m)")
-    t.at_most((m * q) ** 2 / m + (m * q + c) ** 2 / m, 2 * (m * q + c) ** 2 / m, "and e^(a^2/m), a >= lambda")
+    t.admit("a random matrix maps every vector but 0 to all vectors alike, so that sums of its signs count solutions", SIGNS)
+    t.admit("numbers drawn without replacement have smaller exponential moments than with it", HOEFFDING)
+    t.admit("the norm of a mean of products, given the counts, is that of orthogonal polynomials", KRAWTCHOUK)
+    (m, p, pairs), (i, more, N, x, y, z) = t.positive("m", "p", "pairs"), t.nonnegative("i", "more", "N", "x", "y", "z")
+    t.at_most(m, m + i, "each of the factors m, ..., m - k + 1 of the number of choices is at most m: there alpha comes from")
+    t.equal(p**2 - 3 * p * p**2 + 3 * p**2 * p - p**3, p**2 * (1 - p), "c of three rows that sum to 0; independent ones have 0")
+    q = 1 / (2 + more)
+    v = q * (1 - q)
+    for w in (1 / q, -1 / (1 - q)):
+        t.equal(w**2, (1 - 2 * q) / v * w + 1 / v, "w**2 of either kind of message")
+    t.equal(q * (1 / q) ** 2 + (1 - q) * (1 / (1 - q)) ** 2, 1 / v, "its mean")
+    t.equal(q * (1 / q) + (1 - q) * (1 / (1 - q)), 2, "and that of |w|")
+    first = (N - (m + 1) * q) / ((m + 1) * v)
+    squares = N / q**2 + (m + 1 - N) / (1 - q) ** 2
+    t.equal(((m + 1) * first) ** 2 - squares, (m + 1) * (((m + 1) * first - (1 - 2 * q) / v) * first - 1 / v),
+            "of m + 1 messages the products of two different w, m (m + 1) of them: the recurrence at a = 1")  # fmt: skip
+    spread = (x + y + z) * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) / 2
+    t.equal(x**3 + y**3 + z**3 - 3 * x * y * z, spread, "a product of three is at most the mean of their third powers")
+    t.equal(2 * pairs + 2 * pairs + pairs, 5 * pairs,
+            "of K (K - 1)/2 pairs: more than one row under either law, one alone, and none, differ by no more in all")  # fmt: skip
     return t
 
 

@@ -13,5 +13,5 @@ bounds what a total of many counters leaves out (`counter`); smooth noise (Ghazi
 
 Reading order: `binomial_noise` (one counter, exactly), `counter` (its cells, as a privacy loss distribution),
 `compose` (many counters), `count_min` (tables of counters and the worst hash functions), `hits` (replaced messages as
-counters, in several shuffles), `one_shuffle` (in one), `theorems`.
+counters, in several shuffles), `dependent_rows`, `one_shuffle` (in one), `theorems`.
 """

@@ -178,6 +178,18 @@ class Cells:
             found[i] += p - up
         return found
 
+    def weighted(self, weights: list[flint.arb], below: flint.arb, above: flint.arb) -> "Cells":
+        """Both measures times a weight in each cell, and below and above them."""
+        shifted, plain = (tuple(p * w for p, w in zip(law, weights, strict=True)) for law in (self.shifted, self.plain))
+        (p, q), (r, s) = self.below, self.above
+        return Cells(shifted, plain, self.ratios, (p * below, q * below), (r * above, s * above), self.ends)
+
+    def dominating(self, reversed_pair: bool = False) -> BallPLD:
+        """Privacy loss distribution of a pair that dominates the one of these cells, or its reversed pair."""
+        pairs, law = list(zip(self.ratios, self.connected(), strict=True)), 1 if reversed_pair else 0
+        points = [(-g.log(), p / g) for g, p in pairs] if reversed_pair else [(g.log(), p) for g, p in reversed(pairs)]
+        return BallPLD(tuple(points), self.below[law] + self.above[law])
+
 
 @lru_cache(maxsize=16)
 def cells(counter: AnyCounter, deep: bool = False) -> Cells:
@@ -207,11 +219,9 @@ def _lower(n: int, gamma: Fraction, end: int) -> flint.arb:
 @lru_cache(maxsize=32)
 def dominating(counter: AnyCounter, reversed_pair: bool = False, deep: bool = False) -> BallPLD:
     """Privacy loss distribution of a pair that dominates the counter's pair, or its reversed pair."""
-    found, law = cells(counter, deep), 1 if reversed_pair else 0
+    found = cells(counter, deep)
     with working_precision(_PRECISION):
-        pairs = list(zip(found.ratios, found.connected(), strict=True))
-        points = [(-g.log(), p / g) for g, p in pairs] if reversed_pair else [(g.log(), p) for g, p in reversed(pairs)]
-        return BallPLD(tuple(points), found.below[law] + found.above[law])
+        return found.dominating(reversed_pair)
 
 
 @dataclass(frozen=True)

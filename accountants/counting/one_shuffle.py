@@ -1,79 +1,80 @@
-r"""Several messages replaced at once in one shuffle: an upper bound that composes them as if each had a shuffle of its own.
+r"""Several messages replaced at once in one shuffle: an upper bound next to what a shuffle each would cost.
 
-User 1 sends one message for each of k elements x, or of k others x', among M random ones; no two of these rows are equal,
-so that a random message speaks for one of them with probability p, and for any two with probability :math:`p^2`, whatever
-sums of rows are equal. With :math:`N_i` the number of messages that speak for i, the density of the multiset with respect to
-M + k random messages is at most
+User 1 sends one message for each of k elements x, or of k others x', among random ones. Where only some of the elements are
+replaced, the messages of the others may be given away, and k messages among M - k + 1 random ones cost at least as much: for a
+message of one more element that is independent of all others is to these a random one, and more random messages hide more.
+So there are m = M + 1 messages, and K = 2k different rows.
 
-.. math:: \prod_{i \in x} \frac{N_i}{p\,(M+1)} \qquad\text{and at least}\qquad \prod_{j \in x'} \frac{A_j}{p\,(M+k)}
+With :math:`N_i` the number of messages that speak for i, the density of the multiset with respect to m random messages counts the
+ways to choose one message for each element, all different. With :math:`u_x = \prod_{i \in x} N_i/(mp)`, with :math:`N_{ij}` those
+that speak for both i and j, and :math:`\alpha = m^k/(m (m-1) \cdots (m-k+1))`, it is at most :math:`\alpha u_x`, and of x' at
+least
 
-for it counts the ways to choose one message for each element, all different; :math:`A_j` counts those that speak for j and
-for nothing else in x'. Let :math:`B_i` be the same for x, and :math:`c_i = N_i - B_i`.
+.. math:: \alpha\,(1 - \Theta)\,u_{x'}, \qquad \Theta = \sum_{i < j \in x'} \frac{N_{ij}}{N_i N_j}.
 
-1. The numbers of messages by what they speak for are multinomial. Their density with respect to independent Poisson variables
-   of the same means is at most
+1. Under x, :math:`\Theta > \theta` is at most as likely as :math:`N_{ij} > \vartheta N_i N_j` for some pair, with
+   :math:`\vartheta = \theta/\binom k2`. Of :math:`m_0 = m - k` random messages :math:`N_i` and :math:`N_j` are independent,
+   and given these :math:`E[e^{tN_{ij}}] \le e^{N_i N_j (e^t - 1)/m_0}` (Hoeffding 1963, Theorem 4); each of user 1's speaks for
+   both with probability p at most. So for every t with :math:`h = t\vartheta - (e^t - 1)/m_0 > 0` it is at most
 
-   .. math:: C = \frac{e^{1/(12 (M+1))}}{\sqrt{1 - 2kp - 1/(M+1)}}
+   .. math:: \binom k2\, (1 + p\,(e^t - 1))^k\, E\bigl[e^{-m_0 p\,(1 - e^{-h N_i})}\bigr], \qquad N_i \sim \mathrm{Bin}(m_0, p).
 
-   because :math:`P[\mathrm{Poi}(m) = m] \ge e^{-1/(12 m)}/\sqrt{2 \pi m}` and :math:`P[\mathrm{Poi}(\mu) = i] \le
-   1/\sqrt{2 \pi (\mu - 1)}` for :math:`\mu > 1`, where :math:`\mu` is the mean of those that speak for none.
-2. A message that speaks for i and j is counted in :math:`B_i` and :math:`A_j`, or in :math:`c_i` and :math:`A_j`. That each
-   has its own number of those costs more: :math:`(u - v)_+ + (u' - v')_+ \le (u - v')_+ + (u' - v)_+` for :math:`u \le u',
-   v \le v'` (Tchen 1980). Then all :math:`B_i`, all :math:`A_j` and :math:`S = \sum_i c_i` are independent.
-3. Except with probability eta, every :math:`B_i` is at least l. Then :math:`\prod_i N_i \le e^{S/l} \prod_i B_i`.
-4. A message that speaks for r independent rows of x, and no more, speaks for at most :math:`2^r - 1` of them. So S is at most a
-   sum of independent :math:`\min(k, 2^r - 1)\,\mathrm{Poi}\bigl((M + k) \tbinom{k}{r} p^r\bigr)` over r from 2 on.
-5. A larger mean of :math:`B_i` and a smaller one of :math:`A_j` cost more.
-6. A Poisson variable of mean lambda has at most :math:`e^{2 a^2/m}` times the probabilities of :math:`\mathrm{Bin}(m, \lambda/m)`,
-   up to a count :math:`a \le m/2` that is at least lambda; and it exceeds an a of at least 6 lambda with probability
-   :math:`2^{-a}`, at most.
+2. Under x, no :math:`N_i` exceeds b, except with probability :math:`2k\,P[\mathrm{Bin}(m, p) \ge b]`, and then
+   :math:`u_x \le U = (b/mp)^k`.
+3. What is left is the mean of :math:`f = (u_x - e^\varepsilon (1-\theta)\,u_{x'})_+` up to b, where the rows depend on each
+   other. By `dependent_rows` it is next to :math:`E = E[f \prod_i (1 + G(N_i))]` with independent :math:`N_i \sim
+   \mathrm{Bin}(m, p)`, which are the counts of k shuffles of one message among M each, :math:`1 + \mathrm{Bin}(M, p)` having the
+   density :math:`N/(mp)`; and :math:`\|f\|_2^2 \le U E`.
 
-So with :math:`\lambda = (M+k)\,p` and :math:`\mu = (M+1)\,p\,(1 - (k-1)\,p)`
+So with eta the probabilities of steps 1 and 2,
 
-.. math:: \delta(\varepsilon) \le \eta + C \alpha\, E\Bigl[e^{S/l}\, \delta_k\bigl(\varepsilon - \ln\alpha + \ln\beta -
-          S/l\bigr)\Bigr], \qquad \alpha = \Bigl(\tfrac{M+k}{M+1}\Bigr)^k, \qquad
-          \beta = \Bigl((1 - (k-1)\,p)\, \tfrac{M+1}{M+k}\Bigr)^k
-
-where :math:`\delta_k` is that of k independent pairs (1 + Poi(lambda), Poi(lambda)) and k of (Poi(mu), 1 + Poi(mu)). Where x
-and x' share elements, their messages may be given away; every constant here is the worst for k different ones.
+.. math:: \delta(\varepsilon) \le \eta + \alpha\,\bigl(E + T \sqrt{U E} + T' U\bigr).
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants.counting.compose import PRECISION, UpperTotal
-from ldpaudit.accountants.counting.counter import HitCounter, dominating
+from ldpaudit.accountants.counting.counter import HitCounter, cells, dominating
+from ldpaudit.accountants.counting.dependent_rows import DependentRows
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.binomial import binomial_lower
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.rationals import log
-from ldpaudit.accountants.numerics.search import crossing, first
+from ldpaudit.accountants.numerics.search import bisect, crossing
+from ldpaudit.accountants.pld.distribution import BallPLD
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
 
-_MORE = 1 << 128
-"""Poisson variables are bounded by binomial ones of this many times as many messages; with 2**64 the bound is the same where
-fewer than 2**50 messages overlap."""
-_SURE = 1 << 12
-"""Least count that none of them is taken to exceed: it is exceeded with probability 2**-4096."""
-_SPENT = 2.0**-10
-"""Share of delta that may be spent on eta; with 2**-6 or 2**-14 epsilons change by less than 1e-3 of themselves."""
-_LEAST = 1e-300
-"""Eta need not be smaller."""
-_OVERLAPS = 1 << 15
-"""Most values of S that are told apart, in a fifth of a second."""
-_ALIKE = 1.6
-"""S is rounded up to values whose tails differ by this factor."""
-_FAINT = flint.arb(2) ** -1100
-"""A mean of that size makes no difference to a float."""
-_THETAS = tuple(2.0**power for power in range(-12, 6))
-"""Exponents of Chernoff's bound for S."""
+_SPENT = -10
+"""Power of two of the share of delta that may be spent on each of eta, T and T'; with -6 or -14 epsilons change by less than 1e-3
+of themselves."""
+_LEAST = -996
+"""Nor need any of them be smaller than this power of two."""
+_NEAR = 8
+"""Deltas within this power of two share one G: a composition asks for a hundred of them."""
+_FURTHER = (0.0, 16.0, 32.0, 64.0)
+"""Nats by which less is spent in turn, where an estimate of delta is too large: it is where a sum is unlikely in two ways."""
+_TILTS = 4
+"""Tilts of lattices per octave: near epsilons share one."""
+_DEGREES = 24
+"""Most degrees of G."""
+_FINER = 1.05
+"""G is rounded up to its values at deviations that differ by this factor."""
+_FALLS, _STEPS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 12.0), 4
+"""Exponents t that are tried, and parts of a standard deviation to which numbers of messages are rounded down for these."""
+_ROWS = 256
+"""Most rows whose dependences are counted, in a second."""
 _WIDTH = 2.0**-40
 """Relative precision of the search for an epsilon."""
 
@@ -95,168 +96,149 @@ class OneShuffle(PrivacyProfile):
         """What is bounded."""
         return f"{self.replaced} messages replaced together among {self.messages} random ones"
 
-    @property
-    def applies(self) -> bool:
-        """Whether rows overlap rarely enough for the bound to say anything, and more than the chain: S/l is about 3 k (k-1) p/2."""
-        k, p = self.replaced, self.hit
-        seldom = 2 * k * p + Fraction(2, self.messages + 1) < Fraction(1, 2)
-        return seldom and 1.5 * k * (k - 1) * float(p) < (k - math.sqrt(k)) * math.sqrt(2 / (self.messages * float(p)))
-
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the bound."""
-        if math.isinf(require_epsilon(epsilon)) or not self.applies:
+        if math.isinf(require_epsilon(epsilon)):
             return self._enclosed(1.0)
+        moments, high = self._apart.total.moments, flint.arb(1)
         with working_precision(PRECISION):
-            product, at = _product(self), float(epsilon)
-            found = self._mixture_at(at)
-            if found is not None:  # now that it is known what S usually takes off epsilon
-                at = max(at - found.usual, 0.0)
-                found = self._mixture_at(at)
-            if found is None:
-                return self._enclosed(1.0)
-            high = found.delta(ball(Fraction(epsilon)), product, product.total.moments.for_epsilon(at))
+            tilt = moments.for_epsilon(float(epsilon))
+            rounded = 2.0 ** (round(_TILTS * math.log2(tilt)) / _TILTS) if tilt else 0.0
+            for more in _FURTHER:
+                if (found := self._spending(min(moments.log_delta(tilt), 0.0) - more)) is None:
+                    break
+                high = high.min(found.delta(ball(Fraction(epsilon)), rounded))
+                if found.spent < high / 8:
+                    break
             return self._enclosed(min(round_up(high), 1.0))
-
-    def _mixture_at(self, epsilon: float) -> _Mixture | None:
-        """With an eta that is small beside the float estimate of delta there."""
-        moments = _product(self).total.moments
-        about = math.exp(min(moments.log_delta(moments.for_epsilon(epsilon)), 0.0))
-        return _mixture(self, max(_SPENT * about, _LEAST))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to where the bound is at most delta."""
-        if require_delta(delta) == 0 or not self.applies:
+        if require_delta(delta) == 0:
             return self._enclosed(math.inf)
         with working_precision(PRECISION):
-            found, product = _mixture(self, max(_SPENT * float(delta), _LEAST)), _product(self)
-            if found is None or not found.limit(product) < ball(Fraction(delta)):
+            found = self._spending(log(delta))
+            if found is None or not found.limit < ball(Fraction(delta)):
                 return self._enclosed(math.inf)
-            moments = product.total.moments
+            moments = found.product.total.moments
             tilt = moments.for_delta(log(delta))
 
             def cost(epsilon: float) -> float:
-                return round_up(found.delta(ball(Fraction(epsilon)), product, tilt))
+                return round_up(found.delta(ball(Fraction(epsilon)), tilt))
 
             high = 0.0 if cost(0.0) <= delta else crossing(cost, delta, max(moments.at(tilt)[1], 1e-9), 1.01, _WIDTH)[1]
             return self._enclosed(high)
+
+    def _spending(self, nats: float) -> _Bound | None:
+        """The bound for a delta of about e**nats; near ones share it."""
+        return _bound(self, max(_NEAR * math.floor((nats / math.log(2) + _SPENT) / _NEAR), _LEAST))
+
+    @cached
+    def _apart(self) -> UpperTotal:
+        """The messages in a shuffle each."""
+        counter = HitCounter(self.messages, self.hit)
+        return UpperTotal(tuple((dominating(counter, way), self.replaced) for way in (False, True)))
 
     def _enclosed(self, high: float) -> Enclosure:
         return Enclosure(0.0, high, Rigour.INTERVAL, self.source)
 
 
-@lru_cache(maxsize=64)
-def _product(s: OneShuffle) -> UpperTotal:
-    """The k pairs of either kind."""
-    k, p, pool = s.replaced, s.hit, _MORE * (s.messages + s.replaced)
-    counted, told = (s.messages + k) * p, (s.messages + 1) * (p - (k - 1) * p * p)
-    with working_precision(PRECISION):
-        pairs = [dominating(HitCounter(pool - 1, mean / pool), way) for mean, way in ((counted, False), (told, True))]
-    return UpperTotal(tuple((pair, k) for pair in pairs))
-
-
 @dataclass(frozen=True)
-class _Mixture:
-    """Eta, and for every value of S its weight, times C alpha e**(S/l), and by how much it lowers epsilon."""
+class _Bound:
+    """The bound for one b, theta and degree of G."""
 
-    eta: flint.arb
-    terms: tuple[tuple[flint.arb, flint.arb], ...]
+    spent: flint.arb  # eta + alpha T' U
+    lowered: flint.arb  # -log(1 - theta)
+    product: UpperTotal  # k pairs of either kind, of laws in proportion to 1 + G
+    factor: flint.arb  # alpha, times what makes these out of measures
+    norm: flint.arb  # alpha T sqrt(U), times the root of that
+
+    def delta(self, epsilon: flint.arb, tilt: float) -> flint.arb:
+        """By one lattice."""
+        if (known := self.product.divergence(tilt)) is None:
+            return flint.arb(1)
+        return self._with(known.high(epsilon - self.lowered) + self.product.total.infinite)
 
     @property
-    def usual(self) -> float:
-        """By how much the likeliest S lowers epsilon."""
-        return float(max(self.terms, key=lambda term: float(term[0]))[1])
-
-    def delta(self, epsilon: flint.arb, product: UpperTotal, tilt: float) -> flint.arb:
-        """The bound, by one lattice."""
-        if (known := product.divergence(tilt)) is None:
-            return flint.arb(1)
-        return self.limit(product) + sum((w * known.high(epsilon - lowered) for w, lowered in self.terms), flint.arb(0))
-
-    def limit(self, product: UpperTotal) -> flint.arb:
+    def limit(self) -> flint.arb:
         """The bound where epsilon is large."""
-        return self.eta + product.total.infinite * sum((w for w, _ in self.terms), flint.arb(0))
+        return self._with(self.product.total.infinite)
+
+    def _with(self, divergence: flint.arb) -> flint.arb:
+        return self.spent + self.factor * divergence + self.norm * divergence.sqrt()
 
 
 @lru_cache(maxsize=256)
-def _mixture(s: OneShuffle, spent: float) -> _Mixture | None:
-    """With an eta of about `spent`, or less; None where that leaves no l above 0, or too many messages overlap."""
-    k, p, m = s.replaced, s.hit, s.messages
-    single = p - (k - 1) * p * p
-    mean = m * float(single)
-    least = math.floor(mean - math.sqrt(2 * math.log(8 * k / spent) * mean))  # Chernoff's bound
-    if least < 1:
+def _bound(s: OneShuffle, power: int) -> _Bound | None:
+    """With about 2**power spent on each of eta, T and T'; None where too many messages speak for several rows."""
+    k, p, spent = s.replaced, s.hit, 2.0**power
+    rows = DependentRows(s.messages + 1, p, 2 * k)
+    if rows.messages <= 2 * k or 2 * k > _ROWS:
         return None
     with working_precision(PRECISION):
-        alpha = ball(Fraction(m + k, m + 1)) ** k
-        lowered = (alpha / ball((1 - (k - 1) * p) * Fraction(m + 1, m + k)) ** k).log()
-        factor, beyond = _independence(s)
-        if (overlaps := _overlaps(s, least, spent)) is None:
+        m, mean, nats = rows.messages, rows.messages * p, -power * math.log(2) + math.log(2 * k)
+        most = math.ceil(mean + nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * mean)) + 1  # Bernstein's inequality
+        largest, alpha = ball(most / mean) ** k, ball(math.prod((Fraction(m, m - i) for i in range(k)), start=Fraction(1)))
+        small, degree = math.sqrt(spent * 2.0**_SPENT / float(largest)), 0
+        left: tuple[flint.arb, flint.arb] | None = (flint.arb(1), flint.arb(0))
+        while left is not None and not left[0] < small and degree < min(_DEGREES, m):
+            degree += 1
+            left = rows.left_out(degree, nats + float(largest.log()) + 10)
+        crowded = _crowded(s, spent)
+        if left is None or crowded is None:
             return None
-        values, rest = overlaps
-        eta = k * binomial_lower(m, single, least - 1) + factor * alpha * (beyond + rest)
-        terms = tuple((factor * alpha * w * ball(Fraction(v, least)).exp(), lowered + ball(Fraction(v, least))) for v, w in values)
-        return _Mixture(eta, terms)
+        laws, factor = _weighted(rows, most, degree)
+        eta = 2 * k * binomial_upper(m, p, most) + crowded[1]
+        norm, size = left
+        product, total = UpperTotal(tuple((law, k) for law in laws)), factor**k
+        lowered = -(1 - ball(Fraction(crowded[0]))).log()
+        return _Bound(eta + alpha * largest * size, lowered, product, alpha * total, alpha * norm * (largest * total).sqrt())
 
 
-def _independence(s: OneShuffle) -> tuple[flint.arb, flint.arb]:
-    """What independent binomial counts cost: C with the factor of step 6, and the probability of counts beyond its a."""
-    k, m = s.replaced, s.messages
-    least = _SURE + math.ceil(6 * (m + k) * s.hit)
-    poisson = ball(Fraction(1, 12 * (m + 1))).exp() / ball(1 - 2 * k * s.hit - Fraction(1, m + 1)).sqrt()
-    factor = poisson * ball(Fraction(4 * k * least**2, _MORE * (m + k))).exp()
-    return factor, 2 * k * flint.arb(2) ** -(least - 1)
+def _weighted(rows: DependentRows, most: int, degree: int) -> tuple[list[BallPLD], flint.arb]:
+    """The pair (1 + Bin(M, p), Bin(m, p)) and the reversed pair, weighted by 1 + G up to b, and the product of their masses."""
+    counter = HitCounter(rows.messages - 1, rows.hit)
+    mean = rows.messages * rows.hit
+    variance = mean * (1 - rows.hit)
+    levels = [0.25 / math.sqrt(variance)]
+    while levels[-1] <= _FINER * float(max(most - mean, mean) / variance):
+        levels.append(levels[-1] * _FINER)
+    weights = [rows.weight(flint.arb(level), degree) for level in levels]
+
+    def weight(start: int, end: int) -> flint.arb:
+        away = max(abs(min(y, most) - mean) for y in (start, end - 1)) / variance
+        return weights[bisect_left(levels, math.nextafter(float(away), math.inf))]
+
+    edges = counter.edges()
+    each = [weight(start, end) for start, end in pairwise(edges)]
+    found = cells(counter).weighted(each, weight(0, edges[0]), weight(most, most + 1))
+    pairs = [found.dominating(way) for way in (False, True)]
+    masses = [sum(pair.masses(), pair.infinite) for pair in pairs]
+    laws = [
+        BallPLD(tuple((loss, part / mass) for loss, part in pair.points), pair.infinite / mass)
+        for pair, mass in zip(pairs, masses, strict=True)
+    ]
+    return laws, masses[0] * masses[1]
 
 
-def _overlaps(s: OneShuffle, least: int, spent: float) -> tuple[list[tuple[int, flint.arb]], flint.arb] | None:
-    """Values of S, rounded up, with their probabilities; and the rest's, times their e**(S/l). None where S is often large."""
-    jumps = _jumps(s)
-    floats = [(size, float(rate)) for size, rate in jumps]
-    if sum(size * rate for size, rate in floats) > _OVERLAPS / 2:
+def _crowded(s: OneShuffle, spent: float) -> tuple[float, flint.arb] | None:
+    """(theta, probability of a larger one), which is about `spent`; None where even theta = 1 is not enough."""
+    k, p, m = s.replaced, ball(s.hit), s.messages + 1 - s.replaced
+    mean, pairs = m * s.hit, math.comb(k, 2)
+    steps = math.ceil(_STEPS * math.sqrt(2 * math.log(1024 * pairs / spent)))
+    ends = sorted({max(0, math.floor(mean - i * math.sqrt(mean) / _STEPS)) for i in range(steps)} | {0})
+    lower = [binomial_lower(m, s.hit, end - 1) for end in ends[1:]] + [flint.arb(1)]  # of fewer messages than the next end
+    counts, chances = np.array(ends, dtype=float), np.array(lower, dtype=float)
+
+    def short(t: float, theta: float) -> bool:
+        h = t * theta / pairs - math.expm1(t) / m
+        few = float(chances @ np.exp(float(mean) * np.expm1(-max(h, 0.0) * counts)))
+        return pairs * (1 + float(s.hit) * math.expm1(t)) ** k * few >= spent
+
+    theta, t = min((bisect(partial(short, t), 0.0, 1.0), t) for t in _FALLS)
+    more = flint.arb(t).expm1()
+    h = flint.arb(t) * flint.arb(theta) / pairs - more / m
+    if theta == 1 or not h > 0:
         return None
-
-    def exponent(theta: float, at: int) -> float:
-        return sum(rate * math.expm1(min((theta + 1 / least) * size, 700.0)) for size, rate in floats) - theta * at
-
-    def rarest(at: int) -> float:
-        return min(_THETAS, key=lambda theta: exponent(theta, at))
-
-    last = first(lambda at: exponent(rarest(at), at) < math.log(spent / 8), 1, 0, _OVERLAPS)
-    theta = Fraction(rarest(last))
-    moment = sum((rate * (ball(theta + Fraction(1, least)) * size).expm1() for size, rate in jumps), flint.arb(0))
-    law = _compound_poisson(jumps, last)
-    return _rounded_up(law), (moment - ball(theta) * last).exp()
-
-
-def _compound_poisson(jumps: list[tuple[int, flint.arb]], last: int) -> list[flint.arb]:
-    """Probabilities of 0 to `last`, of a sum of Poisson variables times their sizes. Source: Panjer 1981."""
-    law = [(-sum((rate for _, rate in jumps), flint.arb(0))).exp()]
-    for value in range(1, last + 1):
-        total = sum((size * rate * law[value - size] for size, rate in jumps if size <= value), flint.arb(0))
-        law.append(total / value)
-    return law
-
-
-def _jumps(s: OneShuffle) -> list[tuple[int, flint.arb]]:
-    """Sizes and means of the Poisson variables of step 4; the last one stands for all that follow, and is at least k."""
-    found: list[tuple[int, flint.arb]] = []
-    k, rate = s.replaced, ball((s.messages + s.replaced) * s.replaced * s.hit)
-    for r in range(2, k + 1):
-        rate = rate * ball(s.hit * (k - r + 1) / r)
-        if rate < _FAINT:
-            return [*found, (k, rate)]
-        found.append((min(k, (1 << r) - 1), rate))
-    return found
-
-
-def _rounded_up(law: list[flint.arb]) -> list[tuple[int, flint.arb]]:
-    """Probabilities of 0, 1, ...: those of neighbouring values, whose tails are alike, together at the largest value."""
-    found: list[tuple[int, flint.arb]] = []
-    tail = border = flint.arb(0)
-    for value in reversed(range(len(law))):
-        tail = tail + law[value]
-        if found and tail < border:
-            found[-1] = found[-1][0], found[-1][1] + law[value]
-        else:
-            found.append((value, law[value]))
-            border = tail * _ALIKE
-    return found
+    few = sum((q * (ball(mean) * (-h * end).expm1()).exp() for end, q in zip(ends, lower, strict=True)), flint.arb(0))
+    return theta, pairs * (1 + p * more) ** k * few

@@ -11,25 +11,17 @@ from itertools import combinations, product
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import Mechanism, account
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.counting.counter import HitCounter, cells
+from ldpaudit.accountants.counting.dependent_rows import DependentRows
 from ldpaudit.accountants.counting.hits import ComposedHits, MergedHits
-from ldpaudit.accountants.counting.one_shuffle import (
-    OneShuffle,
-    _compound_poisson,
-    _independence,
-    _jumps,
-    _mixture,
-    _rounded_up,
-)
+from ldpaudit.accountants.counting.one_shuffle import OneShuffle, _crowded
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
-from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import HadamardRangeQueries, ShuffledHadamard, SparseStatisticalQueries
 
 F = Fraction
@@ -89,7 +81,8 @@ def sampled_delta(first: list[int], second: list[int], p: float, messages: int, 
 @pytest.mark.parametrize(
     ("first", "second", "tau", "messages"),
     [pytest.param([1, 2], [4, 8], 9, 100_000, marks=pytest.mark.slow), ([1, 2], [3, 4], 9, 100_000),
-     ([1, 2, 4], [3, 5, 6], 13, 2_400_000), pytest.param([1, 2, 3], [4, 5, 6], 13, 2_400_000, marks=pytest.mark.slow),
+     ([1, 2, 4], [3, 5, 6], 5, 3000), pytest.param([1, 2, 3], [4, 5, 6], 5, 3000, marks=pytest.mark.slow),
+     pytest.param([1, 2, 4], [3, 5, 7], 4, 3000, marks=pytest.mark.slow),
      pytest.param([1, 2, 3], [8, 16, 32], 13, 2_400_000, marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_the_whole_multiset_tells_no_more_than_the_bound_whatever_rows_depend_on_each_other(
@@ -98,11 +91,11 @@ def test_the_whole_multiset_tells_no_more_than_the_bound_whatever_rows_depend_on
     bound = OneShuffle(messages, F(1, 2**tau), len(first))
     for epsilon in (0.0, 0.1, 0.2):
         truth, error = sampled_delta(first, second, 2.0**-tau, messages, epsilon)
-        assert truth - 5 * error <= bound.delta(epsilon).high <= 1.25 * truth + 5 * error
+        assert truth - 5 * error <= bound.delta(epsilon).high <= 1.15 * truth + 5 * error
 
 
 @pytest.mark.parametrize(("users", "k", "apart"), [
-    (1 << 12, 3, 1.09), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1 << 20, 3, 1.002), (1 << 20, 10, 1.02))),
+    (1 << 12, 3, 1.0001), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1 << 20, 3, 1.0001), (1 << 20, 10, 1.0001))),
 ])  # fmt: skip
 def test_k_messages_in_one_shuffle_cost_about_what_k_shuffles_cost(users: int, k: int, apart: float) -> None:
     m = ShuffledHadamard.as_printed(1, 1e-6, users, 1 << 20, k)
@@ -131,78 +124,99 @@ def test_epsilon_of_delta_keeps_delta_and_delta_falls(m: OneShuffle) -> None:
     for delta in (0.03, 1e-6, 1e-100):
         found = m.epsilon(delta).high
         if math.isfinite(found):
-            assert m.delta(found).high <= delta * 1.01
+            assert m.delta(found).high <= delta * 1.2
             assert m.delta(found * 1.1).high < m.delta(found).high
     assert m.delta(0).low == m.epsilon(0.1).low == 0
     assert m.epsilon(0).high == math.inf
 
 
 @pytest.mark.parametrize(
-    "m", [OneShuffle(1, F(1, 2), 2), OneShuffle(50, F(1, 64), 3), OneShuffle(10**6, F(1, 4), 3), OneShuffle(10**12, F(1, 2**6), 16)]
-)
+    "m", [OneShuffle(1, F(1, 2), 2), OneShuffle(50, F(1, 64), 3), OneShuffle(10**6, F(1, 4), 3), OneShuffle(10**12, F(1, 2**6), 16),
+          OneShuffle(10**12, F(1, 2**40), 129)],
+)  # fmt: skip
 def test_where_rows_overlap_often_or_few_messages_speak_for_one_nothing_is_claimed(m: OneShuffle) -> None:
     assert m.delta(0.01).high == 1
     assert m.epsilon(1e-9).high == math.inf
 
 
-def test_eta_covers_a_count_below_l_and_overlaps_that_are_left_out() -> None:
-    m, spent = OneShuffle(300_000, F(1, 1024), 3), 1e-4
-    found = _mixture(m, spent)
-    assert found is not None
-    single = 1 / 1024 - 2 / 1024**2
-    least = max(count for count in range(293) if 3 * stats.binom.cdf(count - 1, 300_000, single) <= float(found.eta))
-    lowered = [float(each) - float(found.terms[-1][1]) for _, each in found.terms]
-    lowest = round(3 / lowered[-2])
-    assert lowered[-1] == 0
-    assert all(abs(each * lowest - round(each * lowest)) < 1e-6 for each in lowered)
-    assert 0.9 * least <= lowest <= least, "l, of which eta says what it may"
-    weights = [float(w) for w, _ in found.terms]
-    assert found.usual == float(found.terms[weights.index(max(weights))][1]) < float(found.terms[0][1])
-    kept = sum(float(w) * math.exp(-each) for (w, _), each in zip(found.terms, lowered, strict=True))
-    factor, _ = _independence(m)
-    assert kept == pytest.approx(float(factor) * (300_003 / 300_001) ** 3, rel=1e-4)
+ROWS = [[1, 2, 3], [1, 2, 4, 7], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 7], [1, 2, 4, 8, 3, 12, 15, 5]]
 
 
-@pytest.mark.parametrize("m", [OneShuffle(300_000, F(1, 1024), 3), OneShuffle(10**6, F(1, 256), 8)])
-def test_overlaps_are_a_sum_of_jumps_and_more_than_those_of_independent_rows(m: OneShuffle) -> None:
-    with working_precision(192):
-        jumps = [(size, float(rate)) for size, rate in _jumps(m)]
-        law = [float(mass) for mass in _compound_poisson(_jumps(m), 400)]
-    rng, k, p = np.random.default_rng(2), m.replaced, float(m.hit)
-    assert jumps[0][0] == min(k, 3)
-    assert jumps[0][1] == pytest.approx((m.messages + k) * math.comb(k, 2) * p * p)
-    drawn = np.sum([size * rng.poisson(rate, 100_000) for size, rate in jumps], axis=0)
-    for value in (0, 6, 30, 60):
-        assert stats.binomtest(int((drawn <= value).sum()), 100_000, min(1.0, sum(law[: value + 1]))).pvalue > LEVEL
-    hits = stats.binom.pmf(range(k + 1), k, p)
-    twice = rng.multinomial(m.messages, hits, 20_000)[:, 2:] @ np.arange(2, k + 1)
-    assert twice.mean() < drawn.mean()
-    assert np.quantile(twice, 0.999) <= np.quantile(drawn, 0.999)
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+@pytest.mark.parametrize("tau", [1, 2, 5])
+def test_dependences_of_rows_have_no_sign_and_are_no_more_than_counted(rows: list[int], tau: int) -> None:
+    p, k, law = 2.0**-tau, len(rows), pattern_law(rows, 2.0**-tau)
+    sums = dict.fromkeys((0.1, 1.0, 2.0), 0.0)
+    for mask in range(1, 1 << k):
+        inside = [i for i in range(k) if mask >> i & 1]
+        r, s = rank([rows[i] for i in inside]), len(inside)
+        c = sum(float(q) * math.prod((each >> i & 1) - p for i in inside) for each, q in enumerate(law))
+        free = any(rank([rows[j] for j in inside if j != i]) < r for i in inside)
+        assert -1e-12 <= c <= (0 if free else p**r) + 1e-12
+        sums = {x: total + c * x**s for x, total in sums.items()}
+    found = DependentRows(100, F(1, 1 << tau), k)
+    for x, total in sums.items():
+        assert total <= float(found.shared(flint.arb(x))) * (1 + 1e-9)
+    moved = sum(abs(q - math.prod(p if each >> i & 1 else 1 - p for i in range(k))) for each, q in enumerate(law))
+    assert moved <= 2.5 * k * (k - 1) * p * p
+    assert moved <= float(found.shared(flint.arb(2))) * (1 + 1e-9)
 
 
-@given(st.lists(st.floats(1e-9, 1), min_size=1, max_size=30))
-def test_rounding_up_keeps_all_mass_and_never_lowers_a_tail(masses: list[float]) -> None:
-    found = _rounded_up([flint.arb(mass) for mass in masses])
-    assert math.isclose(sum(float(mass) for _, mass in found), sum(masses), rel_tol=1e-12)
-    for value in range(len(masses)):
-        assert sum(float(mass) for at, mass in found if at >= value) >= sum(masses[value:]) * (1 - 1e-12)
+@pytest.mark.parametrize(("rows", "tau", "messages", "size"), [
+    ([1, 2, 3], 2, 12, 13), ([1, 2, 3], 3, 8, 9), ([1, 2, 4, 7], 3, 20, 21), ([1, 2, 3, 4], 3, 20, 21), ([1, 2, 3, 4], 4, 60, 32),
+])  # fmt: skip
+def test_no_event_is_likelier_than_the_series_says(rows: list[int], tau: int, messages: int, size: int) -> None:
+    k, p, counts = len(rows), 2.0**-tau, np.arange(size)
+    one_message = np.zeros((size,) * k)
+    for mask, q in enumerate(pattern_law(rows, p)):
+        one_message[tuple(mask >> i & 1 for i in range(k))] += q
+    law = np.fft.ifftn(np.fft.fftn(one_message) ** messages).real
+    along = [np.reshape(counts, [-1 if i == j else 1 for j in range(k)]) for i in range(k)]
+    independent = math.prod((stats.binom.pmf(n, messages, p) for n in along), start=np.ones((size,) * k))
+    likely = independent > 1e-14
+    rest = np.where(likely, law - independent, 0)
+    found = DependentRows(messages, F(1, 1 << tau), k)
+    assert np.sum(rest[likely] ** 2 / independent[likely]) ** 0.5 <= float(sum(found.terms, flint.arb(0)))
+    for degree in (1, 2, 3):
+        left = found.left_out(degree, 30.0)
+        assert left is not None
+        norm, sure = map(float, left)
+        away = np.abs(counts - messages * p) / (messages * p * (1 - p)) + 1e-12
+        weights = np.array([float(found.weight(flint.arb(each), degree)) - 1 for each in away])
+        more = rest - independent * sum(weights[n] for n in along)
+        for least in (0.0, 1e-4, 1e-2, 0.1, 1.0):
+            event = likely & (more > least * independent)
+            assert more[event].sum() <= norm * independent[event].sum() ** 0.5 + sure + 1e-12
 
 
-@pytest.mark.parametrize(("messages", "k", "tau"), [(300, 2, 4), (2000, 3, 6)])
-def test_multinomial_counts_have_at_most_c_times_the_density_of_poisson_counts(messages: int, k: int, tau: int) -> None:
-    total, p = messages + k, 2.0**-tau
-    factor, _ = _independence(OneShuffle(messages, F(1, 2**tau), k))
-    rng = np.random.default_rng(4)
-    law = np.array([p] * (2 * k) + [1 - 2 * k * p])
-    near = rng.multinomial(total, law, 2_000)
-    wide = np.abs(near[:, :-1] + rng.integers(-15, 16, (2_000, 2 * k)))
-    counts = np.concatenate([near[:, :-1], wide[wide.sum(axis=1) <= total]])
-    whole = np.column_stack([counts, total - counts.sum(axis=1)])
-    ratio = stats.multinomial.logpmf(whole, total, law) - stats.poisson.logpmf(counts, total * p).sum(axis=1)
-    assert ratio.max() <= math.log(float(factor))
-    assert ratio.max() >= math.log(float(factor)) - 0.02, "and hardly less: the constant is nearly attained"
-    c = math.exp(1 / (12 * (messages + 1))) / math.sqrt(1 - 2 * k * p - 1 / (messages + 1))
-    assert float(factor) == pytest.approx(c, rel=1e-12), "of step 6 nothing is seen"
+@pytest.mark.parametrize(("messages", "tau"), [(9, 1), (12, 2), (30, 4)])
+def test_means_of_products_of_messages_are_bounded_by_their_recurrence(messages: int, tau: int) -> None:
+    p, found = 2.0**-tau, DependentRows(messages, F(1, 1 << tau), 3)
+    share = float(found.shared(flint.arb(1)))
+    for count in range(messages + 1):
+        hits = np.poly1d([1 / p, 1]) ** count * np.poly1d([-1 / (1 - p), 1]) ** (messages - count)
+        away, largest = flint.arb(abs(count / messages - p) / (p * (1 - p)) + 1e-12), 0.0
+        for a in range(1, 7):
+            ways = math.comb(messages, a)
+            grown = float(found.weight(away, a) - (found.weight(away, a - 1) if a > 1 else 1)) * 3
+            largest = max(largest, (abs(hits.coeffs[::-1][a]) / ways) ** (1 / a))
+            assert grown >= ways * (share * largest**3) ** a * (1 - 1e-6) - 1e-300
+
+
+@pytest.mark.parametrize(("messages", "tau", "k"), [(300, 4, 2), (3000, 5, 3)])
+@pytest.mark.parametrize("spent", [1e-3, 1e-6])
+def test_messages_for_two_rows_are_few_beside_those_for_one(messages: int, tau: int, k: int, spent: float) -> None:
+    p, m, pairs = 2.0**-tau, messages + 1 - k, math.comb(k, 2)
+    crowded = _crowded(OneShuffle(messages, F(1, 1 << tau), k), spent)
+    assert crowded is not None
+    n = np.arange(max(1, stats.binom.ppf(1e-11, m, p)), stats.binom.ppf(1 - 1e-11, m, p))
+    first, second = n[:, None], n[None, :]
+    likely = stats.binom.pmf(first, m, p) * stats.binom.pmf(second, m, p)
+    truth = sum(
+        float(q * np.sum(likely * stats.hypergeom.sf(np.floor(crowded[0] / pairs * first * second - own), m, first, second)))
+        for own, q in enumerate(stats.binom.pmf(np.arange(k + 1), k, p))
+    )
+    assert 0 < pairs * truth <= float(crowded[1]) <= 1.001 * spent
 
 
 @pytest.mark.parametrize("counter", [HitCounter(40, F(1, 3)), HitCounter(9, F(4, 5))], ids=str)

@@ -230,7 +230,7 @@ def test_one_oracle_needs_as_many_messages_for_ten_levels_as_each_of_ten_oracles
     p = F(1, 1 << 20)
     at = [ComposedHits(round(hits * 2**20), p, 10).delta(1) for hits in (359, 356)]
     assert at[0].high <= 1e-6 < at[1].low
-    shared = [HadamardRangeQueries(10**6, 1024, 20, rho) for rho in (376, 375)]
+    shared = [HadamardRangeQueries(10**6, 1024, 20, rho) for rho in (377, 376)]
     assert account(shared[0]).delta(1).high <= 1e-6 < account(shared[1]).delta(1).high
     chain = [Chain(HiddenTuple(rho * 10**6, p, Seen.ALL, ""), 10, "") for rho in (3768, 3760)]
     assert chain[0].delta(1).high <= 1e-6 < chain[1].delta(1).high
