@@ -16,6 +16,9 @@ from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import PrivacyProfile
 
+_POINTS = 32
+"""Of the curve of several elements that is composed; with 256 ten runs are .2 % better known, and take four times as long."""
+
 
 def profile(m: ShuffledHadamard, neighbours: Neighbours = REPLACE_ONE) -> PrivacyProfile:
     r"""Profile of the shuffled messages of all users, in the worst case over what they hold.
@@ -90,7 +93,7 @@ def replaced_elements(m: ShuffledHadamard | HadamardViews, number: int) -> Priva
         return known_element(blanket, m.hit, like)
     single = HiddenTuple(blanket, m.hit, Seen.ALL, like)
     one_by_one = Chain(single, number, f"{number} messages replaced one by one among {like}")
-    return SmallestBound((one_by_one, OneShuffle(blanket, m.hit, number)))
+    return SmallestBound((one_by_one, OneShuffle(blanket, m.hit, number)), _POINTS)
 
 
 def known_element(messages: int, hit: Fraction, source: str) -> PrivacyProfile:

@@ -37,6 +37,7 @@ from ldpaudit.accountants.pld.profiles import (
     Bracket,
     OnePairProfile,
     PostProcessedProfile,
+    SmallestBound,
     SummedLosses,
     below,
 )
@@ -297,6 +298,8 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return groups
         case FiniteProfile(pairs):
             return ((dominating_pair(pairs), 1),)
+        case SmallestBound(points=int(points)):
+            return ((dominating_curve(profile, points), 1),)
     return ((dominating_curve(profile), 1),)
 
 

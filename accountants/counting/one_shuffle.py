@@ -61,12 +61,12 @@ _SPENT = -10
 of themselves."""
 _LEAST = -996
 """Nor need any of them be smaller than this power of two."""
-_NEAR = 8
+_NEAR = 16
 """Deltas within this power of two share one G: a composition asks for a hundred of them."""
-_FURTHER = (0.0, 16.0, 32.0, 64.0)
-"""Nats by which less is spent in turn, where an estimate of delta is too large: it is where a sum is unlikely in two ways."""
-_TILTS = 4
-"""Tilts of lattices per octave: near epsilons share one."""
+_TRIES = 8
+"""Estimates of delta that say what to spend: the first may be too large, where a sum is unlikely in two ways, or too small."""
+_TILTS = 2
+"""Tilts of lattices per octave, in the root of the nats of delta: near epsilons share one."""
 _DEGREES = 24
 """Most degrees of G."""
 _FINER = 1.05
@@ -103,13 +103,18 @@ class OneShuffle(PrivacyProfile):
         moments, high = self._apart.total.moments, flint.arb(1)
         with working_precision(PRECISION):
             tilt = moments.for_epsilon(float(epsilon))
-            rounded = 2.0 ** (round(_TILTS * math.log2(tilt)) / _TILTS) if tilt else 0.0
-            for more in _FURTHER:
-                if (found := self._spending(min(moments.log_delta(tilt), 0.0) - more)) is None:
-                    break
-                high = high.min(found.delta(ball(Fraction(epsilon)), rounded))
-                if found.spent < high / 8:
-                    break
+            nats = -min(moments.log_delta(tilt), 0.0)
+            octave = math.ceil(_TILTS * math.sqrt(nats)) or 1
+            rounded = 2.0 ** (round(octave * math.log2(tilt)) / octave) if tilt else 0.0
+            known, unknown = 0.0, math.inf  # nats with which there is a bound, and with which there is none
+            for _ in range(_TRIES):
+                if (found := self._spending(-nats)) is None or not (value := found.delta(ball(Fraction(epsilon)), rounded)) < 1:
+                    unknown = nats
+                else:
+                    known, high = nats, high.min(value)
+                    if found.spent < value / 128:
+                        break
+                nats = min(known + 16, (known + unknown) / 2) if known else 0.9 * unknown
             return self._enclosed(min(round_up(high), 1.0))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:

@@ -35,6 +35,9 @@ _LARGEST = 1e4
 """Nats. What delta is left there becomes infinite-loss mass: e**1e4 exceeds the ratio of any two positive floats."""
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]  # (alpha, delta)
+_BEFORE: Vertex = Fraction(-1), Fraction(1)
+r"""As :math:`h(\alpha) = 1 - \alpha + \alpha h(1/\alpha)` is convex, its slope at 1 is at least :math:`-(1 - h(1))/2`: h is convex
+with the line from this point to h(1), too. Without it the masses of a loose curve's pair add up to more than 1."""
 
 
 def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
@@ -42,7 +45,8 @@ def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     seen = _looks(profile, points)
     vertices = [(alpha, Fraction(e.high)) for alpha, e in zip(_alphas([*seen]), seen.values(), strict=True)]
     # The profile itself is convex: where an upper end is above the chord of two others, that chord is above the profile.
-    return symmetric_pair(_lines(lower_hull(vertices)))
+    hull = lower_hull([_BEFORE, *vertices])
+    return symmetric_pair(_lines(hull[1:] if len(hull) > 1 and hull[1][0] == 1 else hull))
 
 
 def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:

@@ -176,6 +176,7 @@ class SmallestBound(JoinedProfile):
     """The smallest of several upper bounds of one profile; from below it is 0."""
 
     bounds: tuple[PrivacyProfile, ...]  # at least one, each INTERVAL or better
+    points: int | None = None  # of the curve that is composed, where the usual ones cost more than they are worth
 
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From 0 to the smallest upper end."""

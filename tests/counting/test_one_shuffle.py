@@ -121,10 +121,10 @@ def test_the_smaller_of_the_two_bounds_is_taken() -> None:
           pytest.param(OneShuffle(10**24, F(1, 2**70), 40), marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_epsilon_of_delta_keeps_delta_and_delta_falls(m: OneShuffle) -> None:
-    for delta in (0.03, 1e-6, 1e-100):
+    for delta, room in ((0.03, 1e-4), (1e-6, 1e-4), (1e-100, 0.1)):
         found = m.epsilon(delta).high
         if math.isfinite(found):
-            assert m.delta(found).high <= delta * 1.2
+            assert m.delta(found).high <= delta * (1 + room)
             assert m.delta(found * 1.1).high < m.delta(found).high
     assert m.delta(0).low == m.epsilon(0.1).low == 0
     assert m.epsilon(0).high == math.inf

@@ -23,7 +23,7 @@ from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
 from ldpaudit.accountants.pld.lattice import BITS, LatticePLD
-from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.accountants.pld.profiles import Bracket, UpperEnd
 from ldpaudit.accountants.pld.total import common_step
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import Gaussian, Laplace, LaplaceHistogram
@@ -212,7 +212,7 @@ class _Noisy(PrivacyProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         bump = 1 + 1e-3 * math.sin(1e3 * float(epsilon))
-        high = 0.0 if epsilon >= 1 else 0.5 * (1 - float(epsilon)) ** 2 * bump
+        high = 0.0 if epsilon >= 1 else 0.1 * (1 - float(epsilon)) ** 2 * bump
         return Enclosure(0.9 * high, high, Rigour.FLOAT, "noise")
 
 
@@ -220,7 +220,21 @@ def test_upper_ends_that_are_not_convex_are_raised_until_they_are() -> None:
     pair = dominating_curve(_Noisy())
     assert all(mass > 0 for _, mass in pair.atoms)
     for i in range(100):
-        assert compose(((pair, 1),), "x").delta(i / 100).high >= 0.5 * (1 - i / 100) ** 2 * 0.99
+        assert compose(((pair, 1),), "x").delta(i / 100).high >= 0.1 * (1 - i / 100) ** 2 * 0.99
+
+
+@pytest.mark.parametrize("times", [Fraction(11, 10), Fraction(3, 2), Fraction(10)])
+def test_masses_of_a_loose_curve_add_up_to_one(times: Fraction) -> None:
+    law = FiniteProfile((ExactPLD.of((Fraction(p, 10), Fraction(q, 10)) for p, q in ((6, 2), (2, 2), (2, 6))),), "x")
+
+    def more(epsilon: Number) -> float:
+        return min(1.0, float(times) * law.delta(epsilon).high)
+
+    pair = dominating_curve(UpperEnd(more, lambda delta: law.epsilon(delta / times).high), 40)
+    assert sum((mass for _, mass in pair.atoms), pair.infinite) == 1
+    assert sum((mass / ratio for ratio, mass in pair.atoms), pair.infinite) == 1
+    for epsilon in (0.0, 0.01, 0.3, 1.0, 1.09):
+        assert law.delta(epsilon).high <= compose(((pair, 1),), "x").delta(epsilon).high <= more(epsilon) * 1.001
 
 
 @given(st.data())
