@@ -170,12 +170,13 @@ class TailBound:
         return self.value - self.crude * (1 - self.cells / _CELLS[1])
 
 
-def glance(pairs: Pairs, h: float, first: int, allowed: float) -> TailBound:
+def glance(pairs: Pairs, h: float, first: int, allowed: float, only: int | None = None) -> TailBound:
     r"""Upper bound of :math:`2h \sum_{k \ge first} |\varphi(kh)|^n / (\sigma^2 + k^2 h^2)` from few cells.
 
-    A bound of at most `allowed` is not improved: returns such a one, or the most promising.
+    A bound of at most `allowed` is not improved: returns such a one, or the most promising; ``only``: of this gap.
     """
-    return min(_tries(pairs, h, first, allowed), key=lambda found: found.promise)
+    tried = _tries(pairs, h, first, allowed) if only is None else [_tail(pairs, only, h, first, _CELLS[0])]
+    return min(tried, key=lambda found: found.promise)
 
 
 def _tries(pairs: Pairs, h: float, first: int, allowed: float) -> list[TailBound]:
@@ -247,9 +248,10 @@ def chosen_nodes(pairs: Pairs, h: float, saddle: float, allowed: float) -> tuple
 
     A bound of the size `allowed` is small enough. Indices of nodes are from 1 up.
     """
-    window, least = 0, np.inf
+    window, least, chosen = 0, np.inf, None
     for wider in _WINDOWS:
-        found = glance(pairs, h, wider + 1, allowed / 2)
+        found = glance(pairs, h, wider + 1, allowed / 2, chosen)
+        chosen = found.chosen if len(pairs.gaps) else None
         if found.promise <= _WIDER_PAYS * least:
             window, least = wider, found.promise
         if least <= allowed / 4:

@@ -61,7 +61,7 @@ _CELLS, _MOST_CELLS = ((4, 16), (6, 10), (16, 8), (300, 32), (3000, 96)), 192
 """Cells up to n users, and beyond: more cost time, and the sum of a few users' losses is less well known with more."""
 _UPPER_CELLS, _BLANKET_CELLS = 128, 16
 """Most cells of the laws of replacement, and of the blanket of few users."""
-_QUICK = 24
+_QUICK = 64
 """Cells of bounds of which curves are composed."""
 _FEW, _MANY = 10, 300
 """Users with reports from the blanket from which on replacement is looked at, and the blanket is not."""
@@ -70,7 +70,7 @@ _NONE_GUIDES = 16
 _FINE, _FINER, _ROUGH = 4e-3, 1e-3, 1e-2
 """Relative widths of delta that are asked for, with fewer cells, with the most, and of some users, or to see whether a data set is
 worth while; an epsilon moves by a twentieth of them."""
-_BOX, _QUICK_BOX = 5e-4, 1e-2
+_BOX, _QUICK_BOX = 5e-4, 3e-3
 """Width of the narrowest boxes of other users' inputs, next to the ends."""
 _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
