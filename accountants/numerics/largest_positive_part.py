@@ -7,8 +7,9 @@ r"""The largest expected positive part of a sum of m independent values, each of
 for every :math:`\theta > 0` and every assignment of laws x to the values, with :math:`M_x(s) = E\, e^{s X}`: by Hölder's
 inequality the integral of a product of m moduli is at most the product of the m-th roots of the integrals of their m-th powers,
 and so at most the largest of these integrals. So one contour covers all data sets of a shuffle at once (`shuffling.replaced`).
-It loses a phase only: less than 1e-3 of the expectation where that is far out in a tail, as deltas are. Mixtures of the laws
-are covered, too: the m-th root of the integral is a norm of the transform, which is linear in the law.
+It loses a phase only, some percent of the expectation where users are few, and less the farther out in a tail that is; what phases
+gain is shown in `quotient_integrals`. Mixtures of the laws are covered, too: the m-th root of the integral is a norm of the
+transform, which is linear in the law.
 
 The integral is bounded by chords in floats, with room for their errors. With :math:`f = |\varphi|^2` for the transform
 :math:`\varphi` of the tilted law and :math:`\sigma^2` for its variance,
@@ -38,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.positive_part import PointMass
+from ldpaudit.accountants.numerics.quotient_integrals import GAINED, WRONG, Cosines, Floats, turned, turning
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.core.cached import cached
@@ -47,7 +49,11 @@ _DEVIATIONS, _FINE = 8.0, 256
 _RATIO, _FAR = 1.01, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
-_LIKELY = 8  # laws by which the contour is chosen: those that are largest at the saddle point of the widest one
+_ROUNDS, _LIKELY = 6, 8  # laws by which the contour is chosen: those that are largest on one that others were
+_LOWER, _ABOUT = 0.4, 0.1
+"""How much lower than saddle points contours are tried, as moduli count where phases are not known; and the nats by which integrals
+may differ from those of normal laws, by which the contour is chosen: else another one is tried, too.
+"""
 _FLOATS = 1e200
 """Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
 _ROOM = 1e-12  # relative error of probabilities, differences, sums of up to a thousand floats and their exponentials
@@ -57,9 +63,9 @@ _ROOM = 1e-12  # relative error of probabilities, differences, sums of up to a t
 class Law:
     """A law in floats, which tell whether it matters, and itself, which is made if it does."""
 
-    values: NDArray[np.float64]
-    masses: NDArray[np.float64]  # each right to a relative 1e-12 or so
-    off: NDArray[np.float64]  # upper bounds of the errors of the values
+    values: Floats
+    masses: Floats  # each right to a relative 1e-12 or so
+    off: Floats  # upper bounds of the errors of the values
     exact: Callable[[], Sequence[PointMass]]
 
     @classmethod
@@ -68,39 +74,79 @@ class Law:
         values, masses = (np.array([float(each) for each in column]) for column in zip(*atoms, strict=True))
         return cls(values, np.maximum(masses, 2.0**-1074), 1e-15 * np.abs(values), lambda: atoms)
 
-    def tilt(self, m: int) -> Tilt:
-        """Of m values."""
-        kept = self.masses > 0
-        return Tilt(self.values[kept], np.log(self.masses[kept]), m)
 
-    def height(self, theta: float, m: int) -> float:
-        """The logarithm of the integrand where it is largest."""
-        return m * self.cumulant(theta) - 2 * math.log(theta)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Floats:
+    """Laws of values of at most 1, in floats, a row each; where some have fewer, the last is there again, with no probability."""
 
-    def level(self, theta: float, m: int) -> float:
-        """About the logarithm of the integral on this contour, as if the tilted law were normal."""
+    values: Floats
+    masses: Floats
+    off: Floats
+
+    @classmethod
+    def of(cls, laws: Sequence[Law], scale: float) -> Self:
+        """Of values that are divided by the scale."""
+        places = np.arange(max(len(law.values) for law in laws))
+        rows = []
+        for law in laws:
+            at = np.minimum(places, len(law.values) - 1)
+            rows.append((law.values[at] / scale, law.masses[at] * (at == places), law.off[at] / scale + 1e-15))
+        return cls(*map(np.array, zip(*rows, strict=True)))
+
+    def some(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the laws."""
+        return type(self)(self.values[rows], self.masses[rows], self.off[rows])
+
+    def cumulants(self, theta: float) -> Floats:
+        """Upper bounds of the logarithms of their moments, per value."""
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite one may have no probability
+            room = np.exp(theta * (self.values + self.off)) * (_ROOM + theta * self.off)
+            parts = self.masses * (np.expm1(theta * self.values) + room)
+        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=1)
+        return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)), dtype=np.float64)
+
+    def heights(self, theta: float, m: int) -> Floats:
+        """The logarithms of the integrands where they are largest."""
+        return m * self.cumulants(theta) - 2 * math.log(theta)
+
+    def levels(self, theta: float, m: int) -> Floats:
+        """About the logarithms of the integrals on this contour, as if the tilted laws were normal."""
         from scipy.special import erfcx  # here: it takes a while to import
 
-        _, variance = self.tilt(m).mean_and_variance(theta)
-        return self.height(theta, m) + math.log(theta * float(erfcx(theta * math.sqrt(m * variance / 2))))
+        tilted = self._tilted(theta)
+        variances = (tilted * (self.values - (tilted * self.values).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        return np.asarray(self.heights(theta, m) + np.log(theta * erfcx(theta * np.sqrt(m * variances / 2))), dtype=np.float64)
 
-    def cumulant(self, theta: float) -> float:
-        """Upper bound of the logarithm of the moment, per value."""
-        with np.errstate(over="ignore"):
-            room = np.exp(theta * (self.values + self.off)) * (_ROOM + theta * self.off)
-            return float(np.log1p(max(float(self.masses @ (np.expm1(theta * self.values) + room)), -1 + 2.0**-50)))
+    def saddles(self, m: int) -> list[float]:
+        """The saddle points of those that have a positive value."""
+        rows = ((v, p, p > 0) for v, p in zip(self.values, self.masses, strict=True) if (v > 0).any())
+        return [Tilt(v[kept], np.log(p[kept]), m).saddle() for v, p, kept in rows]
+
+    def turns(self, theta: float) -> Floats:
+        """See `quotient_integrals.turning`."""
+        tilted = self._tilted(theta)
+        wrong = 4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM  # of the masses; what they add up to is by no more
+        sizes = np.abs(self.values) + (self.off + wrong) / WRONG
+        return turning(self.values, sizes, tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
+
+    def _tilted(self, theta: float) -> Floats:
+        found = self.masses * np.exp(theta * (self.values - self.values.max(axis=1, keepdims=True)))
+        return np.asarray(found / found.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-_Level: TypeAlias = Callable[[Law, float, int], float]
-"""About the logarithm of a law's part in the integral on a contour."""
+_Level: TypeAlias = Callable[[_Floats, float, int], Floats]
+"""About the logarithm of each law's part in the integral on a contour."""
+_Integral: TypeAlias = Callable[[Floats | float], float]
+"""What is left of the integrand between two edges at most, to an upper bound of the logarithm of its integral."""
 
 
-def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) -> list[flint.arb]:
+def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], most: float = math.inf) -> list[flint.arb]:
     """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
     For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
     number. Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
-    it is far out in a tail; infinite where floats do not hold the values. The precision must exceed their bits by 64.
+    it is far out in a tail; infinite where floats do not hold the values, or more than `most` laws may be the largest. The
+    precision must exceed their bits by 64.
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return [flint.arb(0)] * len(numbers)
@@ -110,52 +156,89 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int]) 
     scale = max(float(np.abs(law.values).max()) for law in laws)  # exact as a ball, whatever it is
     if not 1 / _FLOATS < scale < _FLOATS:
         return [flint.arb("inf")] * len(numbers)
-    best = _Integrand(laws, scale, m)
-    if best.bound(numbers[0]) > 0 and best.largest > 0:  # one of a smaller moment, which is far from its own saddle point
-        best = min((best, _Integrand(laws, scale, m, Law.level)), key=lambda each: float(each.bound(numbers[0])))
-    return [best.bound(each) for each in numbers]
+    floats = _Floats.of(laws, scale)
+    first = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.levels))
+    if len(laws) > most and first.likely(numbers[0]) > most:
+        return [flint.arb("inf")] * len(numbers)
+    found, is_normal = first.ends(numbers)
+    if not is_normal:
+        other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.heights)).ends(numbers)
+        found = min(found, other, key=lambda each: float(each[0]))
+    return found
 
 
 class _Integrand:
     """The transforms of the laws that matter for about m values, on one contour."""
 
-    def __init__(self, laws: Sequence[Law], scale: float, m: int, level: _Level = Law.height) -> None:
-        floats = [Law(law.values / scale, law.masses, law.off / scale + 1e-15, law.exact) for law in laws]
-        self.m, self.unit, self.theta = m, flint.arb(scale), _contour(floats, m, level)
-        nats = [law.cumulant(self.theta) for law in floats]
-        self._laws = sorted(zip(nats, laws, strict=True), key=lambda each: -each[0])
-        self._transforms: list[_Transform] = []  # of the first of these
-        self.largest = 0  # which of these has the largest integral
+    def __init__(self, laws: Sequence[Law], floats: _Floats, scale: float, m: int, theta: float) -> None:
+        self.m, self.unit, self.theta = m, flint.arb(scale), theta
+        self._laws, self._floats, self._nats = laws, floats, floats.cumulants(self.theta)
+        self._transforms: dict[int, _Transform] = {}
 
-    def bound(self, m: int) -> flint.arb:
-        """Of this many values, one of m or a little below."""
-        found = flint.arb(0)
-        for i, (nats, law) in enumerate(self._laws):
-            if flint.arb(m * nats + 1e-9).exp() / (2 * self.theta) <= found:
+    def ends(self, numbers: Sequence[int]) -> tuple[list[flint.arb], bool]:
+        """Upper bounds for as many values, m or a little below; and whether these are about what the contour was chosen by."""
+        found, integrals = self.by_moduli(numbers)
+        gaps = (found.max(axis=1)[:, None] - found).min(axis=0)
+        here = np.array([i for i in self._transforms if gaps[i] <= GAINED])
+
+        def closer(cosines: Cosines) -> Floats:
+            parts = [cosines(self._transforms[i].edges) for i in here]
+            return np.array([[own[i](part) for i, part in zip(here, parts, strict=True)] for own in integrals])
+
+        turns = self._floats.turns(self.theta)
+        for i, each in self._transforms.items():
+            turns[:, [i]] = each.turns
+        less = turned(found, here, closer, turns, self.theta, numbers)
+        is_normal = bool(found[0].max() < self._about(numbers[0]) + _ABOUT)
+        return [(self.unit * flint.arb(nats).exp()).upper() for nats in less], is_normal
+
+    def _about(self, m: int) -> float:
+        """About the logarithm of the largest integral."""
+        return float(self._floats.levels(self.theta, m).max()) - math.log(2)
+
+    def likely(self, m: int) -> int:
+        """How many laws may have it, or nearly."""
+        return int((m * self._nats - math.log(2 * self.theta) > self._about(m) - GAINED).sum())
+
+    def by_moduli(self, numbers: Sequence[int]) -> tuple[Floats, list[dict[int, _Integral]]]:
+        """Of each number and law the logarithm of the bound without phases, and the integrals of those that may be the largest."""
+        found = np.multiply.outer(numbers, self._nats) + 1e-9 - math.log(2 * self.theta)
+        integrals: list[dict[int, _Integral]] = [{} for _ in numbers]
+        best = np.full(len(numbers), -math.inf)
+        for i in np.argsort(-self._nats).tolist():
+            if (found[:, i] < best - GAINED).all():
                 break
-            if i == len(self._transforms):
-                self._transforms.append(_Transform.of(law.exact(), self.unit, self.theta, self.m))
-            value = self._transforms[i].integral(m).upper()
-            if value > found:
-                found, self.largest = value, i
-        return (self.unit * found).upper()
+            self._transforms[i] = each = _Transform.of(self._laws[i].exact(), self.unit, self.theta, self.m)
+            for j, m in enumerate(numbers):
+                integrals[j][i] = each.integral(m)
+                found[j, i] = integrals[j][i](1.0)
+            best = np.maximum(best, found[:, i])
+        return found, integrals
 
 
-def _contour(laws: Sequence[Law], m: int, level: _Level) -> float:
+def _contour(laws: _Floats, m: int, level: _Level) -> float:
     """Where the largest of the laws' levels is about least."""
+    squares = (laws.masses * laws.values**2).sum(axis=1) * np.where((laws.values > 0).any(axis=1), 1, 1e-300)
+    (theta,) = laws.some(squares.argmax(keepdims=True)).saddles(m) or [1.0]
+    rows = np.array([], dtype=np.intp)
+    for _ in range(_ROUNDS):
+        order = np.argsort(-level(laws, theta, m))
+        if order[0] in rows:
+            break
+        rows = np.union1d(rows, order[:_LIKELY])
+        theta = _lowest(laws.some(rows), m, level, theta)
+    return theta
+
+
+def _lowest(laws: _Floats, m: int, level: _Level, theta: float) -> float:
+    """Where the largest level of these few is about least; next to theta where nothing is positive."""
     from scipy.optimize import minimize_scalar  # here: it takes a while to import
 
-    gaining = [law for law in laws if (law.values > 0).any()] or laws
-    start = max(gaining, key=lambda law: float(law.masses @ law.values**2)).tilt(m).saddle()
-    likely = sorted(laws, key=lambda law: -level(law, start, m))[:_LIKELY]
-
     def largest(x: float) -> float:
-        return min(max(level(law, math.exp(x), m) for law in likely), _FLOATS)
+        return min(float(level(laws, math.exp(x), m).max()), _FLOATS)
 
-    saddles = [math.log(law.tilt(m).saddle()) for law in likely if (law.values > 0).any()] or [math.log(start)]
-    low, high = min(saddles), max(saddles)
-    if high - low < 1e-9:
-        return math.exp(low)
+    saddles = laws.saddles(m) or [theta]
+    low, high = math.log(min(saddles)) - _LOWER, math.log(max(saddles))
     best = minimize_scalar(largest, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
     return math.exp(min([float(best.x), low, high], key=largest))
 
@@ -164,11 +247,12 @@ def _contour(laws: Sequence[Law], m: int, level: _Level) -> float:
 class _Transform:
     """That of one law, tilted by theta."""
 
-    values: NDArray[np.float64]  # less their mean
-    masses: NDArray[np.float64]
+    values: Floats  # less their mean
+    masses: Floats
     moment: flint.arb  # by which the law was divided
     theta: float
-    edges: NDArray[np.float64]  # from 0 on, between which chords are taken
+    edges: Floats  # from 0 on, between which chords are taken
+    mean: float = 0.0
 
     @classmethod
     def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float, m: int) -> Self:
@@ -178,7 +262,13 @@ class _Transform:
         moment = sum(weights, flint.arb(0))
         mean = (sum((v * p for v, p in zip(values, weights, strict=True)), flint.arb(0)) / moment).mid()
         left, tilted = np.array([float(v - mean) for v in values]), np.array([float(p / moment) for p in weights])
-        return cls(left, tilted, moment, theta, _edges(math.sqrt(tilted @ left**2) or 1.0, theta, m))
+        return cls(left, tilted, moment, theta, _edges(math.sqrt(tilted @ left**2) or 1.0, theta, m), float(mean))
+
+    @property
+    def turns(self) -> Floats:
+        """See `quotient_integrals.turning`."""
+        size = np.abs(self.values) + abs(self.mean)
+        return turning(*(each[None] for each in (self.values + self.mean, size, self.masses, self.values)))
 
     @cached
     def variance(self) -> float:
@@ -186,11 +276,11 @@ class _Transform:
         return float(self.masses @ self.values**2) * (1 + _ROOM)
 
     @cached
-    def fallen(self) -> NDArray[np.float64]:
+    def fallen(self) -> Floats:
         """Lower bounds of 1 minus the squared modulus, at the edges."""
         return np.concatenate([self._fallen(self.edges[i : i + _ROWS]) for i in range(0, len(self.edges), _ROWS)])
 
-    def _fallen(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fallen(self, u: Floats) -> Floats:
         halves = np.multiply.outer(u / 2, self.values)
         sines = np.sin(halves)
         versed, sines = 2 * sines**2, 2 * sines * np.cos(halves)  # the transform is 1 - a + ib
@@ -200,14 +290,14 @@ class _Transform:
         blur += _ROOM * 1e-3 * sums(angles * (angles > 1), self.masses)
         return np.asarray(np.clip(2 * a - a**2 - b**2 - 4 * blur, 0.0, 1.0 - 1e-16), dtype=np.float64)
 
-    def heights(self, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def heights(self, m: int) -> tuple[Floats, Floats, Floats]:
         """Upper bounds of the modulus to the m: at the edges; between each two; and of minus its second derivative there."""
         least = np.minimum(self.fallen[:-1], self.fallen[1:]) - self.variance * np.diff(self.edges) ** 2 / 4 * (1 + _ROOM)
         between = np.log1p(-np.clip(least, 0.0, 1.0 - 1e-16))
         bent = m * self.variance * np.exp((m / 2 - 1) * between)
         return np.exp(m / 2 * np.log1p(-self.fallen)), np.exp(m / 2 * between), bent
 
-    def tail(self, end: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    def tail(self, end: Floats, m: int) -> Floats:
         """Upper bounds of the integral of the modulus to the m over u squared, from each end on."""
         from scipy.special import i0e  # here: it takes a while to import
 
@@ -218,20 +308,25 @@ class _Transform:
             found = (i0e(kappas) * (1 / end + 2 * math.pi / gaps / end**2)).min(axis=0)
         return np.asarray(np.minimum(1 / end, found), dtype=np.float64)
 
-    def integral(self, m: int) -> flint.arb:
-        """Upper bound of the integral of m values of this law, over pi."""
+    def integral(self, m: int) -> _Integral:
+        """Upper bounds of the logarithm of the integral of m values of this law, over pi."""
         heights, tops, bent = self.heights(m)
         weights, widths = 1 / (self.theta**2 + self.edges**2), np.diff(self.edges)
         near, far, w, v = heights[:-1], heights[1:], weights[:-1], weights[1:]
         chords = widths / 6 * (near * (2 * w + v) + far * (w + 2 * v))
         with np.errstate(over="ignore", invalid="ignore"):  # of values that are equal but for rounding intervals are very wide
             chords += widths**3 / 12 * (bent * w + 2 * self.theta**2 * w**3 * np.maximum(near, far))
-        so_far = np.cumsum(np.fmin(chords, widths * tops * w))[_FINE - 1 :]
-        least = float(np.fmin.reduce(so_far + self.tail(self.edges[_FINE:], m), initial=math.inf)) * (1 + 4 * _ROOM)
-        return self.moment**m * (flint.arb(least) / flint.arb.pi()).min(1 / (2 * flint.arb(self.theta)))
+            areas, beyond = np.fmin(chords, widths * tops * w), self.tail(self.edges[_FINE:], m)
+        level = float((m * self.moment.log()).upper())
+
+        def nats(part: Floats | float) -> float:
+            least = float(np.min(np.cumsum(areas * part)[_FINE - 1 :] + beyond)) * (1 + 4 * _ROOM)
+            return level + _ROOM * (1 + abs(level)) + math.log(min(least / math.pi, 1 / (2 * self.theta)))
+
+        return nats
 
 
-def _edges(deviation: float, theta: float, m: int) -> NDArray[np.float64]:
+def _edges(deviation: float, theta: float, m: int) -> Floats:
     """For about m values of this standard deviation."""
     reach = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * theta)
     steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(_RATIO)))

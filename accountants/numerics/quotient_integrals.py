@@ -34,13 +34,16 @@ One band holds for all numbers of values on a chord: the integral is then log-co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Cosines: TypeAlias = Callable[[Floats], Floats]
+"""Between each two neighbours of u, what is left of the integrand at most."""
 
 ROOM = 1e-11  # relative error of sums of positive floats, some thousands of them, and of their exponentials, with room
 WRONG = 1e-14  # error of a value over its a, with room: six roundings
@@ -56,7 +59,7 @@ and the nats that a law must have lost where one begins."""
 _ANCHORS = (0.0, 0.5, 0.999)
 """Where the likeliest value lies in its block: the best of these is taken."""
 _BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard deviations; of which pairs are added up
-_GAINED, _TRIES = 0.05, 4
+GAINED, _TRIES = 0.05, 4
 """Nats below the largest integral down to which laws are looked at for what phases gain, and how many gains are tried."""
 _BLUR = 1e-9  # error of a cosine, with room
 
@@ -94,7 +97,7 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     for m, level in zip(numbers, levels, strict=True):
         top = level.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
         own = chords(variance[top], fourth[top], theta[top], m, count, end[top])
-        least.append(np.repeat(level[top] + np.log(own / np.pi), laws) - is_one * _GAINED)
+        least.append(np.repeat(level[top] + np.log(own / np.pi), laws) - is_one * GAINED)
     found = levels - np.log(2 * theta)
     kept = np.flatnonzero(~(found < least).all(axis=0))
     near, angle, ends, wholes = levels[:, kept], theta[kept], end[kept], np.full(levels.shape, math.inf)
@@ -109,7 +112,7 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
         whole = chords(variance[at], fourth[at], theta[at], m, count, end[at]) + wholes[i, at]
         found[i, at] = logs(levels[i, at], theta[at], whole)
     if is_one:
-        return _turned(found, levels, wholes, (variance, fourth, theta, end), _turning(w, a, tilted, left), numbers)
+        return _by_phases(found, levels, wholes, (variance, fourth, theta, end), turning(w, a, tilted, left), numbers)
     return np.asarray(found.reshape(len(numbers), groups, laws).max(axis=2), dtype=np.float64)
 
 
@@ -127,37 +130,56 @@ def _apart(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats, scale: Flo
     return found
 
 
-def _turned(
-    found: Floats, levels: Floats, apart: Floats, moments: tuple[Floats, ...], turning: Floats, numbers: Sequence[int]
+def _by_phases(
+    found: Floats, levels: Floats, apart: Floats, moments: tuple[Floats, ...], turns: Floats, numbers: Sequence[int]
 ) -> Floats:
     """Bounds of one group, of each number, from those of its laws by moduli alone.
 
     ``apart``: of each number and law, infinite where that is not known.
     """
-    best = found.max(axis=1)
-    gaps, least, gained = (best[:, None] - found).min(axis=0), best, 0.0
-    here = np.flatnonzero((gaps <= _GAINED) & (apart < math.inf).all(axis=0))
+    gaps = (found.max(axis=1)[:, None] - found).min(axis=0)
+    here = np.flatnonzero((gaps <= GAINED) & (apart < math.inf).all(axis=0))
     if not len(here):
-        return np.asarray(best[:, None], dtype=np.float64)
+        return np.asarray(found.max(axis=1)[:, None], dtype=np.float64)
     variance, fourth, theta, end = (each[here] for each in moments)
     edges = _edges(variance.max(keepdims=True), theta[:1], max(numbers), 4 * FINE, end.max(keepdims=True))
     areas = [_areas(edges, variance, fourth, theta, m, end, is_power=m > 1) for m in numbers]
+
+    def closer(cosines: Cosines) -> Floats:
+        return logs(levels[:, here], theta, np.array([each @ cosines(edges[0]) for each in areas]) + apart[:, here])
+
+    return turned(found, here, closer, turns, float(theta[0]), numbers)[:, None]
+
+
+def turned(
+    found: Floats,
+    here: NDArray[np.int64],
+    closer: Callable[[Cosines], Floats],
+    turns: Floats,
+    theta: float,
+    numbers: Sequence[int],
+) -> Floats:
+    """Bounds of each number, whatever laws values have, from those of each number and law by moduli alone.
+
+    ``here``: laws that are looked at; ``closer``: their bounds with a weight; ``turns``: see `turning`, of all laws.
+    """
+    best = found.max(axis=1)
+    gaps, least, gained = (best[:, None] - found).min(axis=0), best, 0.0
     for _ in range(_TRIES):
         alike = gaps <= gained
-        part = _cosines(turning, float(theta[0]), edges[0], alike, gained / np.maximum(gaps, gained or 1.0), numbers)
-        wholes = np.array([each @ part for each in areas]) + apart[:, here]
-        turned = found.copy()
-        turned[:, here] = logs(levels[:, here], theta, wholes)
-        tried = np.maximum(turned[:, alike].max(axis=1), best - gained)
+        shares = gained / np.maximum(gaps, gained or 1.0)
+        less = found.copy()
+        less[:, here] = closer(partial(_cosines, turns, theta, alike=alike, shares=shares, numbers=numbers))
+        tried = np.maximum(less[:, alike].max(axis=1), best - gained)
         least = tried if tried.sum() < least.sum() else least
-        most = float((best - turned[:, alike].max(axis=1)).min())
+        most = float((best - less[:, alike].max(axis=1)).min())
         if not most > 0:
             break
-        gained = (gained + most) / 2 if gained else min(most, _GAINED)
-    return np.asarray(least[:, None], dtype=np.float64)
+        gained = (gained + most) / 2 if gained else min(most, GAINED)
+    return np.asarray(least, dtype=np.float64)
 
 
-def _turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
+def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
     """Upper bounds, of each law, of what turns its phase: of minus its mean, its mean, minus its third central moment over 6, that
     moment, its modulus, the fifth absolute one over 120, and the second one.
 
@@ -172,14 +194,15 @@ def _turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
     return np.array([off - mean, off + mean, room - skew, room + skew, room + np.abs(skew), fifth / 120, second])
 
 
-def _cosines(turning: Floats, theta: float, u: Floats, alike: NDArray[np.bool_], shares: Floats, numbers: Sequence[int]) -> Floats:
+@np.errstate(over="ignore", invalid="ignore")  # where intervals are very wide, no phase is known
+def _cosines(turns: Floats, theta: float, u: Floats, alike: NDArray[np.bool_], shares: Floats, numbers: Sequence[int]) -> Floats:
     """Between each two neighbours of u, the largest positive part of the cosine of the phase, whatever laws values have of which at
     most a share is not one of those alike; of any number of values between the least and the largest one.
     """
-    here = turning[:-1, alike].max(axis=1, keepdims=True)
-    most = (here + (shares * (turning[:-1] - here)).max(axis=1, keepdims=True).clip(0))[:, 0]
+    here = turns[:-1, alike].max(axis=1, keepdims=True)
+    most = (here + (shares * (turns[:-1] - here)).max(axis=1, keepdims=True).clip(0))[:, 0]
     slow, fast, low, high, cube, fifth = np.max([float(number) * most for number in numbers], axis=0)
-    real, widths = 1 - turning[-1].max() * u**2 / 2, np.diff(u)  # a transform's real part is at least that
+    real, widths = 1 - turns[-1].max() * u**2 / 2, np.diff(u)  # a transform's real part is at least that
     usable = np.maximum(real, 0.1)
     blur = u**3 * (cube * (1 / usable - 1) + fifth * u**2 / usable)
     turned, speed = 2 * np.arctan(u / theta), -slow - 2 * theta / (theta**2 + u**2)

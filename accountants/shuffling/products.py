@@ -113,7 +113,7 @@ def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyRep
         return None
     with working_precision(precision(otherwise.users)):
         replaced = _replacement([(types, epsilon0, times) for (types, _), epsilon0, times in each])
-    finest = FINE if replaced is None or replaced.types else ROUGHLY
+    finest = FINE if replaced is None or len(replaced.types) <= _MOST_TYPES else ROUGHLY
     sets = tuple(_sets(attained, otherwise.users)) if all(sets for sets, _ in attained) else ()
     return BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
 
@@ -129,7 +129,7 @@ def _replacement(parts: Sequence[tuple[Replacement | None, Fraction, int]]) -> R
     powers = (gamma**times if exact else as_ball(gamma) ** times for gamma, times in masses)
     gamma = math.prod(powers, start=Fraction(1) if exact else flint.arb(1))
     if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
-        return Replacement((), gamma, pairs=pairs)
+        return Replacement(tuple(map(ProductType, _bundles(types))), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
     return Replacement(bundles, gamma) if len(bundles) <= _MOST_TYPES and all(map(_is_listed, bundles)) else None
 

@@ -66,6 +66,8 @@ _NEAR = 0.2
 """Part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits."""
 _MANY = 10**5
 """Users from which on three moments of each law are as good as its transform."""
+_TRANSFORMED = 64
+"""Laws that may be the largest up to which their transforms are taken."""
 _ROUNDED = 1e-13
 """Relative error of a sum of two logarithms."""
 _LEFT = 1e-5
@@ -142,14 +144,20 @@ class Replacement:
         """
         laws: list[Law] = []
 
+        def by_transforms(m: int, numbers: Sequence[int]) -> list[flint.arb]:
+            laws[:] = laws or self._laws(exp_epsilon)
+            return largest_positive_parts(laws, m, numbers, math.inf if self.pairs is None else _TRANSFORMED)
+
+        ways = [by_transforms] if self.types else []
+        if (pairs := self.pairs) is not None:
+            ways.append(lambda m, numbers: list(map(_power, pairs.log_ends(exp_epsilon - 1, m, numbers))))
+
         def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             found = [flint.arb("inf")] * len(numbers)
-            if self.pairs is not None and (m >= _MANY or not self.types):
-                logs = self.pairs.log_ends(exp_epsilon - 1, m, numbers)
-                found = [_power(nats) / number for nats, number in zip(logs, numbers, strict=True)]
-            if self.types and not all(each < 1 for each in found):
-                laws[:] = laws or self._laws(exp_epsilon)
-                found = [each / n for each, n in zip(largest_positive_parts(laws, m, numbers), numbers, strict=True)]
+            for way in ways[:: -1 if m >= _MANY else 1]:
+                found = [each / n for each, n in zip(way(m, numbers), numbers, strict=True)]
+                if all(each < 1 for each in found):
+                    break
             return found
 
         return ends
