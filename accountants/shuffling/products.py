@@ -149,9 +149,10 @@ def _covering(types: Sequence[tuple[Part, int]]) -> list[Part]:
     squares = np.log([[(a * b / c).sum() for a, b in ((r1, r1), (r2, r2), (r1, r2))] for r1, r2, c in cells])
 
     def told(counts: NDArray[np.int64]) -> Floats:
-        """The chi-squared divergence of user 1's laws from the other user's."""
-        first, second, both = np.exp(counts @ squares).T
-        return np.asarray(first + second - 2 * both, dtype=np.float64)
+        """The chi-squared divergence of user 1's laws from the other user's; where floats do not hold it none is clearly less."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            first, second, both = np.exp(counts @ squares).T
+            return np.asarray(first + second - 2 * both, dtype=np.float64)
 
     grain, most = 2, told(counts).max()
     while grain <= counts.max():

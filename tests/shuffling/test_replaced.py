@@ -488,6 +488,12 @@ def test_bundles_that_stand_for_others_have_no_fewer_runs_of_any_type(times: int
         assert any(all(other[kind] >= n for kind, n in runs.items()) for other in found)
 
 
+def test_bundles_that_floats_cannot_compare_stand_for_themselves() -> None:
+    bound = account(Shuffle(SampledAnswer(7, Fraction(1, 10)), 3)).bound  # type: ignore[attr-defined]
+    types, _ = products._of_one_run(bound.replaced, Fraction(1))
+    assert len(products._covering([(types, 300)])) == math.comb(300 + len(types) - 1, 300)
+
+
 @pytest.mark.parametrize(("m", "users"), [
     (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2), 100), (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 7), 10**4),
     (UnaryEncoding.optimized(Fraction(1, 2), 3), 100), (TruncatedGeometric(3, Fraction(85, 100)), 10**4),
