@@ -196,7 +196,7 @@ def _integral(crowd: Crowd, c: float, eta: float, nu: float, later: float) -> tu
         return math.inf, math.inf
     rise = np.exp(turns)
     # Below four thresholds ln|1 + u| is at most Re u + |u|**2/2: a sum of products of convex terms that rise from q = 0 on.
-    off = cells.far + cells.sizes * half / 3
+    off = cells.far + cells.sizes * half / 3  # as the argument of 1 - p + p e**it is next to pt: by p t**3/6 at most, for q <= 1
     gone = critical * goes * rise
     noise = rising * rise + tilt * (rise - 1 + half * off**2) + critical * rise * 2 * half * (off + 0.5)
     noise += gone * (1.0 if eta < 0 else np.maximum(0.0, half * (off + 1) ** 2 - 1))
