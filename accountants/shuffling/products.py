@@ -14,6 +14,7 @@ and in a data set kinds are not told apart that have nearly the same W. Both are
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -220,6 +221,8 @@ def _sets(parts: Sequence[tuple[tuple[OthersAlike, ...], int]], users: int) -> I
     for runs in map(tuple, choices) if many else _bundles(parts):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
+        if _fewest_kinds(blankets) > _MOST_KINDS:
+            continue
         ratios, found = _ratios(blankets), None
         if _is_exact(blankets):
             found = Blanket.of_kinds(product_kinds(blankets, 2 * _MOST_CELLS))
@@ -242,6 +245,8 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
 
 def _is_listed(bundle: ProductType) -> bool:
     """Whether its kinds are few enough, and where they are spread no float is too small."""
+    if _fewest_kinds(bundle.runs) > _MOST_KINDS:
+        return False
     _, _, p = _ratios(bundle.runs)
     return _is_exact(bundle.runs) or (len(p) <= _MOST_KINDS and p.min() > _LEAST)
 
@@ -281,6 +286,20 @@ def _is_exact(runs: Part) -> bool:
 
 def _is_rational(each: Blanket) -> bool:
     return not any(isinstance(p, flint.arb) for cell in each.cells for p in cell)
+
+
+def _fewest_kinds(runs: Part) -> int:
+    """A lower bound of the kinds of a bundle, as sums of two sets have |A| + |B| - 1 values or more: from those of pairs of runs.
+
+    So have products, but where a ratio is 0: then one.
+    """
+    most = 1
+    for run, times in Counter(runs).items():
+        once, twice = _ratios((run,)), _ratios((run, run))
+        if min(once[0].min(), once[1].min()) == 0:
+            return 1
+        most += times // 2 * (len(twice[0]) - 1) + times % 2 * (len(once[0]) - 1)
+    return most
 
 
 @lru_cache(maxsize=4096)

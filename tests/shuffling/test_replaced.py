@@ -26,6 +26,7 @@ from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
@@ -486,6 +487,17 @@ def test_bundles_that_stand_for_others_have_no_fewer_runs_of_any_type(times: int
     for choice in combinations_with_replacement(types, times):
         runs = Counter(choice)
         assert any(all(other[kind] >= n for kind, n in runs.items()) for other in found)
+
+
+@pytest.mark.parametrize("m", [
+    KaryRandomizedResponse(4, Fraction(1, 3)), SampledAnswer(3, Fraction(1, 4)), TruncatedGeometric(2, Fraction(1, 2)),
+    UnaryEncoding.optimized(Fraction(1, 2), 3), Laplace(Fraction(2)),
+])  # fmt: skip
+def test_bundles_have_no_fewer_kinds_than_pairs_of_runs_tell(m: Mechanism) -> None:
+    for each in account(Shuffle(m, 1000)).bound.data_sets:  # type: ignore[attr-defined]
+        for times in (1, 2, 3, 6):
+            runs = (each.blanket,) * times
+            assert products._fewest_kinds(runs) <= len(products._ratios(runs)[0])
 
 
 def test_bundles_that_floats_cannot_compare_stand_for_themselves() -> None:
