@@ -106,7 +106,7 @@ class OneShuffle(PrivacyProfile):
             nats = -min(moments.log_delta(tilt), 0.0)
             octave = math.ceil(_TILTS * math.sqrt(nats)) or 1
             rounded = 2.0 ** (round(octave * math.log2(tilt)) / octave) if tilt else 0.0
-            known, unknown = 0.0, math.inf  # nats with which there is a bound, and with which there is none
+            known, unknown = 0.0, math.inf  # nats with which there is a bound, or nothing is tried, and with which there is none
             for _ in range(_TRIES):
                 if (found := self._spending(-nats)) is None or not (value := found.delta(ball(Fraction(epsilon)), rounded)) < 1:
                     unknown = nats
@@ -114,7 +114,7 @@ class OneShuffle(PrivacyProfile):
                     known, high = nats, high.min(value)
                     if found.spent < value / 128:
                         break
-                nats = min(known + 16, (known + unknown) / 2) if known else 0.9 * unknown
+                nats = known + 16 if math.isinf(unknown) else (known + unknown) / 2
             return self._enclosed(min(round_up(high), 1.0))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:

@@ -126,8 +126,14 @@ def test_epsilon_of_delta_keeps_delta_and_delta_falls(m: OneShuffle) -> None:
         if math.isfinite(found):
             assert m.delta(found).high <= delta * (1 + room)
             assert m.delta(found * 1.1).high < m.delta(found).high
+    assert m.delta(20).high <= m.delta(1).high
     assert m.delta(0).low == m.epsilon(0.1).low == 0
     assert m.epsilon(0).high == math.inf
+
+
+def test_a_delta_at_epsilon_0_is_known_where_it_is_small() -> None:
+    """What may be spent is then far more than delta, and less is tried."""
+    assert OneShuffle(10**9, F(1, 256), 2).delta(0).high < 1e-3
 
 
 @pytest.mark.parametrize(
