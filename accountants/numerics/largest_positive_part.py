@@ -320,7 +320,7 @@ class _Transform:
         level = float((m * self.moment.log()).upper())
 
         def nats(part: Floats | float) -> float:
-            least = float(np.min(np.cumsum(areas * part)[_FINE - 1 :] + beyond)) * (1 + 4 * _ROOM)
+            least = float(np.fmin.reduce(np.cumsum(areas * part)[_FINE - 1 :] + beyond, initial=math.inf)) * (1 + 4 * _ROOM)
             return level + _ROOM * (1 + abs(level)) + math.log(min(least / math.pi, 1 / (2 * self.theta)))
 
         return nats

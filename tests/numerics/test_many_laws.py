@@ -421,6 +421,17 @@ def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_ze
     assert found >= 2 * flint.arb("0.876")
 
 
+def test_an_interval_of_which_nothing_is_known_bounds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    some = transform(rng, 3, 0.5, 40)
+    known, (heights, tops, bent) = some.integral(40)(1.0), some.heights(40)
+    unknown = [np.where(np.arange(len(each)) == len(each) - 2, math.nan, each) for each in (heights, tops, bent)]
+    monkeypatch.setattr(_Transform, "heights", lambda *_: unknown)
+    assert known - 1e-9 <= some.integral(40)(1.0) <= math.log(1 / (2 * some.theta))
+    monkeypatch.setattr(_Transform, "heights", lambda *_: [np.full_like(each, math.nan) for each in (heights, tops, bent)])
+    assert some.integral(40)(1.0) == pytest.approx(float((40 * some.moment.log()).upper()) + math.log(1 / (2 * some.theta)))
+
+
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
         assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
