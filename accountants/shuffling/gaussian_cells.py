@@ -30,8 +30,8 @@ _FAR = 7.5
 """Deviations beyond which nothing is cut into cells, where delta is not much smaller than usual."""
 _POINTS, _FLOOR = 300, 0.03
 """Cells in floats from which those in balls are made, and the least density of these, relative to the largest."""
-_FIRST, _LARGEST, _HALVINGS = 1.0, 200.0, 30
-"""First and largest epsilon that are looked at, and halvings of an interval."""
+_FIRST, _LARGEST, _HALVINGS, _LEVELS = 1.0, 200.0, 30, 1e4
+"""First and largest epsilon that are looked at, halvings of an interval, and nats below which no level is told from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class Spread:
     def of(cls, edges: Floats, laws: tuple[Floats, Floats, Floats], users: int, delta: float) -> Spread:
         """Of user 1's two laws and another user's, on cells with these inner edges; those of the last law may leave some silent."""
         first, second, others = laws
+        from scipy.optimize import brentq  # here: it takes a while to import
+
         goal, silence = math.log(delta), 1 - float(others.sum())
         logs = np.log(np.append(others, max(silence, 1e-300)))
 
@@ -59,7 +61,11 @@ class Spread:
         low, high = 0.0, _FIRST
         while sum_at(high)[1] > goal:
             low, high = high, 4 * high
-        high = bisect(lambda epsilon: sum_at(epsilon)[1] > goal, low, high, _HALVINGS)
+
+        def excess(epsilon: float) -> float:
+            return max(sum_at(epsilon)[1], -_LEVELS) - goal
+
+        high = brentq(excess, low, high, xtol=high * 2.0**-_HALVINGS) if excess(low) > 0 else high * 2.0**-_HALVINGS
         values, _, theta = sum_at(high)
         return cls(edges, np.maximum(_importance(values, others, theta)[1:-1], _FLOOR), high)
 
