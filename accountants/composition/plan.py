@@ -30,7 +30,7 @@ from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.all_pairs import AllPairs
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
-from ldpaudit.accountants.pld.exact import dominating_pair, guarantee
+from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.profiles import (
     AsAlone,
@@ -51,8 +51,7 @@ from ldpaudit.plan import Guarantee, Plan, Run, flat
 from ldpaudit.profile import Number, PrivacyProfile
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
-_POINTS = 32
-"""Of the curve of a composition, from which its mu is read; with 256 the mu of ten Laplace reports is known to 3e-5."""
+_POINTS = 32  # of the curve of a composition, from which its mu is read; with 256 the mu of ten Laplace reports is known to 3e-5
 
 
 @dataclass(frozen=True)
@@ -181,11 +180,12 @@ class ComposedProfile(PrivacyProfile):
         upper = value(self._several or self.upper)
         if self.is_exact and upper.low >= _NARROW * upper.high:
             return upper.clamp(0.0, most)
-        seen = [value(each) for each in self._seen]
-        low = max(e.low for e in [*seen, *([upper] if self.is_exact else map(value, self.lowers))])
+        low = max((e.low for e in ([upper] if self.is_exact else map(value, self.lowers))), default=0.0)
+        seen = [value(each) for each, most_seen in self._seen if most_seen is None or value(most_seen).high > low]
+        low = max([low, *(e.low for e in seen)])
         if self._several and not low >= _NARROW * upper.high:
             upper = min(upper, value(self.upper), key=lambda e: e.high)
-        rigour = min(Rigour.INTERVAL, *(e.rigour for e in seen))
+        rigour = min([Rigour.INTERVAL, *(e.rigour for e in seen)])
         return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
 
     @cached
@@ -200,13 +200,19 @@ class ComposedProfile(PrivacyProfile):
         return found if found.applies else None
 
     @cached
-    def _seen(self) -> tuple[PrivacyProfile, ...]:
-        """What some of the views cost, as not to look at the others is post-processing: all of a part by formula, else one."""
-        seen = []
+    def _seen(self) -> tuple[tuple[PrivacyProfile, PrivacyProfile | None], ...]:
+        """What some of the views cost, as not to look at the others is post-processing: all of a part by formula, else one; each
+        with a quick bound of it from above, where there is one.
+        """
+        seen: list[tuple[PrivacyProfile, PrivacyProfile | None]] = []
         for part in self.parts:
             alone = ComposedProfile((part,)) if len(self.parts) > 1 else self
             formula = alone.is_exact and isinstance(alone.upper, BinomialCoins | TrinomialCoins | LaplaceShifts)
-            seen.append(alone.upper if formula else part.profile)
+            match part.upper:
+                case ((ExactPLD() as pair, 1),) if not formula:
+                    seen.append((part.profile, FiniteProfile((pair,), "a dominating pair")))
+                case _:
+                    seen.append((alone.upper if formula else part.profile, None))
         return tuple(seen)
 
     @cached

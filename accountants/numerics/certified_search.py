@@ -14,11 +14,9 @@ import flint
 from ldpaudit.accountants.numerics.balls import ball
 
 RESOLUTION = 2.0**-34  # relative distance at which a search ends by default, well below the promised 1e-9
-_MOST_EVALUATIONS = 200
-"""Plain halving needs as many for a root of 1e-50 below a top of 1; beyond, the bracket is returned wider."""
+_MOST_EVALUATIONS = 200  # plain halving needs as many for a root of 1e-50 below a top of 1; beyond, the bracket is returned wider
 ROUGH = 1e-2  # relative tolerance of a first evaluation, which decides far from the crossing
-_GUIDED_EVALUATIONS = 6
-"""Next to the root of a float estimate, where two or three are usual; else `certified_crossing` takes over."""
+_GUIDED_EVALUATIONS = 6  # next to the root of a float estimate, where two or three are usual; else `certified_crossing` takes over
 _ESTIMATED = 2.0**-40  # relative precision of the root of a float estimate
 _MARGIN = 2.0**-6
 """First distance from that root, in tolerances; with 2**-8 the first evaluation may not decide, for 1.7 times the time."""

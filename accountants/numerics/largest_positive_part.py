@@ -54,8 +54,9 @@ _LOWER, _ABOUT = 0.4, 0.1
 """How much lower than saddle points contours are tried, as moduli count where phases are not known; and the nats by which integrals
 may differ from those of normal laws, by which the contour is chosen: else another one is tried, too.
 """
-_FLOATS = 1e200
-"""Largest value, and inverse of the least one, that floats can scale; and the largest level that they can still subtract from."""
+_CLOSE, _TRIED, _TOGETHER = 0.002, 9, 1 << 12
+"""Nats in which the best contour is known, contours that are tried at once, and values up to which that is in one array."""
+_FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
 _ROOM = 1e-12  # relative error of probabilities, differences, sums of up to a thousand floats and their exponentials
 
 
@@ -97,25 +98,26 @@ class _Floats:
         """Some of the laws."""
         return type(self)(self.values[rows], self.masses[rows], self.off[rows])
 
-    def cumulants(self, theta: float) -> Floats:
-        """Upper bounds of the logarithms of their moments, per value."""
+    def cumulants(self, theta: Floats | float) -> Floats:
+        """Upper bounds of the logarithms of their moments, per value; on each contour, where these are several."""
+        at = np.asarray(theta)[..., None, None]
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite one may have no probability
-            room = np.exp(theta * (self.values + self.off)) * (_ROOM + theta * self.off)
-            parts = self.masses * (np.expm1(theta * self.values) + room)
-        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=1)
+            room = np.exp(at * (self.values + self.off)) * (_ROOM + at * self.off)
+            parts = self.masses * (np.expm1(at * self.values) + room)
+        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=-1)
         return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)), dtype=np.float64)
 
-    def heights(self, theta: float, m: int) -> Floats:
+    def heights(self, theta: Floats | float, m: int) -> Floats:
         """The logarithms of the integrands where they are largest."""
-        return m * self.cumulants(theta) - 2 * math.log(theta)
+        return np.asarray(m * self.cumulants(theta) - 2 * np.log(np.asarray(theta)[..., None]), dtype=np.float64)
 
-    def levels(self, theta: float, m: int) -> Floats:
-        """About the logarithms of the integrals on this contour, as if the tilted laws were normal."""
+    def levels(self, theta: Floats | float, m: int) -> Floats:
+        """About the logarithms of the integrals on each contour, as if the tilted laws were normal."""
         from scipy.special import erfcx  # here: it takes a while to import
 
-        tilted = self._tilted(theta)
-        variances = (tilted * (self.values - (tilted * self.values).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        return np.asarray(self.heights(theta, m) + np.log(theta * erfcx(theta * np.sqrt(m * variances / 2))), dtype=np.float64)
+        tilted, at = self._tilted(theta), np.asarray(theta)[..., None]
+        variances = (tilted * (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+        return np.asarray(self.heights(theta, m) + np.log(at * erfcx(at * np.sqrt(m * variances / 2))), dtype=np.float64)
 
     def saddles(self, m: int) -> list[float]:
         """The saddle points of those that have a positive value."""
@@ -129,13 +131,13 @@ class _Floats:
         sizes = np.abs(self.values) + (self.off + wrong) / WRONG
         return turning(self.values, sizes, tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
 
-    def _tilted(self, theta: float) -> Floats:
-        found = self.masses * np.exp(theta * (self.values - self.values.max(axis=1, keepdims=True)))
-        return np.asarray(found / found.sum(axis=1, keepdims=True), dtype=np.float64)
+    def _tilted(self, theta: Floats | float) -> Floats:
+        found = self.masses * np.exp(np.asarray(theta)[..., None, None] * (self.values - self.values.max(axis=1, keepdims=True)))
+        return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
-_Level: TypeAlias = Callable[[_Floats, float, int], Floats]
-"""About the logarithm of each law's part in the integral on a contour."""
+_Level: TypeAlias = Callable[[_Floats, Floats | float, int], Floats]
+"""About the logarithm of each law's part in the integral on each contour."""
 _Integral: TypeAlias = Callable[[Floats | float], float]
 """What is left of the integrand between two edges at most, to an upper bound of the logarithm of its integral."""
 
@@ -232,15 +234,15 @@ def _contour(laws: _Floats, m: int, level: _Level) -> float:
 
 def _lowest(laws: _Floats, m: int, level: _Level, theta: float) -> float:
     """Where the largest level of these few is about least; next to theta where nothing is positive."""
-    from scipy.optimize import minimize_scalar  # here: it takes a while to import
-
-    def largest(x: float) -> float:
-        return min(float(level(laws, math.exp(x), m).max()), _FLOATS)
-
     saddles = laws.saddles(m) or [theta]
     low, high = math.log(min(saddles)) - _LOWER, math.log(max(saddles))
-    best = minimize_scalar(largest, bounds=(low, high), method="bounded", options={"xatol": 1e-3 * (high - low)})
-    return math.exp(min([float(best.x), low, high], key=largest))
+    while high - low > _CLOSE:  # it is at first: see `_LOWER`
+        tried = np.linspace(low, high, _TRIED)
+        at = np.exp(tried)
+        levels = level(laws, at, m) if laws.values.size <= _TOGETHER else np.array([level(laws, each, m) for each in at])
+        best = int(np.nan_to_num(levels.max(axis=1), nan=math.inf).argmin())
+        low, high = float(tried[max(best - 1, 0)]), float(tried[min(best + 1, _TRIED - 1)])
+    return math.exp(float(tried[best]))
 
 
 @dataclass(frozen=True, eq=False)

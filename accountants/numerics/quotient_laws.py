@@ -48,8 +48,7 @@ _LEAST, _MOST = 1e-280, 1e280
 """Sizes between which floats and their fourth powers' ratios are not rounded to a few digits; else nothing is said."""
 _SLIGHT = 2.0**-40  # least ``e**epsilon - 1``: times `WRONG` it is far above the differences' errors
 _STEEPEST = 100.0  # largest exponent for which the errors above were counted
-_SPANS = (2.0, 0.6, 0.2, 0.06)
-"""Nats by which contours on either side are tried, one time after the other."""
+_SPANS = (2.0, 0.6, 0.2, 0.06)  # nats by which contours on either side are tried, one time after the other
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
 _CELLS = 1 << 15  # values that are looked at together: some milliseconds

@@ -33,24 +33,19 @@ _NARROW = 1e-4
 _OF_CURVES, _ROUGH = 1e-5, 1e-3
 """From this tolerance on it is not worth while to place each t's mean among the integers, where that makes no more difference than
 this: 5e-5 of an epsilon."""
-_SAME = 4e-10
-"""Relative width at which two divergences are as good as one."""
-_FEW = 24
-"""How many t that were not ruled out one by one are looked at."""
-_STEEP = 0.2
-"""Tilt above which so few other reports count that taking some away costs little."""
-_NEAR_THE_END = 256
-"""How many t are considered for the lower bound."""
+_SAME = 4e-10  # relative width at which two divergences are as good as one
+_FEW = 24  # how many t that were not ruled out one by one are looked at
+_STEEP = 0.2  # tilt above which so few other reports count that taking some away costs little
+_KEPT = 1.2  # times as much of a range is looked at next as is needed for the rest to be ruled out, or half of it
+_NEAR_THE_END = 256  # how many t are considered for the lower bound
 LONGEST = 1 << 20
 """The longest range."""
 _PLACE, _FLOAT = 1e-9, 1e-12
 """How far off a mean's fractional part may be after 2**20 steps in floats; and, relative, few products and sums."""
 _SHIFTS = (-1, 0, 1, 2)
 """Integers next to the mean, from the one below it: two of them, or where the mean is about an integer, three."""
-_UNIT = 2.0**-51
-"""Relative; two roundings of a float, real and imaginary."""
-_WORK = 1 << 20
-"""Terms of sums in floats; as many take the time of a few values of D_t."""
+_UNIT = 2.0**-51  # relative; two roundings of a float, real and imaginary
+_WORK = 1 << 20  # terms of sums in floats; as many take the time of a few values of D_t
 _LONG, _EACH, _MUCH = 1 << 16, 64, 2
 """Range from which on every 64th t shows first whether the parabola leaves more than `_MUCH` times `_WORK`: then it is halved."""
 
@@ -147,7 +142,9 @@ class _Search:
                 return bound.max(self.ruled_out)
             if not is_rough and last - first < LONGEST and self._sieve(first, last):
                 continue
-            middle = (first + last + 1) // 2
+            # The bound's gap is about proportional to the range's length: what is far enough below the end is ruled out at once.
+            kept = min(1.0, _KEPT / (1 + max(self._slope(), 0.0) * (last - first) / gap))
+            middle = max((first + last + 1) // 2, last - int(kept * (last - first)))
             if gap > _NARROW:
                 self.evaluate(middle)
             self._push(heap, first, middle - 1)

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -38,13 +38,12 @@ Value: TypeAlias = Callable[[Fraction, float], flint.arb]
 _AS_GOOD = 0.1
 """By how much a float estimate may mistake the logarithm of a data set's delta; tests/numerics hold it to some 1e-6 where
 delta is 1e-6 and less, and the saddle point is at its worst, a few percent, where few other users matter."""
+_ABOUT = 1e-3
+"""Of two bounds of a curve whose logarithms are as near the quicker one is taken: epsilon moves by less than 1e-4 of itself."""
 _UNKNOWN = "0, for no data set is evaluated"
-_FEW = 16
-"""Number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides."""
-_PLENTY = 10_000
-"""Number of such users from which on replacement is better than the clones: it uses the laws themselves."""
-_GUIDES = 12
-"""Types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`."""
+_FEW = 16  # number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides
+_PLENTY = 10_000  # number of such users from which on replacement is better than the clones: it uses the laws themselves
+_GUIDES = 12  # types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`
 _ENOUGH = 10
 """About how many users whose reports come from the blanket make replacement better than the blanket, and than the clones."""
 FINE, ROUGHLY = 1e-7, 1e-5
@@ -207,6 +206,7 @@ class BlanketBound(Bound):
     replaced: Replacement | None = None  # another upper bound, which is less where the users are many
     otherwise: AnyReportBound | None = None  # the upper bound where neither a blanket nor a replacement is worth a look
     drawn_from: int | None = None  # users of whom these are a secret sample; then user 1's laws are those of the sample
+    is_quick: bool = False  # whether floats choose between the blanket and the replacement where these are about the same
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -226,7 +226,7 @@ class BlanketBound(Bound):
     @property
     def quick(self) -> BlanketBound:
         """See `Bound`."""
-        return self.coarser or self
+        return replace(self.coarser or self, is_quick=True)
 
     @property
     def _replaced(self) -> Replacement | None:
@@ -257,8 +257,10 @@ class BlanketBound(Bound):
                 if other is None or (above is not None and above(float(epsilon)) > log_of(one) + _AS_GOOD):
                     return one
                 return one.min(other.high(epsilon, tolerance))
-            less = flint.arb(1) if self._replaced is None else self._replaced.delta(e, self.users)
-            if less < 1 and (self._above is None or self._above(float(epsilon)) > log_of(less) + _AS_GOOD):
+            level = math.inf if self._above is None else self._above(float(epsilon))
+            is_worse = self.is_quick and self._beside is not None and level < self._beside(float(epsilon)) + _ABOUT < math.inf
+            less = flint.arb(1) if self._replaced is None or is_worse else self._replaced.delta(e, self.users)
+            if less < 1 and level > log_of(less) + _AS_GOOD:
                 return less
             rough = [blanket.delta(e, self.users, ROUGH) for blanket in self.blankets]
             least = max(round_down(value) for value in rough)
@@ -295,12 +297,9 @@ class BlanketBound(Bound):
         low = largest([estimate for _, estimate in self._sets]) if self.data_sets else None
         if low is None and self.otherwise is not None:
             low = self.otherwise.estimates()[0]
-        if (other := self._replaced) is not None:
-            types = [each for each in other.types if isinstance(each, Blanket)]
-            alike = types if 0 < len(types) <= _GUIDES else [each.blanket for each, _ in self._sets]
-            if not (alike or types):
+        if self._replaced is not None:
+            if (less := self._beside) is None:
                 return low, None
-            less = largest([float_estimate(each, other.left(self.users)) for each in alike or types])
             high = self._above if self.blankets else None
             above: FloatEstimate | None = less if high is None else lambda epsilon: min(high(epsilon), less(epsilon))
         elif not self.blankets:
@@ -333,6 +332,15 @@ class BlanketBound(Bound):
         if self._is_plenty and len(self.blankets) > _GUIDES:
             return None
         return largest([float_estimate(each, self.users) for each in dict.fromkeys(self.blankets)])
+
+    @cached
+    def _beside(self) -> FloatEstimate | None:
+        """Of the replacement; None where it has no types and there are no data sets."""
+        if (other := self._replaced) is None:
+            return None
+        types = [each for each in other.types if isinstance(each, Blanket)]
+        alike = types if 0 < len(types) <= _GUIDES else [each.blanket for each, _ in self._sets]
+        return largest([float_estimate(each, other.left(self.users)) for each in alike or types]) if alike or types else None
 
     @cached
     def _sets(self) -> tuple[tuple[OthersAlike, FloatEstimate], ...]:

@@ -37,7 +37,7 @@ from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, ce
 from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.finite import revealed
+from ldpaudit.accountants.pld.finite import FiniteProfile, revealed
 from ldpaudit.accountants.pld.profiles import (
     AsAlone,
     OnePairProfile,
@@ -88,12 +88,10 @@ from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, req
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
-_CLEARLY = 2
-"""How many times less than the goal the report's own delta is where the search has gone too far."""
+_CLEARLY = 2  # how many times less than the goal the report's own delta is where the search has gone too far
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
-_COARSE = 1e-3
-"""Relative width at which the arithmetic aims where a curve is only looked at."""
+_COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is only looked at
 _COMPOSED, _POINTS = 1e-5, 96
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take some five times as long, and are known to 1.5e-4 instead of 1e-3."""
@@ -106,8 +104,7 @@ _USUAL, _LARGE, _QUICK = 1e-6, 1e-2, 100
 quick."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"
 """Why a plan costs shuffled what it costs alone."""
-_EXACT = 1e-9
-"""Relative width up to which the two ends of a worst data set count as one number."""
+_EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
 def profile(
@@ -208,7 +205,7 @@ def _of_participants(own: Bound | None, rate: Fraction, clones: AnyReportBound) 
         replaced = (types or of_any_map(ball(clones.clones.epsilon0))).part(rate)
         sets = tuple(replace(each, blanket=each.blanket.part(rate)) for each in alike)
         blankets = tuple(each.part(rate) for each in own.blankets) if isinstance(own, BlanketBound) else ()
-    quick = own.quick if own is not None and own.quick is not own else None
+    quick = own.coarser if isinstance(own, BlanketBound) else None
     coarser = None if quick is None else _of_participants(quick, rate, clones)
     finest = FINE if own is None else max(own.finest, FINE)
     return ParticipantsBound(blankets, sets, clones.users, finest=finest, coarser=coarser, replaced=replaced, otherwise=clones)
@@ -288,8 +285,9 @@ class ShuffleProfile(SummedLosses):
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
         deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
-        quick = replace(self, bound=self.bound.quick)
-        found = dict.fromkeys(quick.bound.both_ways(quick.epsilon(delta).high / 2) for delta in deltas)
+        pairs = tuple(law for law, _ in self.dominating if isinstance(law, ExactPLD))
+        curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
+        found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
         return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], _POINTS))
 

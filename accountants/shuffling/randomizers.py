@@ -45,22 +45,17 @@ Pattern: TypeAlias = tuple[int, ...]
 Laws: TypeAlias = Mapping[Any, Mapping[Any, Fraction]]
 """For each input, the probability of each view; the same views for all."""
 
-_MOST_CELLS = 1 << 17
-"""Views times inputs up to which a law is tabulated; some seconds."""
+_MOST_CELLS = 1 << 17  # views times inputs up to which a law is tabulated; some seconds
 _MOST_PAIRS = 12
 """Pairs of inputs, up to symmetry, up to which all of them are evaluated: 4 ms each at four kinds of views, 0.1 s at thirty."""
-_MOST_KINDS = 1 << 10
-"""Pairs of inputs, up to the names of their views, whose blankets are made; some of these are one."""
-_MOST_TYPED = 5
-"""Inputs up to which all types are listed beside their floats, for other plans to use: a hundred of them."""
+_MOST_KINDS = 1 << 10  # pairs of inputs, up to the names of their views, whose blankets are made; some of these are one
+_MOST_TYPED = 5  # inputs up to which all types are listed beside their floats, for other plans to use: a hundred of them
 _MOST_DIFFERENCES = 1 << 21
 """Views times pairs of inputs whose differences are held: 128 inputs on as many views take about a second."""
 _MOST_SETS, _MANY = 8, 10**4
 """Data sets that are compared where not all are, and users from which on they are those of the largest chi-squared divergence."""
-_ALL = 3
-"""Inputs up to which `_choices` leaves out no data set."""
-_MOST_LISTED = 8
-"""Inputs up to which all choices of three are considered for few users: 336 choices, listed in less than a second."""
+_ALL = 3  # inputs up to which `_choices` leaves out no data set
+_MOST_LISTED = 8  # inputs up to which all choices of three are considered for few users: 336 choices, listed in less than a second
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,16 +62,11 @@ from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
-_NEAR = 0.2
-"""Part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits."""
-_MANY = 10**5
-"""Users from which on three moments of each law are as good as its transform."""
-_TRANSFORMED = 64
-"""Laws that may be the largest up to which their transforms are taken."""
-_ROUNDED = 1e-13
-"""Relative error of a sum of two logarithms."""
-_LEFT = 1e-5
-"""Part of delta that may be lost to the chance that nobody draws from the blanket."""
+_NEAR = 0.2  # part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits
+_MANY = 10**5  # users from which on three moments of each law are as good as its transform
+_TRANSFORMED = 64  # laws that may be the largest up to which their transforms are taken
+_ROUNDED = 1e-13  # relative error of a sum of two logarithms
+_LEFT = 1e-5  # part of delta that may be lost to the chance that nobody draws from the blanket
 
 
 class Type(Protocol):
