@@ -1,5 +1,7 @@
 """The attack on HEAVYTHRESH by an adversary who plays the other users and the centre."""
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh
 from ldpaudit.mechanisms.shared.voting.heavy_thresh import Histogram, Shown
 from ldpaudit.neighbours import USER_LEVEL, Neighbours
+
+_Pair: TypeAlias = tuple[Shown, Shown]
 
 
 def attack(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
@@ -26,37 +30,33 @@ def attack(m: HeavyThresh, neighbours: Neighbours = USER_LEVEL) -> Attack:
     baits = [epoch for epoch, (one, other) in enumerate(free) if one.vote != other.vote and not weights[epoch]]
     for epoch in baits[:BAIT]:
         weights[epoch] = TIE if free[epoch][0].vote else -TIE
-    reports = _report_weights(m, told, free)
+    reports, theta = _reports(told, free), float(2 * m.estimate_coin - 1)
 
     def score(views: Views) -> NDArray[np.float64]:
         seen = np.asarray(views).reshape(len(views), m.epochs, 3)
         found = (2.0 * seen[:, :, 0] - 1) @ weights
-        for epoch, weight, one, other in reports:
+        for epoch, live, held in reports:
             rows, signs = seen[:, epoch, 1], seen[:, epoch, 2]
-            apart = m.public.signs(rows, one).astype(np.float64) - m.public.signs(rows, other)
-            found += weight * np.where(rows >= 0, signs * apart / 2, 0)
+            one, other = (signs * sum(n / m.rounds * m.public.signs(rows, word) for word, n in each) for each in held)
+            told = np.log1p(theta * one) - np.log1p(theta * other) if live else TIE * (one - other) / 2
+            found += np.where(rows >= 0, told, 0)
         # Sums of equal losses in another order must compare equal, or thresholds would split an atom.
         return np.asarray(np.round(found, 9), dtype=np.float64)
 
     return Attack((first, second), score, "{votes and signs are those of the first stream}")
 
 
-def _report_weights(
-    m: HeavyThresh, told: list[tuple[Shown, Shown]], free: list[tuple[Shown, Shown]]
-) -> list[tuple[int, float, int, int]]:
-    """Epochs in which the streams report different words: the loss of a sign that is only the first one's, and the words."""
-    loss = loss_of(m.estimate_coin / (1 - m.estimate_coin))
-    live = [(epoch, loss, *words) for epoch, pair in enumerate(told) if (words := _words(*pair))]
+def _reports(told: list[_Pair], free: list[_Pair]) -> list[tuple[int, bool, tuple[Histogram, Histogram]]]:
+    """Epochs in which the streams report different histograms, whether their counters let them, and the histograms."""
+    live = [(epoch, True, held) for epoch, pair in enumerate(told) if (held := _held(*pair))]
     spent = [
-        (epoch, TIE, *words)
+        (epoch, False, held)
         for epoch, (pair, whole) in enumerate(zip(told, free, strict=True))
-        if not _words(*pair) and (words := _words(*whole))
+        if not _held(*pair) and (held := _held(*whole))
     ]
     return live + spent[:BAIT]
 
 
-def _words(one: Shown, other: Shown) -> tuple[int, int] | None:
-    """The words that two users report, if they are single and different."""
-    held: list[Histogram | None] = [one.sent, other.sent]
-    words = [each[0][0] for each in held if each is not None and len(each) == 1]
-    return (words[0], words[1]) if len(words) == 2 and words[0] != words[1] else None
+def _held(one: Shown, other: Shown) -> tuple[Histogram, Histogram] | None:
+    """The histograms that two users report, if they are different."""
+    return (one.sent, other.sent) if one.sent and other.sent and one.sent != other.sent else None

@@ -74,7 +74,7 @@ def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile
 
     EXACT where every pair has at most 16,384 joint likelihood ratios, of parts of few digits; else as `ProductProfile`.
     """
-    laws = dict.fromkeys(map(_groups, pairs))  # pairs of inputs whose parts are alike cost the same
+    laws = dict.fromkeys(map(grouped, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]
     if max(sizes) <= LIMIT and max((_digits(law) for pair in laws for law, _ in pair), default=0) <= _LIMIT_BITS:
         return FiniteProfile(tuple(ExactPLD.of(product([(_atoms(law), n) for law, n in pair])) for pair in laws), source)
@@ -85,7 +85,8 @@ def _digits(law: ExactPLD) -> int:
     return max((mass.denominator.bit_length() for _, mass in law.atoms), default=1)
 
 
-def _groups(pair: ProductPair) -> tuple[tuple[ExactPLD, int], ...]:
+def grouped(pair: ProductPair) -> tuple[tuple[ExactPLD, int], ...]:
+    """Each different law, and of how many parts it is."""
     counts: dict[ExactPLD, int] = {}
     for part, times in pair:
         law = ExactPLD.of(part)

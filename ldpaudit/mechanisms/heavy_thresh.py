@@ -148,11 +148,17 @@ class HeavyThresh(HeavyUser):
         Two histograms are at most twice the samples apart. In the first epoch both streams compare with the start, from which a
         histogram is at most as far as there are samples.
         """
+        able = self.can_vote if not self.common else self.changes <= 2 * self.rounds
+        return min(2 * (self.votes - self.common), int(np.count_nonzero(able[self.common :])))
+
+    @property
+    def can_vote(self) -> NDArray[np.bool_]:
+        """For every epoch, whether some user who has votes left may vote yes in it."""
         able = self.changes <= 2 * self.rounds
-        if not self.common and self.start < 0:
+        if self.start < 0:
             able = able | (self.sentinel_needs <= self.rounds)
         able[0] = self._needs[0] <= self.rounds
-        return min(2 * (self.votes - self.common), int(np.count_nonzero(able[self.common :])))
+        return able
 
     @property
     def inputs(self) -> tuple[Play, Play]:

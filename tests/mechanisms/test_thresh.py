@@ -3,7 +3,6 @@
 import math
 import random
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +16,7 @@ from scipy import stats
 
 from ldpaudit import Enclosure, PrivacyProfile, Rigour, Unsupported
 from ldpaudit.accountants import heavy_thresh, thresh
+from ldpaudit.accountants.bassily_smith import seen
 from ldpaudit.accountants.composition.coins import TwoCoins
 from ldpaudit.accountants.pld.exact import ExactPLD, product as enumerated
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -249,7 +249,14 @@ def heavy_toys(number: int, seed: int) -> Iterator[HeavyThresh]:
                   rng.choice([-1, 0]), rng.randrange(50))  # fmt: skip
 
 
-HEAVY = list(heavy_toys(40, seed=2))
+SHORT = [
+    heavy_toy(HeavyToyRepaired, epochs, rounds, F(4), (HALF, b, step), 2, 2, 0)
+    for epochs, rounds, b, step in (
+        (3, 5, F(3, 8), F(1, 4)), (3, 4, HALF, F(3, 10)), (2, 6, HALF, F(13, 20)), (3, 2, HALF, F(1, 9)),
+    )
+]
+"""Two votes and reports in few epochs, of two columns; of the last one, both streams vote first, and counters hide moves."""
+HEAVY = [*heavy_toys(40, seed=2), *SHORT]
 
 
 @pytest.mark.parametrize("m", [*TOYS, *HEAVY], ids=str)
@@ -270,10 +277,11 @@ def pairs_of(m: Any) -> Any:
         return product([stream for stream in streams(m) if set(stream) <= {0, m.rounds}] + streams(m)[1::7], repeat=2)
     held, rng = histograms(m.domain, m.rounds), random.Random(1)
     pairs = [tuple([*rng.choices(held, k=m.epochs)] for _ in range(2)) for _ in range(8)]
-    return [*pairs, tuple([((x, m.rounds),) if isinstance(x, int) else x for x in play.stream] for play in m.inputs)]
+    named = tuple([((x, m.rounds),) if isinstance(x, int) else x for x in play.stream] for play in m.inputs)
+    return [*pairs, named, named[::-1]]
 
 
-FEW_EPOCHS = [m for m in TOYS if m.epochs <= 3][:6] + [m for m in HEAVY if m.epochs <= 3 and m.rows <= 2][:8]
+FEW_EPOCHS = [m for m in TOYS if m.epochs <= 3][:6] + [m for m in HEAVY if m.epochs <= 3 and m.rows <= 2][:8] + SHORT
 
 
 @pytest.mark.parametrize("m", FEW_EPOCHS, ids=str)
@@ -295,11 +303,22 @@ def test_the_toys_of_histograms_cover_exact_and_enclosed_budgets_of_every_kind()
     assert max(e.high for e in found if e.rigour is Rigour.EXACT) > 1.5
 
 
+def test_a_vote_and_an_estimate_in_one_epoch_cost_less_than_in_two() -> None:
+    found = [account(m).epsilon(0) for m in SHORT]
+    spent = [float(2 * m.a + 2 * m.b) for m in SHORT]
+    assert [e.high < most * 0.96 for e, most in zip(found, spent, strict=True)] == [True, True, True, False]
+    assert [e.low >= 0.95 * e.high for e in found] == [True, True, True, False]
+
+
 def test_a_first_threshold_that_no_histogram_exceeds_tells_no_vote() -> None:
     """Three epochs of 300 samples: a first vote would need a row sum of 391, two votes 782 of two histograms."""
     m = HeavyThreshRepaired(2_000, 3, 300, F(3), F(1, 20), 2_000, domain=3, start=0, rows=4)
     assert (m.changes > m.rounds).tolist() == [True, False, True]
-    assert account(m).epsilon(0).high == pytest.approx(float(2 * m.a + 2 * m.b), rel=1e-9)
+    theta = float(2 * m.estimate_coin - 1)
+    farthest = math.log1p(theta * (1 - 196 / 300)) - math.log1p(-theta)  # of a report 98 samples from the other one
+    found = account(m).epsilon(0)
+    assert found.high == pytest.approx(float(2 * m.a + m.b) + farthest, rel=1e-9)
+    assert found.high - found.low <= 1e-12
     few = heavy_toy(HeavyToy, 3, 1, F(5, 4), (F(1, 4), F(3, 8), F(5, 4)), 2, 2, 0)  # two of one sample are 3 apart in no row
     assert few.changes.tolist() == [6, 3, 6]
     assert account(few).epsilon(0).high == pytest.approx(math.log(worst_ratio(few)), rel=1e-12)
@@ -420,7 +439,7 @@ def test_printed_parameters_cost_what_two_votes_and_estimates_more_or_less_do(m:
 
 def test_a_pair_s_profile_is_that_of_its_bits_and_of_reports_that_are_seldom_seen() -> None:
     p = F(math.exp(0.1) / (math.exp(0.1) + 1))
-    found = heavy_thresh.of_counts(p, 6, p, Counter({HALF: 3}))
+    found = heavy_thresh.transcript(p, 6, [(seen(p, HALF), 3)], 3)
     coin = [(p, 1 - p), (1 - p, p)]
     seldom = [(p / 2, (1 - p) / 2), ((1 - p) / 2, p / 2), (HALF, HALF)]
     oracle = FiniteProfile((ExactPLD.of(enumerated([(coin, 6), (seldom, 3)])),), "")

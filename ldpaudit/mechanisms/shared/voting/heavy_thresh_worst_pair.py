@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
+from math import log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -123,6 +124,11 @@ class HeavyUser(Evolving):
         """Which histograms vote before the first update."""
         return start_of(self.public, self.rounds, self.start, int(self._needs[0]))
 
+    @property
+    def alike(self) -> bool:
+        """Whether before the first update all histograms certainly vote alike, in every epoch."""
+        return bool(np.all((self._needs <= _certain(self.public, self.rounds, self.start)) | (self._needs > self.rounds)))
+
 
 class _Before(NamedTuple):
     """An epoch before the first update: the votes left, epochs that told the streams apart so far, and who is loud in it."""
@@ -156,6 +162,10 @@ def worst_pair(m: HeavyUser) -> tuple[Play, Play]:
     words = _words(m.public)
     before = list(_before(m))
     plan = max(_plans(m, before, words), key=lambda plan: plan.loss)
+    if m.estimates > 1 and m.epochs < min(2 * m.votes + m.estimates, _LISTED):
+        loss, pair = max(_meetings(m, *words[:2]), key=lambda found: found[0], default=(0.0, None))
+        if pair and loss > plan.loss * (1 + Fraction(1, 1 << 40)):
+            return pair
     loud, quiet = words[0], m.beginning.quiet or words[0]
     rows: list[tuple[object, object]] = [
         tuple(loud if each else quiet for each in past.loud) for past in before[: plan.first]  # type: ignore[misc]
@@ -229,3 +239,32 @@ def _after(m: HeavyUser, plan: _Plan, words: tuple[int, ...]) -> Iterator[tuple[
         held = (moved, references[1]) if side == 0 else (references[0], moved)
         references = held if plan.together else references
         yield held, int(plan.together)
+
+
+def _meetings(m: HeavyUser, near: int, far: int) -> Iterator[tuple[float, tuple[Play, Play]]]:
+    """Losses, and pairs of streams of which only one votes in the epoch of the second estimate, as far as there are votes left.
+
+    It moves from samples of both words to one of them, and the other one holds the other word; or it moves from one word to the
+    other, and the other one as far as it can without a vote. Other epochs have a vote that differs, or an estimate.
+    """
+    theta, needs = float(2 * m.estimate_coin - 1), m.changes.tolist()
+    words: tuple[Histogram, Histogram] = ((near, m.rounds),), ((far, m.rounds),)
+    for need, turned in product(sorted({need for need in needs[1:] if need <= 2 * m.rounds}), (0, 1)):
+        moved, at = -(-need // 2) - turned, needs.index(need, 1)
+        share: Histogram = tuple(sorted((word, n) for word, n in ((near, m.rounds - moved), (far, moved)) if n))
+        first, then = ((words[0], share), words[::-1]) if turned else ((share, words[1]), words)
+        cast = [int(m._needs[0]) <= _reach(m, each) for each in first]
+        left, told = [m.votes - cast[0] - 1, m.votes - cast[1]], (m.votes > cast[0]) + (cast[0] != cast[1])
+        held, updates = [first], [1]
+        for epoch, change in enumerate(needs[1:], 1):
+            now = list(then if epoch >= at else first)
+            able = ((s, w) for s in (0, 1) if left[s] > 0 for w in words if 2 * (m.rounds - dict(now[s]).get(w[0][0], 0)) >= change)
+            side, word = next(able, (0, None)) if epoch != at else (0, None)
+            if word is not None:
+                left[side], told, now[side] = left[side] - 1, told + 1, word
+            held.append((now[0], now[1]))
+            updates.append(int(word is None and epoch >= at))
+        one, other = (Play(stream, tuple(updates)) for stream in zip(*held, strict=True))
+        width = moved / m.rounds if turned else 1 - moved / m.rounds
+        full = min(m.estimates, sum(updates)) - 1
+        yield told * float(m.a) + log1p(2 * theta * width / (1 - theta)) + full * float(m.b), (one, other)
