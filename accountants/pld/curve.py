@@ -22,8 +22,7 @@ from ldpaudit.profile import PrivacyProfile
 
 POINTS = 256
 """At which a curve is evaluated; 128, 256 and 512 know an epsilon of 40 Laplace reports to 9e-6, 4e-6 and 3e-6."""
-_TILT = 0.7
-"""Power of delta by whose inverse a part of the curve counts: with a half, two shuffles take 128 points in place of 96."""
+_TILT = 0.7  # power of delta by whose inverse a part of the curve counts: with a half, two shuffles take 128 points in place of 96
 _SMALL = Fraction(1, 1 << 200)
 """Where epsilon has no upper end, the curve is followed down to this delta, and the rest becomes infinite-loss mass,
 6e-61 per run: invisible at the deltas that people ask for."""

@@ -35,15 +35,13 @@ from ldpaudit.accountants.numerics.float_masses import bernstein_reach
 from ldpaudit.core.cached import cached
 from ldpaudit.errors import Unsupported
 
-_NATS = 80.0
-"""What the sums leave out is about e**-80 of v, which is e**c times u."""
+_NATS = 80.0  # what the sums leave out is about e**-80 of v, which is e**c times u
 _MOST_NODES = 4000
 """A tenth of a second. One t takes some hundreds at most, a range with very different spreads may take any number."""
 _SLACK = 1e-6
 """Relative; the floats below are right to 1e-9."""
 _PIECES = 16
-_MIDDLES = [flint.arb(2 * piece + 1) / _PIECES for piece in range(_PIECES // 2)]
-"""Of the pieces of [0, 1]."""
+_MIDDLES = [flint.arb(2 * piece + 1) / _PIECES for piece in range(_PIECES // 2)]  # of the pieces of [0, 1]
 _POINT = 2.0**-64
 """Largest radius of a psi that is a number, not a range."""
 

@@ -42,6 +42,7 @@ _ABOUT = 1e-3
 """Of two bounds of a curve whose logarithms are as near the quicker one is taken: epsilon moves by less than 1e-4 of itself."""
 _UNKNOWN = "0, for no data set is evaluated"
 _FEW = 16  # number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides
+_KINDS = 32  # of messages, up to which that is so
 _PLENTY = 10_000  # number of such users from which on replacement is better than the clones: it uses the laws themselves
 _GUIDES = 12  # types whose estimates guide a search, and blankets that are made beside a replacement for as many users as `_PLENTY`
 _ENOUGH = 10
@@ -292,7 +293,8 @@ class BlanketBound(Bound):
 
     def estimates(self) -> tuple[FloatEstimate | None, FloatEstimate | None]:
         """See `Bound`."""
-        if self.users <= _FEW:
+        laws = (*self.blankets, *(each.blanket for each in self.data_sets))
+        if self.users <= _FEW and all(len(each.cells) <= _KINDS for each in laws):
             return None, None
         low = largest([estimate for _, estimate in self._sets]) if self.data_sets else None
         if low is None and self.otherwise is not None:
