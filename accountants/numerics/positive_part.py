@@ -48,8 +48,9 @@ MOST_SUMS = 4_000  # multisets of rare values that are enumerated, at some micro
 _HARDLY = flint.arb(2) ** -50  # relative size of the rest at which no tolerance asks for more
 INVISIBLE = flint.arb(2) ** -1200
 """Below every positive float, the smallest of which is 2**-1074; expectations below are enclosed from 0."""
-_MOST_HALVES = 10_000  # multisets of half of the values that are enumerated
-_FEW_TERMS, _MOST_COUNTS = 100, 2_000_000
+_MOST_HALVES, _MOST_IN_FLOATS = 10_000, 200_000
+"""Multisets of half of the values that are enumerated, and that are in floats if the values are not rare."""
+_FEW_TERMS, _MOST_COUNTS = 100, 4_000_000
 """Values whose factorials floats hold, and counts of each kind in these multisets, up to which they are added up in floats."""
 _LOST, _LOOSE = 1e-290, 1e-9
 """A bound of what these sums lose of what is below all floats, and the part of a value or a probability that may be unknown."""
@@ -69,35 +70,29 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return flint.arb(0)
     if all(value >= 0 for value, _ in atoms):
         return n * sum((value * p for value, p in atoms), flint.arb(0))
-    if math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1) <= _MOST_HALVES:
-        return _enumerated(atoms, n, tolerance)
-    if (found := rarely(atoms, n, tolerance)) is not None:
+    halves = math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1)
+    few = halves <= _MOST_HALVES
+    if not few and (found := rarely(atoms, n, tolerance)) is not None:
         return found
+    if halves <= _MOST_IN_FLOATS and (found := _in_floats(atoms, n, tolerance)) is not None:
+        return found
+    if few:
+        return _enumerated(atoms, n)
     contour = Contour.of(atoms, n)
     ceiling = contour.ceiling()
     return between(0, ceiling) if ceiling < INVISIBLE else contour.value(tolerance)
 
 
-def _enumerated(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
-    """Sum over all pairs of multisets, of half of the values each: for one of the first, over those of the second that are larger.
-
-    In floats, with room for their errors; where these do not keep the tolerance, at the working precision.
-    """
-    unit = reduce(flint.arb.max, (abs(value) for value, _ in atoms)).mid()
-    found = _in_floats([(value / unit, p) for value, p in atoms], n)
-    if found is None or not found.rad() <= tolerance / 4 * found.mid():
-        found, unit = _in_balls(atoms, n), flint.arb(1)
-    return found * unit * flint.arb(n // 2).fac() * flint.arb(n - n // 2).fac()
-
-
-def _in_floats(atoms: Sequence[PointMass], n: int) -> flint.arb | None:
-    """`_enumerated` but for the factorials, of values of at most 1; None where floats hold no digits of it.
+def _in_floats(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:
+    """`_enumerated`, in floats; None where these do not keep the tolerance.
 
     A sum is wrong by a part of the sizes of its values, and a probability by a part of itself, besides what is below all floats; a
     pair whose sum has the wrong sign is as wrong as its sum. So all errors are a part of the sizes of pairs that may be positive.
     """
     if n > _FEW_TERMS or math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1) * len(atoms) > _MOST_COUNTS:
         return None
+    unit = reduce(flint.arb.max, (abs(value) for value, _ in atoms)).mid()
+    atoms = [(value / unit, p) for value, p in atoms]
     parts = [0.0, *(float(each.rad() / abs(each).lower()) for atom in atoms for each in atom if each.rad() > 0)]
     if not all(each < _LOOSE for each in parts):
         return None
@@ -111,7 +106,9 @@ def _in_floats(atoms: Sequence[PointMass], n: int) -> flint.arb | None:
     perhaps = np.searchsorted(second, -first - 2 * part * (sizes + others.max()))
     found = float(p @ (first * beyond[above] + excess[above]))
     wrong = 1.01 * part * float(p @ (sizes * beyond[perhaps] + gross[perhaps])) + _LOST
-    return flint.arb(found, wrong) if found > wrong else None
+    if not wrong <= tolerance / 4 * found:
+        return None
+    return flint.arb(found, wrong) * unit * flint.arb(n // 2).fac() * flint.arb(n - n // 2).fac()
 
 
 def _sums_in_floats(values: Floats, masses: Floats, m: int) -> tuple[Floats, Floats, Floats]:
@@ -126,17 +123,17 @@ def _sums_in_floats(values: Floats, masses: Floats, m: int) -> tuple[Floats, Flo
 
 
 @lru_cache(maxsize=4)
-def _multisets(kinds: int, m: int) -> NDArray[np.int64]:
+def _multisets(kinds: int, m: int) -> NDArray[np.int8]:
     """How often each multiset of m has each kind."""
     places = np.array(list(combinations_with_replacement(range(kinds), m)), dtype=np.int64)
-    counts = np.zeros((len(places), kinds), dtype=np.int64)
+    counts = np.zeros((len(places), kinds), dtype=np.int8)
     for column in places.T:
         counts[np.arange(len(places)), column] += 1
     return counts
 
 
-def _in_balls(atoms: Sequence[PointMass], n: int) -> flint.arb:
-    """`_enumerated` but for the factorials.
+def _enumerated(atoms: Sequence[PointMass], n: int) -> flint.arb:
+    """Sum over all pairs of multisets, of half of the values each: for one of the first, over those of the second that are larger.
 
     Where the precision does not tell whether a pair's sum is positive, its positive part is between 0 and what is not known of it.
     """
@@ -154,7 +151,7 @@ def _in_balls(atoms: Sequence[PointMass], n: int) -> flint.arb:
         found += p * (value * beyond[all_] + excess[all_])
         if all_ > some:
             found += p * between(0, 2 * room * (beyond[some] - beyond[all_]).abs_upper())
-    return found
+    return found * flint.arb(n // 2).fac() * flint.arb(n - n // 2).fac()
 
 
 @dataclass(frozen=True)
