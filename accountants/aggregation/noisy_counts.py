@@ -35,7 +35,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -46,8 +46,11 @@ from ldpaudit.core.cached import cached
 
 _SLICES = 0.025, 0.1, 1e-3
 """Part by which the coins of a slice exceed those that it is bounded by, which is more where they are rare."""
+_Parts: TypeAlias = tuple[float, float, float]
 LEFT = 1e-18
 """Probability of either end of a law that is left out."""
+_TINY = 1e-30
+"""A probability of a number of reports that is left out."""
 _WORK, _SEEN = 1 << 32, 1 << 22
 """Most products of masses of a slice, and most pairs of noisy counts."""
 _LONGEST = 1 << 12
@@ -61,11 +64,23 @@ _TOTALS, _KINDS, _CANCELLED = 8, 10, 1e-7
 """Ranges of the sum of all other counts, most of these that are looked at, and the largest relative error of a range."""
 
 
-class _Excess(NamedTuple):
+class Excess(NamedTuple):
     """Upper bounds of the mean of what exceeds a threshold, at some thresholds: convex between them."""
 
     at: Floats
     mean: Floats
+
+    @classmethod
+    def of(cls, mass: Floats, mean: Floats, error: float) -> Self:
+        """Of positive numbers and their probabilities, which are right to a relative error."""
+        mass, mean = mass[above := mean > 0], mean[above]
+        # Thresholds are a little above the edges of bins: whatever exceeds one is counted, and nothing that is far below it.
+        edges = np.linspace(0.0, float(mean.max(initial=UNIT)), _BINS + 1)
+        bins = np.minimum((mean * (_BINS / edges[-1])).astype(np.int64), _BINS - 1)
+        tail, gain = (np.cumsum(np.bincount(bins, each, _BINS)[::-1])[::-1] for each in (mass, mass * mean))
+        at = edges * (1 + 8 * UNIT)
+        error += (len(mass) + 32) * UNIT
+        return cls(at, np.append(gain * (1 + error) - at[:-1] * tail * (1 - error), 0.0))
 
 
 class _Slice(NamedTuple):
@@ -73,7 +88,7 @@ class _Slice(NamedTuple):
 
     gains: Floats  # 2 w (p - q), above
     kept: Floats  # alpha, below
-    excess: _Excess  # of the mean of A
+    excess: Excess  # of the mean of A
 
 
 @dataclass(frozen=True)
@@ -98,32 +113,41 @@ class NoisyCounts(ToldMore):
     @cached
     def _slices(self) -> tuple[list[_Slice], float]:
         """All of T, and what is left out; none where there is too much to compute."""
-        k, p, q = self.of[:3]
-        draws = Masses.binomial(self.users - 1, k * min(p, q))
-        of = [(chance, Masses.binomial(least, Fraction(2, k))) for chance, least in zip(*draws.slices(*_SLICES), strict=True)]
-        noise = self.noise.without_ends(LEFT)
+        noise, found = self.noise.without_ends(LEFT), []
         if (shared := _shared(noise)) is None:
             return [], 1.0
-        first, end = min(law.first for _, law in of), max(law.first + len(law.values) for _, law in of)
-        at = np.arange(first, end)
-        coins = Masses(first, sum((chance * law.at(at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # T - 1
-        found, left = [], draws.outside + 4 * noise.outside + LEFT + sum(chance * law.outside for chance, law in of)
-        ends = [start + 1 for start in (*coins.slices(*_SLICES)[1], end)]
-        for start, end in pairwise(ends):
+        weights, left = self.weights(2, self.of.p + self.of.q, _SLICES, _SLICES)
+        for start, gains, kept in weights:
             excess = _excess(start, noise, shared)
             if excess is None:
                 return [], 1.0
-            t = np.arange(start, end)
-            gains, kept = [], []
-            for chance, law in of:
-                before, here = (chance * law.at(at) for at in (t - 1, t))
-                seen = before > 0
-                low = before[seen] * float(p + q) + here[seen] * float((k - 2) * q)
-                gains.append(before[seen] * float(2 * abs(p - q)) * (1 + law.error + 16 * UNIT))
-                kept.append(low * (1 - law.error - 16 * UNIT))
-            found.append(_Slice(np.concatenate(gains), np.concatenate(kept), excess))
+            found.append(_Slice(gains, kept, excess))
             left += 2 * LEFT  # where all coins are of one value, user 1's report makes them twice as likely
-        return found, left
+        return found, left + 4 * noise.outside + LEFT
+
+    def weights(self, values: int, own: Fraction, *parts: _Parts) -> tuple[list[tuple[int, Floats, Floats]], float]:
+        """What is gained and kept in slices of how many reports are of so many values; and what is left out.
+
+        Kept is so much if user 1's report is one of these. The parts are of slices of draws, and of those of these values.
+        """
+        k, p, q = self.of[:3]
+        draws = Masses.binomial(self.users - 1, k * min(p, q))
+        share = Fraction(values, k)
+        of = [(chance, Masses.binomial(least, share)) for chance, least in zip(*draws.slices(*parts[0]), strict=True)]
+        first, end = min(law.first for _, law in of), max(law.first + len(law.values) for _, law in of)
+        at = np.arange(first, end)
+        counted = Masses(first, sum((chance * law.at(at) for chance, law in of), np.zeros(len(at))), 0.0, 0.0)  # less 1
+        found = []
+        for start, stop in pairwise(start + 1 for start in (*counted.slices(*parts[1])[1], end)):
+            r, gains, kept = np.arange(start, stop), [], []
+            for chance, law in of:
+                before, here = chance * law.at(r - 1), chance * law.at(r)
+                seen, room = before > _TINY, law.error + 16 * UNIT
+                low = before[seen] * float(own) + here[seen] * float((k - values) * q)
+                gains.append(before[seen] * float(values * abs(p - q)) * (1 + room))
+                kept.append(low * (1 - room))
+            found.append((start, np.concatenate(gains), np.concatenate(kept)))
+        return found, draws.outside + sum(chance * law.outside for chance, law in of) + LEFT
 
 
 def _shared(noise: Masses) -> Floats | None:
@@ -143,7 +167,7 @@ def _shared(noise: Masses) -> Floats | None:
     return likely
 
 
-def _excess(coins: int, noise: Masses, shared: Floats) -> _Excess | None:
+def _excess(coins: int, noise: Masses, shared: Floats) -> Excess | None:
     """Of the mean of A given what is seen of this many coins; None where it takes too long."""
     law = Masses.binomial(coins, Fraction(1, 2)).without_ends(LEFT)
     size, width = len(law.values), shared.shape[1]
@@ -154,16 +178,7 @@ def _excess(coins: int, noise: Masses, shared: Floats) -> _Excess | None:
     seen = mass > 0
     # Products of two noises and a coin's law, sums of as many, and their quotient, which is at most 1.
     error = 2 * noise.error + law.error + (width + 8) * UNIT
-    mean = weighted[seen] / mass[seen] / coins - 0.5 + 3 * error
-    mass = mass[seen][above := mean > 0]
-    mean = mean[above]
-    # Thresholds are a little above the edges of bins: whatever exceeds one is counted, and nothing that is far below it.
-    edges = np.linspace(0.0, float(mean.max()), _BINS + 1)
-    bins = np.minimum((mean * (_BINS / edges[-1])).astype(np.int64), _BINS - 1)
-    tail, gain = (np.cumsum(np.bincount(bins, each, _BINS)[::-1])[::-1] for each in (mass, mass * mean))
-    at = edges * (1 + 8 * UNIT)
-    error += (len(mass) + 32) * UNIT
-    return _Excess(at, np.append(gain * (1 + error) - at[:-1] * tail * (1 - error), 0.0))
+    return Excess.of(mass[seen], weighted[seen] / mass[seen] / coins - 0.5 + 3 * error, error)
 
 
 def _sums(shared: Floats, law: Floats) -> Floats:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import combinations_with_replacement, pairwise
 
 from ldpaudit.accountants import account
@@ -24,6 +24,7 @@ from ldpaudit.accountants.aggregation.envelope import Bits, Curve, Envelope, Mov
 from ldpaudit.accountants.aggregation.exchanged import TINY, Exchanged, ExchangedProfile
 from ldpaudit.accountants.aggregation.filtered import FilteredProfile, left_out
 from ldpaudit.accountants.aggregation.hidden_place import HiddenPlace, hides, scored
+from ldpaudit.accountants.aggregation.hidden_total import HiddenTotal
 from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, two_counts
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
@@ -38,6 +39,7 @@ from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
@@ -129,7 +131,9 @@ def profile(
             return replace(found, both=partial(scored, place, plan.users, added_up))
         if (of := counts.one_of) and added_up:
             seen = of, plan.users, added_up.mirrored if of.is_left_out else added_up
-            return replace(found, above=NoisyCounts(bounds, *seen), both=partial(two_counts, *seen))
+            told, both = NoisyCounts(bounds, *seen), cache(partial(two_counts, *seen))
+            alpha = plan.noise[0].alpha if isinstance(plan.noise[0], DiscreteLaplace) and len(plan.noise) == 1 else None
+            return replace(found, above=HiddenTotal(told, alpha, both) if alpha and of.k > 2 else told, both=both)
         return found
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
