@@ -25,6 +25,15 @@ The intervals end at a U beyond which two values with the probabilities p and q,
 \le e^{-\kappa (1 - \cos du)}` with :math:`\kappa = mpq`, whose mean over a period is :math:`e^{-\kappa} I_0(\kappa)`. The
 modulus is largest at 0, so that laws whose :math:`M_x(\theta)^m / 2\theta` is below an integral that is known need none.
 
+*Noise.* Where values lie on a lattice of the width d, the modulus returns to 1 at each multiple of :math:`2\pi/d`. By convexity
+:math:`E S_+ \le E(S + U)_+` for any independent U of mean 0. If U is uniform on [-a, a], with a next to d/2, the integrand has the
+factor :math:`|\sinh as/as|` more, at :math:`s = \theta + iu`, which all assignments share, so that Hölder's inequality holds. That
+is :math:`\prod_k |1 + (as)^2/(k\pi)^2|`, which falls in u for :math:`|as| \le \pi`, as
+
+.. math:: \frac{\partial}{\partial y^2} \Bigl|1 + \frac{(x+iy)^2}c\Bigr|^2 = \frac2{c^2} (x^2 + y^2 - c),
+
+and :math:`|\sinh as|^2 = \sinh^2 a\theta + \sin^2 au \le \sinh^2 a\theta + 1`.
+
 Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `positive_part`; the bound of the product is Hölder's.
 """
 
@@ -54,6 +63,7 @@ _LOWER, _ABOUT = 0.4, 0.1
 """How much lower than saddle points contours are tried, as moduli count where phases are not known; and the nats by which integrals
 may differ from those of normal laws, by which the contour is chosen: else another one is tried, too.
 """
+_NOISE = 0.4  # largest size of noise, in distances of the two likeliest values: it adds some percent of what it takes away
 _CLOSE, _TRIED, _TOGETHER = 0.002, 9, 1 << 12
 """Nats in which the best contour is known, contours that are tried at once, and values up to which that is in one array."""
 _FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
@@ -138,8 +148,9 @@ class _Floats:
 
 _Level: TypeAlias = Callable[[_Floats, Floats | float, int], Floats]
 """About the logarithm of each law's part in the integral on each contour."""
-_Integral: TypeAlias = Callable[[Floats | float], float]
-"""What is left of the integrand between two edges at most, to an upper bound of the logarithm of its integral."""
+_Integral: TypeAlias = Callable[..., float]
+"""What is left of the integrand between two edges at most, and from each of the later ones on, to an upper bound of the logarithm
+of its integral."""
 
 
 def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], most: float = math.inf) -> list[flint.arb]:
@@ -191,8 +202,27 @@ class _Integrand:
         for i, each in self._transforms.items():
             turns[:, [i]] = each.turns
         less = turned(found, here, closer, turns, self.theta, numbers)
+        less = min(less, self._with_noise(found, integrals), key=lambda each: float(each.sum()))
         is_normal = bool(found[0].max() < self._about(numbers[0]) + _ABOUT)
         return [(self.unit * flint.arb(nats).exp()).upper() for nats in less], is_normal
+
+    def _with_noise(self, found: Floats, integrals: list[dict[int, _Integral]]) -> Floats:
+        """Upper bounds of each number, without phases, where noise is added."""
+        best = self._transforms[max(self._transforms, key=lambda i: float(found[0, i]))]
+        order = np.argsort(best.masses)
+        a = _NOISE * abs(float(best.values[order[-1]] - best.values[order[0 if len(order) < 2 else -2]]))
+        x = a * self.theta
+        if not 1e-4 < x < 10:  # none, or far too much
+            return np.full(len(found), math.inf)
+        less = found.copy()
+        for i, each in self._transforms.items():
+            y = a * each.edges
+            above = np.minimum(1, x * math.sqrt(1 + 1 / math.sinh(x) ** 2) / np.hypot(x, y) * (1 + _ROOM))
+            falls = np.hypot(x, y[1:]) < math.pi * (1 - _ROOM)
+            near = np.minimum(1, x * np.sqrt(1 + (np.sin(y) / math.sinh(x)) ** 2) / np.hypot(x, y) * (1 + _ROOM))
+            for j, own in enumerate(integrals):
+                less[j, i] = own[i](np.where(falls, near[:-1], above[:-1]), above[_FINE:])
+        return np.asarray(less.max(axis=1) + math.log(math.sinh(x) / x) + _ROOM, dtype=np.float64)
 
     def _about(self, m: int) -> float:
         """About the logarithm of the largest integral."""
@@ -321,8 +351,9 @@ class _Transform:
             areas, beyond = np.fmin(chords, widths * tops * w), self.tail(self.edges[_FINE:], m)
         level = float((m * self.moment.log()).upper())
 
-        def nats(part: Floats | float) -> float:
-            least = float(np.fmin.reduce(np.cumsum(areas * part)[_FINE - 1 :] + beyond, initial=math.inf)) * (1 + 4 * _ROOM)
+        def nats(part: Floats | float, last: Floats | float = 1.0) -> float:
+            totals = np.cumsum(areas * part)[_FINE - 1 :] + beyond * last
+            least = float(np.fmin.reduce(totals, initial=math.inf)) * (1 + 4 * _ROOM)
             return level + _ROOM * (1 + abs(level)) + math.log(min(least / math.pi, 1 / (2 * self.theta)))
 
         return nats

@@ -49,6 +49,9 @@ _LEAST, _MOST = 1e-280, 1e280
 _SLIGHT = 2.0**-40  # least ``e**epsilon - 1``: times `WRONG` it is far above the differences' errors
 _STEEPEST = 100.0  # largest exponent for which the errors above were counted
 _SPANS = (2.0, 0.6, 0.2, 0.06)  # nats by which contours on either side are tried, one time after the other
+_NEARER, _FARTHEST = 0.8, 2.5
+"""At a saddle point theta times the mean of a sum is 2. How much less it is next to 0; and thetas, in inverse standard deviations
+of the sum, up to which it is."""
 _LOOKS = 32
 """Looks at groups; the others keep the bound of their second moments, or the contour of these, which are good for a few percent."""
 _CELLS = 1 << 15  # values that are looked at together: some milliseconds
@@ -218,8 +221,9 @@ class QuotientLaws:
 
 
 def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
-    """Contours: the saddle point of the law that is largest there, and where the largest of all moments, over theta squared, is
-    about least, if that is another one. Any contour gives a bound.
+    """Contours: the saddle point of the law that is largest there, or where a sum's mean is no tail, a little below it, for moduli
+    are less there and phases nearer to 0; and where the largest of all moments, over theta squared, is about least, if that is
+    another one. Any contour gives a bound.
     """
     near, least = theta, theta
     for _ in range(4):
@@ -231,7 +235,8 @@ def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
         values = w[at]
         mean = (tilted * values).sum(axis=1)
         variance = (tilted * values**2).sum(axis=1) - mean**2
-        step = (m * mean - 2 / near) / (m * variance + 2 / near**2)
+        aim = 2 - _NEARER * (1 - near * np.sqrt(m * variance) / _FARTHEST).clip(0)
+        step = (m * mean - aim / near) / (m * variance + aim / near**2)
         near = np.where(np.isfinite(step), np.clip(near - step, near / 2, near * 2), near)
     for span in _SPANS:
         tried = least[:, None] * np.exp(span * np.linspace(-1, 1, 7))

@@ -26,7 +26,8 @@ are left if others may send nothing, with probability :math:`\kappa` (`laplace_n
 W is linear in A, B and C, each, so that it grows in the convex order. From below, neighbouring values are not told apart.
 
 *The blanket.* The least of the two laws of a coordinate has the mass :math:`e^{-s/2}`, and of vectors that differ from one in w
-coordinates at most each has at least :math:`e^{-ws}` of its density.
+coordinates at most each has at least :math:`e^{-ws}` of its density. All copies of a coordinate are one of two numbers together:
+the lesser of the two products hides more than the product of the lesser ones, and it hides less from who is told grid points.
 
 Bundles of such reports are such reports: overlaps add up. A histogram is one: of values x, x1 and x2 that differ each alone
 differs in one coordinate, and where x is x1 the second differs in two.
@@ -79,7 +80,7 @@ _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
 _SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
 _FAR = 100.0  # nats of a mean square from which on it is not looked at any further
-_FEW_KINDS, _KINDS = (24, 80), (8, 20)
+_FEW_KINDS, _KINDS = (24, 80), (12, 20)
 """Kinds of reports in a data set up to which all are kept, where the users are few or curves are composed, and else; beyond, of how
 many a standard deviation of w consists."""
 _FEW_USERS = 16
@@ -107,6 +108,7 @@ class LaplaceVectors:
     held: tuple[tuple[Overlap, tuple[Any, Any], Any], ...]
     hidden: Fraction  # the blanket has the mass e**-hidden
     reports: int = 1  # of a bundle
+    copies: tuple[int, int] = (1, 0)  # of how many coordinates each, which vary; or of none, for the blanket alone
 
     @classmethod
     def of_code(
@@ -140,7 +142,8 @@ class LaplaceVectors:
         _, distinct = np.unique(found[best], axis=0, return_index=True)
         held = ((tuple(found[i].tolist()), (int(first[i]), int(second[i])), int(other[i])) for i in best[np.sort(distinct)[:_KEPT]])
         hidden = copies * steps[1] * min(Fraction(varying, 2), Fraction(weight))
-        return cls(steps, _largest((_times(each, copies) for each in overlaps), steps[1]), tuple(held), hidden)
+        largest = _largest((_times(each, copies) for each in overlaps), steps[1])
+        return cls(steps, largest, tuple(held), hidden, copies=(copies, varying))
 
     def repeated(self, times: int) -> LaplaceVectors:
         """Of bundles of as many reports."""
@@ -151,7 +154,7 @@ class LaplaceVectors:
                 if len(sums) > _MOST_SUMS:
                     sums = list(_largest(sums, self.steps[1]))
         held = tuple((_times(own, times), tuple((x,) * times for x in pair), (other,) * times) for own, pair, other in self.held)
-        return LaplaceVectors(self.steps, _largest(sums, self.steps[1]), held, times * self.hidden, times)  # type: ignore[arg-type]
+        return LaplaceVectors(self.steps, _largest(sums, self.steps[1]), held, times * self.hidden, times, self.copies)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -214,16 +217,20 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
         told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
         types = tuple(CutBlanket(told.kinds(each)) for each in different)
         listed = types if fine and sum(len(each.cells) for each in types) <= _LISTED_CELLS else ()
-        replaced = Replacement(listed, ball(-vectors.hidden).exp(), pairs=quotients(types))
+        (copies, varying), gamma = vectors.copies, ball(-vectors.hidden).exp()
+        if copies > 1 and 0 < varying <= _MOST_COORDINATES:
+            alike = told.kinds((0, copies, 0))
+            gamma = gamma.max(sum((r1.min(r2) for r1, r2, _ in alike), _NONE) ** (varying * vectors.reports))
+        replaced = Replacement(listed, gamma, pairs=quotients(types))
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
         seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
-        alike = tuple(
+        sets = tuple(
             OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=not at and own[1:5:3] == own[2:6:3]), pair, x)
             for own, pair, x in vectors.held
         )
-    return VectorsBound(blankets, alike, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
+    return VectorsBound(blankets, sets, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
 
 
 @dataclass
