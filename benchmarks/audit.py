@@ -29,18 +29,13 @@ from ldpaudit.attacks.games.sources import Planned
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import Hashtogram, LocalHashing, PermanentRappor, SignOracle, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor
-from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.workers.experiment import Experiment, Reading
 
 RHO, ALPHA = 0.95, 0.05

@@ -37,8 +37,7 @@ import ldpaudit as ldp
 from benchmarks import code_mutants, fuzz_kinds
 from benchmarks.contract_differences import report
 from benchmarks.measures import ROOT, measures
-from ldpaudit import accountants, mechanisms
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample, accountants, mechanisms
 from tests.zoo import STEMS, zoo
 
 CALLS = Path(__file__).with_name("contract_calls.txt")

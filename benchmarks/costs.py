@@ -16,20 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.experiment import growth, say, timed, times
-from ldpaudit.accountants import account
+from ldpaudit import Aggregate, Compose, Plan, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.claims.sentence import zipf
-from ldpaudit.mechanisms.bitstogram import Bitstogram
+from ldpaudit.mechanisms import Bitstogram, GlpsHeavyHitter, Hashtogram, Laplace, TreeHistogram, UnaryEncoding
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
-from ldpaudit.mechanisms.hashtogram import Hashtogram
-from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Aggregate, Compose, Plan, Repeat, Run, Shuffle
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 USERS, DOMAINS = (10**4, 10**5, 10**6, 10**7), (1 << 7, 1 << 10, 1 << 14, 1 << 17)

@@ -22,12 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Mechanism, counted
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.local_hashing import LocalHashing
+from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.comparison import bits
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import intervals

@@ -20,21 +20,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.experiment import options, picture
-from ldpaudit import account
+from ldpaudit import Repeat, account
 from ldpaudit.accountants.claims import heavy_thresh as heavy_claims, thresh as claims
 from ldpaudit.accountants.claims.heavy_thresh import most_votes
 from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.accountants.memoized_bit import kept as kept_copy, same_pattern
 from ldpaudit.core.streams import Stream, piecewise
+from ldpaudit.mechanisms import KaryRandomizedResponse, MemoizedBit, MemoizedDBitFlip, Thresh, ThreshRepaired
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
-from ldpaudit.mechanisms.memoized_bit import MemoizedBit
-from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.voting.thresh import Spending
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from ldpaudit.neighbours import SAME_PATTERN
-from ldpaudit.plan import Repeat
 from ldpaudit.report.printer import markdown_of
 
 USERS, EPOCHS, ROUNDS, EPSILON, DELTA = 20_000, 1_000, 2_000, Fraction(4), Fraction(1, 20)

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import mpmath
 from mpmath import mpf
 
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.profile import PrivacyProfile
+from ldpaudit import Enclosure, PrivacyProfile, Rigour
 
 DIGITS = 60
 ROUNDING = mpf(10) ** -45  # relative; what the oracles' own arithmetic may be off

@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks import shuffled_boxes, shuffled_words, theorem_noise
 from benchmarks.experiment import exponent, options, say, times
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.mechanisms import ShuffledCountMin, ShuffledHadamard
 from ldpaudit.report import counting as table_report
 from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies import ggkpv_tables

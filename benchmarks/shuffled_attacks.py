@@ -13,20 +13,15 @@ from fractions import Fraction
 
 from benchmarks.experiment import options, show
 from benchmarks.summed_attacks import COLUMNS, USERS, row
-from ldpaudit.mechanism import Mechanism
+from ldpaudit import Mechanism, Plan, Shuffle
+from ldpaudit.mechanisms import Rappor, SampledAnswer, ShuffledCountMin, ShuffledHadamard, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.rappor import Rappor
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Plan, Shuffle
 
 TRIALS = 4 * 10**6
 SYSTEMS: dict[str, tuple[Mechanism | Plan, float]] = {

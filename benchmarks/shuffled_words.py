@@ -14,18 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from ldpaudit import Mechanism, Shuffle
 from ldpaudit.accountants import account, shuffled_heavy_hitters
 from ldpaudit.accountants.claims import shuffled_hadamard, unary_encoding
 from ldpaudit.accountants.claims.shuffled_count_min import blanket_error
 from ldpaudit.files import user_data
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin, ShuffledHadamard, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Shuffle
 from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies import counting_protocols, ggkpv_tables
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting

@@ -10,23 +10,16 @@ from fractions import Fraction
 from typing import Any
 
 from benchmarks.experiment import options, show
-from ldpaudit import Aggregate, Plan, Repeat, account, audit
-from ldpaudit.enclosure import Enclosure
+from ldpaudit import Aggregate, Enclosure, Mechanism, Plan, Repeat, account, audit
 from ldpaudit.evidence import Evidence, Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms import BinomialNoise, GaussianReport, Laplace, PolyaNoise, Skellam, UnaryEncoding
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
-from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 
 F = Fraction
 USERS, TRIALS = 10**4, 10**7

@@ -20,19 +20,13 @@ from numpy.typing import NDArray
 
 from benchmarks.experiment import options, say, show
 from benchmarks.needed_noise import sufficient_count_min
-from ldpaudit.accountants import account
+from ldpaudit import Mechanism, account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, theorem_4_8_lead
 from ldpaudit.accountants.claims.hashtogram import query_error
 from ldpaudit.accountants.claims.sign_oracle import error_of
 from ldpaudit.accountants.limits.hsu import le_cam_failure
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms import BucketHeavyHitter, Hashtogram, ShuffledHadamard, SignOracle, Thresh, TrieHeavyHitter
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin, printed_gamma
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 
 EPSILON, DELTA, BETA = Fraction(1), Fraction(1, 10**9), Fraction(1, 20)
 TOP, REST = 100, 900

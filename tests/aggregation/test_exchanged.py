@@ -11,22 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ldpaudit import Aggregate, Repeat, Run, Shuffle, account
+from ldpaudit import Aggregate, Mechanism, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.aggregation import noisy_counts
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.exchanged import ExchangedProfile, OneOf
 from ldpaudit.accountants.aggregation.hidden_total import HiddenTotal
 from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts
 from ldpaudit.accountants.numerics.float_masses import Masses
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms import BinomialNoise, DiscreteGaussian, DiscreteLaplace, Rappor, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import Rappor
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.oracles.sums import Outcomes, worst
 
 F = Fraction

@@ -13,21 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from ldpaudit import Aggregate, Repeat, Unsupported, account, audit
+from ldpaudit import Aggregate, Mechanism, Repeat, Unsupported, account, audit
 from ldpaudit.accountants.aggregation.filtered import left_out
 from ldpaudit.accountants.rappor import summands as of_rappor
 from ldpaudit.accountants.unary_encoding import summands
 from ldpaudit.attacks.games import summed as game
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.geometric import Geometric
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Geometric, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, group
 from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of

@@ -9,21 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import Aggregate, Unsupported
+from ldpaudit import Aggregate, Mechanism, Unsupported
 from ldpaudit.accountants import randomized_response, unary_encoding
 from ldpaudit.attacks.games.stems import listed
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, PolyaNoise, RoundedGaussian, Skellam, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import Sketch
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
-from ldpaudit.mechanisms.skellam import Skellam
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.oracles.sums import as_summed
 from tests.zoo import SMALL
 

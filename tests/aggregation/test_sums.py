@@ -11,22 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from ldpaudit import Aggregate, Compose, Guarantee, Repeat, Shuffle, Unsupported, account
+from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Repeat, Shuffle, Unsupported, account
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, envelope
 from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.laplace import LaplaceHistogram
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
+from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.profile import DataSet, Witness
 from tests.oracles.polya import polya

@@ -11,30 +11,22 @@ import numpy as np
 import pytest
 
 from benchmarks.level import CONFIDENCE, most
-from ldpaudit import account, audit, mechanism
+from ldpaudit import Compose, Mechanism, Repeat, Unsupported, account, audit, mechanism
 from ldpaudit.attacks import Execution
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.attacks.bounds.nuisance import NuisanceTest
 from ldpaudit.attacks.games.plans import views_within
-from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import stem
+from ldpaudit.mechanisms import GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, RangeQueries, UnaryEncoding, stem
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.range_queries import RangeQueries
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
-from ldpaudit.plan import Compose, Repeat
 from tests.attacks.test_level import limit
 from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
 

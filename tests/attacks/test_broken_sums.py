@@ -14,16 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 import ldpaudit as ldp
-from ldpaudit import Aggregate, Repeat, account, audit
+from ldpaudit import Aggregate, Plan, Repeat, Run, Shuffle, account, audit
 from ldpaudit.adapters.callables import resolve_system
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import ImplementationError
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
+from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, SampledAnswer, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
-from ldpaudit.mechanisms.rappor import Rappor
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
@@ -31,9 +28,7 @@ from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan, Run, Shuffle
 from ldpaudit.profile import DataSet
 
 F = Fraction

@@ -22,8 +22,7 @@ from ldpaudit.attacks.blackbox.sampler import Latest
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import DIFFERENT, UNREADABLE, Form, Mode
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, LocalHashing
 from tests.attacks.test_blackbox import coin
 
 

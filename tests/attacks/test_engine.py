@@ -34,8 +34,7 @@ from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Planned
 from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from ldpaudit.workers.experiment import Experiment
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
 

@@ -9,20 +9,15 @@ import numpy as np
 import pytest
 
 from benchmarks import hostile
-from ldpaudit import account, audit
+from ldpaudit import Plan, Repeat, Shuffle, account, audit
 from ldpaudit.attacks.games.foreign import Foreign
 from ldpaudit.attacks.games.plans import by_its_numbers
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Law, Mechanism, Rows
-from ldpaudit.mechanisms import stem
-from ldpaudit.mechanisms.channel import Channel
+from ldpaudit.mechanisms import Channel, ShuffledBinarySums, SubsetSelection, UnaryEncoding, stem
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Plan, Repeat, Shuffle
 from tests.zoo import AT_ONE, SMALL, delta_of
 
 FOUR, LOUD = (KaryRandomizedResponse.for_epsilon(epsilon, k=4) for epsilon in (1, 4))

@@ -13,23 +13,17 @@ import pytest
 import ldpaudit as ldp
 from benchmarks.shuffled_attacks import SYSTEMS, TRIALS
 from benchmarks.summed_attacks import measured
-from ldpaudit.accountants import account
+from ldpaudit import Certificate, Mechanism, Plan, Repeat, Run, Shuffle, account
 from ldpaudit.attacks.games import shuffled
 from ldpaudit.attacks.games.game import Target
 from ldpaudit.attacks.games.sources import Planned
 from ldpaudit.attacks.range_queries import drawn, elements_apart, merged_groups, shares_of
-from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
+from ldpaudit.mechanisms import HadamardRangeQueries, HadamardResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.range_queries import HadamardRangeQueries
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Plan, Repeat, Run, Shuffle
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.report import html, text
 from tests.helpers import ROOT, run

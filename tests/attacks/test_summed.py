@@ -15,31 +15,23 @@ from scipy import stats
 
 import ldpaudit as ldp
 from benchmarks.summed_attacks import DELTAS, FLIPS, NOISES as ADDED, SYSTEMS, measured
-from ldpaudit import Aggregate, Compose, Repeat, Shuffle, Unsupported, account
+from ldpaudit import Aggregate, Claim, Compose, Mechanism, Plan, Repeat, Shuffle, Unsupported, account
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of, level_test
 from ldpaudit.attacks.games import shuffled, sources, summed
 from ldpaudit.attacks.games.two_inputs import Aim
 from ldpaudit.certificates.certify import Case
-from ldpaudit.claim import Claim
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, Gaussian, GaussianReport, Laplace, UnaryEncoding
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from ldpaudit.mechanisms.laplace import Laplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
-from ldpaudit.plan import Plan
 from ldpaudit.profile import DataSet, Witness
 from tests.attacks.test_shuffled import DRAWS, OFF, scores_have_laws
 from tests.oracles import sums

@@ -13,26 +13,19 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.channel import Channel
+from ldpaudit import Mechanism, Unsupported
+from ldpaudit.mechanisms import Channel, Gaussian, LocalHashing, Loloha, SampledAnswer, SignOracle, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.loloha import Loloha
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.certified_tails import deviations
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _by_tails, _two_numbers, intervals

@@ -20,8 +20,7 @@ from ldpaudit.accountants.claims import (
     thresh,
 )
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms import Thresh, TrieHeavyHitter
 from tests.claims.test_literature import PAGE, printed_at
 from tests.claims.test_witnesses import WITNESSES, claims_at, constant
 

@@ -22,9 +22,8 @@ from ldpaudit.accountants.claims.trie_heavy_hitter import (
     room,
 )
 from ldpaudit.accountants.numerics.precision import narrow
-from ldpaudit.mechanisms.laplace import LaplaceHistogram
+from ldpaudit.mechanisms import LaplaceHistogram, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.studies import tables
 from tests.claims.test_literature import claims_of, printed_at
 

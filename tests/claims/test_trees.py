@@ -16,9 +16,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from ldpaudit.commands import run
-from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
+from ldpaudit.mechanisms import PrefixExtending, SignPrefixExtending, TreeHistogram
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers
-from ldpaudit.mechanisms.tree_histogram import TreeHistogram
 from ldpaudit.studies.trees import Tree, consistent
 
 SIZES, VARIANCES = (2, 8, 8), (3.0, 5.0, 2.0)

@@ -11,15 +11,10 @@ from typing import Any
 import pytest
 
 from ldpaudit.clients.vectors import header, vectors
+from ldpaudit.mechanisms import DBitFlip, HadamardResponse, LocalHashing, Loloha, LongitudinalUnary, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.loloha import Loloha
-from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.helpers import ROOT, stdout, within
 
 CLIENTS = ROOT / "examples" / "clients"

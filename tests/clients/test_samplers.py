@@ -13,15 +13,11 @@ from ldpaudit import Unsupported, mechanisms
 from ldpaudit.clients.randomness import Randomness
 from ldpaudit.clients.samplers import SAMPLERS, report
 from ldpaudit.mechanism import Mechanism, View
+from ldpaudit.mechanisms import HadamardResponse, LocalHashing, Loloha, LongitudinalUnary, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.loloha import Loloha
-from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from tests.helpers import raises
 
 P, Q = Fraction(5, 7), Fraction(2, 9)

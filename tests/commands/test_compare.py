@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import Shuffle, account
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit import Enclosure, Rigour, Shuffle, account
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.user_data import Held, numbering, read
 from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, UnaryEncoding

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit import Enclosure, Rigour, Shuffle
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Shuffle
 from ldpaudit.report import counting as report
 from ldpaudit.studies.design import Goal
 from ldpaudit.studies.frequencies import Protocol

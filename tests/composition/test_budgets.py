@@ -19,8 +19,7 @@ from ldpaudit.accountants.composition.divergences import concentrated_epsilon
 from ldpaudit.accountants.composition.filters import BudgetExceeded, Filter, Odometer, Spent, largest_rho
 from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.enclosure import Enclosure
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import Gaussian, KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, group
 
 runs = st.integers(1, 400)

@@ -13,19 +13,15 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from ldpaudit import account, audit, strategies
+from ldpaudit import Rigour, account, audit, strategies
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.composition.theorems import advanced_grouposition, grouposition, kov
 from ldpaudit.derivation import derive
-from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files.deployment import loads
 from ldpaudit.groups import of_one_user
 from ldpaudit.mechanism import Law, Mechanism
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.sign_oracle import SignOracle
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
+from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, SignOracle, ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
 from tests.oracles import shuffle as oracle

@@ -12,7 +12,7 @@ import mpmath
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Subsample, Unsupported, account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
@@ -21,18 +21,11 @@ from ldpaudit.accountants.composition.plan import ComposedProfile
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import Rappor
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
-from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Subsample
 from ldpaudit.profile import Number, PrivacyProfile
 
 HALF, NARROW = Fraction(1, 2), 1e-14  # relative width that an EXACT enclosure has at most: a few floats

@@ -10,23 +10,15 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from scipy import signal, stats
 
-from ldpaudit import account
+from ldpaudit import Enclosure, Mechanism, PrivacyProfile, Rigour, Unsupported, account
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.counting.compose import CountersProfile
 from ldpaudit.accountants.counting.counter import HitCounter, shown
 from ldpaudit.accountants.counting.hits import ComposedHits, HiddenHits
 from ldpaudit.accountants.pld.distribution import infinite_mass
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import KaryRandomizedResponse, Rappor, ShuffledBinarySums, ShuffledHadamard, UnaryEncoding
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, RangeQueries
-from ldpaudit.mechanisms.rappor import Rappor
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
-from ldpaudit.profile import PrivacyProfile
 from tests.zoo import ONE_EACH
 
 F = Fraction

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from scipy.stats import binom
 
+from ldpaudit import PrivacyProfile, Rigour
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.counting import count_min
@@ -29,8 +30,6 @@ from ldpaudit.accountants.counting.theorems import (
 from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
-from ldpaudit.enclosure import Rigour
-from ldpaudit.profile import PrivacyProfile
 
 F = Fraction
 FLOAT_OF_EXP = F(1, 10**9)

@@ -15,15 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 import ldpaudit as ldp
-from ldpaudit import account
+from ldpaudit import Mechanism, Rigour, Unsupported, account
 from ldpaudit.accountants.claims.published import published
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms import classes
-from ldpaudit.mechanisms.genprot import GenProt, GenProtBit
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
-from ldpaudit.mechanisms.sign_oracle import SignOracle
+from ldpaudit.mechanisms import GenProt, GenProtBit, JLHeavyHitter, SignOracle, classes
 from ldpaudit.plan import Compose, Plan, PostProcess, Repeat, Run, Shuffle, Subsample
 from ldpaudit.studies.design import Goal, design
 from tests.oracles import shuffle as oracle

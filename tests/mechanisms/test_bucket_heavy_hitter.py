@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from ldpaudit import account, judge
+from ldpaudit import Rigour, account, judge
 from ldpaudit.accountants.claims import bucket_heavy_hitter
 from ldpaudit.accountants.claims.bucket_heavy_hitter import Setting, whatever_the_vectors
 from ldpaudit.accountants.claims.laplace import noise_tail
@@ -19,7 +19,6 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.bucket_heavy_hitter import prove

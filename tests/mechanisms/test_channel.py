@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import ldpaudit as ldp
-from ldpaudit import registry, strategies
+from ldpaudit import Certificate, Mechanism, Repeat, Run, Shuffle, load, registry, strategies
 from ldpaudit.accountants.pld import all_pairs
 from ldpaudit.accountants.pld.all_pairs import AllPairs, CodedLaws
 from ldpaudit.accountants.pld.exact import ExactPLD
@@ -23,22 +23,14 @@ from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.randomizers import of_law
-from ldpaudit.certificates.certificate import Certificate
 from ldpaudit.certificates.certify import verify
 from ldpaudit.certificates.verification import of_the_source
 from ldpaudit.core.expression import parse
 from ldpaudit.derivation import derive
 from ldpaudit.errors import DeploymentError, Unsupported
-from ldpaudit.files.deployment import load
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.one_bit import DBitFlip
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Repeat, Run, Shuffle
 
 BUNDLED: list[Mechanism] = [
     KaryRandomizedResponse(5, Fraction(3, 5)), HadamardResponse(4, Fraction(3, 5)),

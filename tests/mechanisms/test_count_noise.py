@@ -11,22 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from ldpaudit import Aggregate, Neighbours, Repeat, Run, Shuffle, Subsample, account
+from ldpaudit import Aggregate, Neighbours, Repeat, Rigour, Run, Shuffle, Subsample, Unsupported, account
 from ldpaudit.accountants import discrete_gaussian
 from ldpaudit.accountants.aggregation.added_noise import INFINITE, AddedNoise, noise_profile
 from ldpaudit.accountants.discrete_laplace import profile
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.finite import channel_profile
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, PolyaNoise, RoundedGaussian, Skellam
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
-from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.registry import ParameterError, build
 from tests.helpers import run
 from tests.samples import matches, meet, table

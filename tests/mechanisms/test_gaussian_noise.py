@@ -15,22 +15,16 @@ import pytest
 from hypothesis import example, given, strategies as st
 from scipy import stats
 
-from ldpaudit import Compose, Repeat, account, audit
+from ldpaudit import Compose, Repeat, Rigour, account, audit
 from ldpaudit.accountants import discrete_gaussian, gaussian, rounded_gaussian, skellam
 from ldpaudit.accountants.aggregation.added_noise import AddedNoise, noise_profile
 from ldpaudit.accountants.discrete_gaussian import Discrete, _eta, _eta_of_shares
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Rigour
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, GaussianReport, PolyaNoise, Skellam
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.skellam import Skellam
 from tests.oracles.polya import polya
 from tests.samples import matches, meet, table
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
+from ldpaudit import Rigour, account
 from ldpaudit.accountants.claims import glps_heavy_hitter
 from ldpaudit.accountants.claims.glps_heavy_hitter import Setting, any_matrix, least_count, sufficient_scale
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.glps_heavy_hitter import any_seed
 from ldpaudit.accountants.pld.profiles import Bracket
-from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

@@ -12,17 +12,13 @@ from scipy import stats
 
 from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, Hashtogram, ShuffledHeavyHitters, SignOracle
 from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
-from ldpaudit.mechanisms.hashtogram import Hashtogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.in_parts import driven, total
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Cells, Children, Tables
-from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run

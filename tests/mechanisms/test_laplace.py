@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit import account
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
+from ldpaudit import Repeat, Unsupported, account
+from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Repeat
 
 DIGITS = 60
 LEVEL = 1e-6

@@ -11,19 +11,14 @@ from hypothesis import given, strategies as st
 from scipy import stats
 from scipy.linalg import hadamard
 
-from ldpaudit import account, audit
+from ldpaudit import Rigour, Unsupported, account, audit
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
-from ldpaudit.mechanisms import count_mean_sketch
+from ldpaudit.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, count_mean_sketch
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.local_hashing import MERSENNE, LocalHashing
 from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
 from tests.samples import meet
 

@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from ldpaudit.accountants.claims.bitstogram import detection_level
-from ldpaudit.mechanisms import bitstogram
-from ldpaudit.mechanisms.bitstogram import Bitstogram
+from ldpaudit.mechanisms import Bitstogram, bitstogram
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, Lists, clusters, frequent
 from ldpaudit.mechanisms.shared.linear_codes import codeword_weights
 from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, kernel, nonzero, rank, solve, span, words

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import account, audit
+from ldpaudit import Repeat, Shuffle, Unsupported, account, audit
 from ldpaudit.accountants import sampled_answer, shuffled_binary_sums, shuffled_selection as selection
 from ldpaudit.accountants.claims import sparse_statistical_queries as claims
 from ldpaudit.accountants.claims.shuffled_quantiles import loss_bound, prefix_error
@@ -22,17 +22,11 @@ from ldpaudit.accountants.limits.selection import selection_users
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
-from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms import RangeQueries, SampledAnswer, ShuffledBinarySums, ShuffledQuantiles, ShuffledSelection
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.range_queries import RangeQueries
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers
-from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
-from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Repeat, Shuffle
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence, laws, worst
 from tests.oracles.sums import Outcomes, summed

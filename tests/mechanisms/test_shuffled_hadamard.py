@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from ldpaudit import account, audit
+from ldpaudit import Rigour, Unsupported, account, audit
 from ldpaudit.accountants.claims import shuffled_heavy_hitters as claims
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.claims.shuffled_hadamard import Setting, reach
@@ -21,8 +21,6 @@ from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
-from ldpaudit.enclosure import Rigour
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.linear_codes.kernels import (
     dimension_law,
     members,

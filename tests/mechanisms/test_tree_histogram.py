@@ -16,9 +16,7 @@ from ldpaudit import account
 from ldpaudit.accountants.claims import bitstogram
 from ldpaudit.accountants.claims.tree_histogram import detection_level, hashed_detection_level, level_error
 from ldpaudit.core.number import exact
-from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
+from ldpaudit.mechanisms import Bitstogram, LocalHashing, PrefixExtending, SignPrefixExtending, SplitBitstogram
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Support, bernstein, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram

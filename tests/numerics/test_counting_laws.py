@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
+from ldpaudit import Enclosure, Unsupported
 from ldpaudit.accountants.numerics import binomial as b, hypergeometric
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import (
@@ -27,8 +28,6 @@ from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.accountants.numerics.trinomial import descending
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure
-from ldpaudit.errors import Unsupported
 
 BITS = 128
 LOST_BITS = 8  # bits that a tail may lose of the working precision

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import integrate
 
-from ldpaudit.accountants import account
+from ldpaudit import Shuffle, account
 from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import (
@@ -30,7 +30,6 @@ from ldpaudit.accountants.numerics.quotient_integrals import Floats, _falling, f
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _settled
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.plan import Shuffle
 
 FINE = 1e-5  # relative error of the rule in the test: steps of a thousandth of the main part's width
 

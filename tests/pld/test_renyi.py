@@ -11,7 +11,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ldpaudit import Compose, PrivacyProfile, Repeat, account
+from ldpaudit import Compose, Enclosure, PrivacyProfile, Repeat, Rigour, account
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.geometric import ClosedForm
@@ -28,13 +28,8 @@ from ldpaudit.accountants.pld.profiles import (
     SmallestBound,
 )
 from ldpaudit.accountants.pld.renyi import between_orders, least, of_pairs
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
+from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, KaryRandomizedResponse, Skellam
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.skellam import Skellam
 from ldpaudit.profile import Number
 
 Law = Sequence[Fraction]

@@ -13,8 +13,7 @@ from hypothesis import given, strategies as st
 from ldpaudit import Poisson, Repeat, account, strategies
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.several_pairs import SeveralPairs
-from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.mechanisms.memoized_bit import MemoizedBit
+from ldpaudit.mechanisms import Channel, MemoizedBit
 
 F = Fraction
 Rows = Sequence[Sequence[Fraction]]

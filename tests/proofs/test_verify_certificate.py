@@ -19,27 +19,20 @@ import pytest
 
 from benchmarks import forged_proofs
 from benchmarks.random_proofs import is_valid
-from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, account, certify
+from ldpaudit import Aggregate, Compose, Enclosure, Mechanism, Plan, Repeat, Rigour, Run, Shuffle, account, certify
 from ldpaudit.certificates import ledger, verify_certificate as checker
 from ldpaudit.certificates.proof import prove
-from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import Contradiction, Unsupported
 from ldpaudit.files.bundled import ids
 from ldpaudit.files.deployment import load, loads
-from ldpaudit.mechanisms import stems
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
-from ldpaudit.mechanisms.channel import Channel
-from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
+from ldpaudit.mechanisms import BinomialNoise, Channel, CountMeanSketch, DBitFlip, DiscreteLaplace, UnaryEncoding, stems
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page

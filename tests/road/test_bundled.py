@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ldpaudit import account, certify
+from ldpaudit import account, certify, load
 from ldpaudit.certificates.parallel import Asked, ask
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files import bundled
-from ldpaudit.files.deployment import load
 from ldpaudit.mechanisms.channel import Channel
 from tests.helpers import ROOT, fails_in_one_line, raises, run
 

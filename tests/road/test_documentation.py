@@ -12,9 +12,8 @@ import pytest
 
 import ldpaudit as ldp
 from benchmarks import mechanism_pages, site
-from ldpaudit import Run, mechanisms, registry
+from ldpaudit import Enclosure, Rigour, Run, mechanisms, registry
 from ldpaudit.commands import VERBS
-from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.channel import Channel

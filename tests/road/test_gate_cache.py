@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpaudit import Mechanism, Run
+from ldpaudit import Mechanism, Run, load
 from ldpaudit.commands import options
 from ldpaudit.errors import DeploymentError
-from ldpaudit.files.deployment import load
 from ldpaudit.files.whole import write_whole
 from ldpaudit.gate import cache, checking
 from ldpaudit.gate.cache import FOLDER, MOST, Cache, DamagedEntryError, _make, secret_of

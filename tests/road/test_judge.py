@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldpaudit import Claim, Compose, Evidence, Guarantee, Repeat, Run
-from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit import Claim, Compose, Enclosure, Evidence, Guarantee, Repeat, Rigour, Run
 from ldpaudit.errors import Contradiction
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE

@@ -10,22 +10,17 @@ import numpy as np
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit import Claim, Compose, Guarantee, Mechanism, Plan, Repeat, Run, Shuffle, Subsample
+from ldpaudit import Claim, Compose, Enclosure, Guarantee, Mechanism, Plan, Repeat, Rigour, Run, Shuffle, Subsample
 from ldpaudit.accountants.limits import calculators
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.attacks.games.k_inputs import few_of, of_law
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.core.expression import parse
 from ldpaudit.core.number import brief, exact, show
-from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import DeploymentError, LdpauditError
 from ldpaudit.files.deployment import loads
-from ldpaudit.mechanisms import classes, stems
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.geometric import Geometric
-from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms import BucketHeavyHitter, Geometric, Hashtogram, KaryRandomizedResponse, classes, stems
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.registry import constructors, parameters_of

@@ -10,12 +10,11 @@ from itertools import pairwise
 import pytest
 
 import ldpaudit as ldp
-from ldpaudit.certificates.certificate import Certificate
+from ldpaudit import Certificate, Enclosure, Rigour
 from ldpaudit.certificates.exhibits import Exhibit, exhibits
 from ldpaudit.certificates.risk import percent
 from ldpaudit.core.records import LookRecord
 from ldpaudit.display import pictures
-from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError
 from ldpaudit.evidence import Mode
 from ldpaudit.files.deployment import load, loads

@@ -22,18 +22,12 @@ from ldpaudit.adapters.places import place
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.reports import Tally, listed
 from ldpaudit.mechanism import Mechanism, plain
-from ldpaudit.mechanisms.bitstogram import Bitstogram
+from ldpaudit.mechanisms import Bitstogram, DBitFlip, Geometric, Hashtogram, JLHeavyHitter, LocalHashing, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.geometric import Geometric
-from ldpaudit.mechanisms.hashtogram import Hashtogram
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.one_bit import DBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run

@@ -16,12 +16,8 @@ from ldpaudit.display.digits import show_up
 from ldpaudit.files import bundled
 from ldpaudit.files.deployment import Deployment, load, loads
 from ldpaudit.files.starter import starter
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.local_hashing import LocalHashing
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import DiscreteLaplace, HadamardResponse, KaryRandomizedResponse, LocalHashing, SubsetSelection
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.report import html
 from ldpaudit.report.sheet import COLUMNS, Layer, layers
 from ldpaudit.studies.deviations import largest_deviation

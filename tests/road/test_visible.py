@@ -12,10 +12,9 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 
 import ldpaudit as ldp
-from ldpaudit.certificates.certificate import Certificate
+from ldpaudit import Certificate, load
 from ldpaudit.commands import output
 from ldpaudit.display.visible import markdown_code, visible, visible_json
-from ldpaudit.files.deployment import load
 from ldpaudit.gate.checking import Finding, Gate
 from ldpaudit.report import html, text
 from ldpaudit.report.gate import RULES, GateFormat

@@ -11,7 +11,7 @@ from typing import Any
 import flint
 import pytest
 
-from ldpaudit import account
+from ldpaudit import Run, account
 from ldpaudit.accountants.pld.finite import log_fraction
 from ldpaudit.accountants.sampling.other_prefixes import removal_bound
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes
@@ -21,7 +21,6 @@ from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.plan import Run
 from tests.oracles.trie import RATIOS, Data, contains, divergence, joined, law, literal, worst
 
 

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from benchmarks.discovery import recalls
 from benchmarks.discovery_systems import Lexicon, People, Trie, certified, coins, printed
-from ldpaudit import account
+from ldpaudit import Unsupported, account
 from ldpaudit.accountants.sampling.discovery import ThinnedRound, discovery_rate, least_holders, least_threshold
 from ldpaudit.accountants.sampling.theorems import triehh_corollary_2, triehh_delta, triehh_epsilon
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.accountants.trie_heavy_hitter import with_dropouts
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms.shared.trie.one_round import Round
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import laplace
 
-from ldpaudit.accountants import account
+from ldpaudit import Mechanism, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.shuffling import laplace_vectors
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -23,13 +23,8 @@ from ldpaudit.accountants.shuffling.laplace_noise import MOST, CutBlanket, _type
 from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, _largest, _possible, _Products, _told
 from ldpaudit.accountants.shuffling.plan import _attained
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
+from ldpaudit.mechanisms import BucketHeavyHitter, GaussianReport, GlpsHeavyHitter, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.plan import Repeat, Run, Shuffle, Subsample
 from tests.oracles.shuffle import short_of_mixtures
 
 ONE = Laplace(Fraction(1))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit.accountants import account
+from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Shuffle, Unsupported, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound
@@ -19,13 +19,9 @@ from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import of_mechanism
 from ldpaudit.core.expression import parse
-from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Law, Mechanism
+from ldpaudit.mechanisms import HadamardResponse, Laplace, LocalHashing, SignOracle, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import HadamardRangeQueries, RangeQueries
@@ -33,12 +29,8 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.plan import Compose, Guarantee, PostProcess, Repeat, Shuffle
 from ldpaudit.profile import DataSet
 from tests.oracles import shuffle as oracle
 

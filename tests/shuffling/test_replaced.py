@@ -11,6 +11,7 @@ import flint
 import numpy as np
 import pytest
 
+from ldpaudit import Compose, Guarantee, Mechanism, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.own_law import table
@@ -20,22 +21,15 @@ from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms import Channel, Laplace, LocalHashing, SampledAnswer, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
-from ldpaudit.mechanisms.channel import Channel
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
-from ldpaudit.mechanisms.laplace import Laplace
-from ldpaudit.mechanisms.local_hashing import LocalHashing
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
-from ldpaudit.mechanisms.sampled_answer import SampledAnswer
-from ldpaudit.mechanisms.subset_selection import SubsetSelection
-from ldpaudit.mechanisms.unary_encoding import UnaryEncoding
-from ldpaudit.plan import Compose, Guarantee, Plan, Repeat, Run, Shuffle, Subsample
 from tests.oracles import shuffle as oracle
 
 Row = Sequence[Fraction]

@@ -12,8 +12,7 @@ from hypothesis.strategies import SearchStrategy
 
 from ldpaudit import account
 from ldpaudit.mechanism import Mechanism, Views
-from ldpaudit.mechanisms import homes, stem, stems
-from ldpaudit.mechanisms.jl_heavy_hitter import JLHeavyHitter
+from ldpaudit.mechanisms import JLHeavyHitter, homes, stem, stems
 from tests.helpers import ROOT
 
 Sample = Callable[[Any, int, np.random.Generator], Views]

@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.binomial_noise import BinomialNoise
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, PolyaNoise, RoundedGaussian, Skellam
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian import Gaussian
-from ldpaudit.mechanisms.polya_noise import PolyaNoise
-from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
-from ldpaudit.mechanisms.skellam import Skellam
 from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_data, refusals, tenth
 
 F = Fraction

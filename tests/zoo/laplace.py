@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
-from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
+from ldpaudit.mechanisms import BucketHeavyHitter, GaussianReport, GlpsHeavyHitter, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
-from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals
 
 UNIT = Laplace.for_epsilon(1.0)

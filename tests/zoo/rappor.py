@@ -5,8 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from ldpaudit.mechanisms import LongitudinalUnary, PermanentRappor, Rappor
 from tests.zoo import Broken, Refusal, Zoo, broken, mutant, refusals, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Mechanism
-from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
-from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
-from ldpaudit.mechanisms.hashtogram import Hashtogram
+from ldpaudit.mechanisms import Bitstogram, ExpanderSketch, Hashtogram, SignOracle, SplitBitstogram, SplitExpanderSketch
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.parameters import odds
-from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from tests.zoo import (
     Broken,

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import reject, strategies as st
 from numpy.typing import NDArray
 
+from ldpaudit.mechanisms import Thresh, ThreshRepaired
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from ldpaudit.mechanisms.thresh import Thresh
-from ldpaudit.mechanisms.thresh_repaired import ThreshRepaired
 from tests.zoo import Broken, Mutant, Refusal, Zoo, mutant, no_data, no_inputs, refusals
 
 FORCED = Thresh(3_200, epochs=6, rounds=2_100, epsilon=Fraction(7, 5), delta=Fraction(419, 9953), smallest=3_200)
