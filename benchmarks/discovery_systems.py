@@ -4,6 +4,7 @@ A tree takes a word for its first letters, five bits each: as many as the system
 its number is named, so that words with the same first letters are found together, which favours trees.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -145,13 +146,10 @@ def coins(users: int, epsilon: int) -> Coins:
 
 
 def _largest_coin(users: int, epsilon: int, threshold: int) -> Fraction:
-    low, high = 0, _COIN
-    while high - low > 1:
-        middle = (low + high) // 2
-        sampling = PoissonBatch(users, Fraction(middle, _COIN))
-        private = ThresholdProfile(sampling, threshold).delta(epsilon).high <= least_delta(users)
-        low, high = (middle, high) if private else (low, middle)
-    return Fraction(low, _COIN)
+    def shown(coin: int) -> bool:
+        return ThresholdProfile(PoissonBatch(users, Fraction(coin, _COIN)), threshold).delta(epsilon).high > least_delta(users)
+
+    return Fraction(bisect_left(range(1, _COIN), True, key=shown), _COIN)
 
 
 @dataclass(frozen=True)

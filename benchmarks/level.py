@@ -22,6 +22,7 @@ from scipy import stats
 
 from benchmarks.experiment import show
 from ldpaudit import Mechanism, account, audit, audit_one_run
+from ldpaudit.accountants.numerics.binomial import clopper_pearson
 from ldpaudit.attacks.blackbox import target
 from ldpaudit.attacks.bounds import binomial
 from ldpaudit.attacks.bounds.counts import Counts
@@ -207,16 +208,10 @@ def main(file: Path, runs: int, wanted: list[str]) -> None:
             seen, refuted = seen + block, refuted + case.count(seen, block)
             done[case.name] = [seen, refuted]
             file.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
-        ends = "[{:.4f}, {:.4f}]".format(*interval(refuted, seen))
+        ends = "[{:.4f}, {:.4f}]".format(*clopper_pearson(refuted, seen, 0.95))
         return case.name, seen, refuted, refuted / seen, ends, most(seen), "" if refuted <= most(seen) * seen else "  TOO MANY"
 
     show(COLUMNS, (counted(case) for case in cases() if not wanted or any(word in case.name for word in wanted)))
-
-
-def interval(refuted: int, runs: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share. Source: Clopper, Pearson 1934."""
-    found = stats.binomtest(refuted, runs).proportion_ci(0.95, "exact")
-    return float(found.low), float(found.high)
 
 
 if __name__ == "__main__":

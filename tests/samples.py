@@ -9,7 +9,9 @@ import numpy as np
 from scipy import stats
 
 from ldpaudit.accountants.numerics.float_masses import Masses
+from ldpaudit.core.partitions import Counts
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.shared.in_parts import driven, total
 
 LEVEL = 1e-9
 """At which a sampler that has its law fails once in a thousand million runs; the seeds are fixed anyway."""
@@ -55,3 +57,13 @@ def same_number(one: Enclosure, other: Enclosure) -> bool:
 def around(found: Enclosure, truth: float | Fraction, slack: float = 1e-12) -> bool:
     """Whether an enclosure holds a number, which is itself known to a relative slack."""
     return found.low * (1 - slack) <= truth <= found.high * (1 + slack)
+
+
+def answered(m: Any, parts: Sequence[Counts], rng: np.random.Generator, questions: Sequence[Any]) -> Any:
+    """What all parts answer together, each to its question, where all draw from one generator."""
+    return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True) if q is not None)
+
+
+def once(m: Any, parts: Sequence[Counts], rng: np.random.Generator, *passes: int) -> Any:
+    """A run over parts in which all draw from one generator."""
+    return driven(m.centre([part.users for part in parts], rng, *passes), lambda questions: answered(m, parts, rng, questions))

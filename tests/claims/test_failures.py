@@ -23,6 +23,7 @@ from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanisms import Thresh, TrieHeavyHitter
 from tests.claims.test_literature import PAGE, printed_at
 from tests.claims.test_witnesses import WITNESSES, claims_at, constant
+from tests.oracles.shuffle import binary
 
 F = Fraction
 EPSILON, MILLIONTH, TWENTIETH = F(999, 1000), F(1, 10**6), F(1, 20)
@@ -236,16 +237,7 @@ def test_a_blanket_is_below_its_mean_with_the_probability_that_is_named_and_at_e
 
 def test_two_users_hide_less_than_three_by_enumeration() -> None:
     (failure,) = failures("subset_selection", where="Lemma 3.19")
-
-    def ones(first: int, users: int) -> list[Fraction]:
-        """The law of how many responses are 1, where all others hold 0."""
-        law = [F(1)]
-        for chance in (F(3, 4) if first else F(1, 4), *[F(1, 4)] * (users - 1)):
-            law = [a * (1 - chance) + b * chance for a, b in zip([*law, F(0)], [F(0), *law], strict=True)]
-        return law
-
-    found = [max(sum((max(F(0), p - 2 * q) for p, q in zip(one, other, strict=True)), F(0))
-                 for one, other in ((ones(0, n), ones(1, n)), (ones(1, n), ones(0, n)))) for n in (2, 3)]  # fmt: skip
+    found = [max(binary(F(3, 4), n, F(2))[:: n - 1]) for n in (2, 3)]  # where all others hold one value
     assert [str(float(delta)) for delta in found] == re.findall(r"0\.\d{3,}", failure.begins)
     (row,) = subset_selection.printed(subset_selection.Setting(users=3, active=2))
     assert (row.found.low, row.claimed) == pytest.approx(tuple(map(float, found)), rel=1e-12)

@@ -25,6 +25,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.mechanisms import LaplaceHistogram, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.studies import tables
+from ldpaudit.studies.literature import measure
 from tests.claims.test_literature import claims_of, printed_at
 
 SYSTEMS = ("tree_histogram", "bitstogram")
@@ -153,13 +154,11 @@ SETTINGS = (TrieHeavyHitter(2_000, 200, 10, 1), TrieHeavyHitter(900, 300, 20, 2,
 
 @pytest.mark.parametrize("m", SETTINGS, ids=str)
 def test_a_word_is_found_as_often_as_proposition_1_says(m: TrieHeavyHitter) -> None:
-    rng, runs = np.random.default_rng(8), 150
     for claim in accuracy(m):
-        data = claim.data(rng)
-        lost = sum(claim.error(data, m.run(data, rng)) > claim.alpha for _ in range(runs))
+        lost = measure(m, claim, 150, seed=8).failures
         assert 0.01 < claim.beta < 0.9
-        assert stats.binomtest(lost, runs, claim.beta).pvalue > 1e-6
-        held = max(Counter(data).values())
+        assert stats.binomtest(lost, 150, claim.beta).pvalue > 1e-6
+        held = max(Counter(claim.data(np.random.default_rng(8))).values())
         assert float(missed(m, held)) == pytest.approx(claim.beta)
 
 

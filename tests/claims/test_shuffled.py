@@ -91,12 +91,10 @@ def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_printed_errors_are_exceeded_no_more_often(k: int) -> None:
     s = Setting(Fraction(1), Fraction(1, 100), 256, 32, k=k)
-    rng = np.random.default_rng(8)
     for claim in accuracy(s):
-        data = [claim.data(rng) for _ in range(60)]
-        errors = [claim.error(x, s.mechanism.run(x, rng)) for x in data]
-        assert stats.binom.sf(sum(e > claim.alpha for e in errors) - 1, 60, claim.beta) > LEVEL
-        assert max(errors) > claim.alpha / 10
+        found = literature.measure(s, claim, 60, seed=8, confidence=1 - LEVEL)
+        assert found.holds is not False
+        assert found.upper > claim.alpha / 10
 
 
 F = Fraction
@@ -163,14 +161,10 @@ def test_a_logarithm_of_a_power_of_two_is_exact_and_of_another_number_no_less() 
 
 def test_a_simulation_keeps_what_theorem_5_9_promises_and_is_not_far_below_it() -> None:
     s = RangeSetting(F(1), F(1, 10**6), 1 << 12, 1 << 5)
-    rng, (promise,) = np.random.default_rng(5), range_accuracy(s)
-    errors = []
-    for _ in range(20):
-        data = promise.data(rng)
-        errors.append(promise.error(data, s.mechanism.run(data, rng)))
-    missed = sum(error > promise.alpha for error in errors)
-    assert stats.binom.sf(missed - 1, len(errors), promise.beta) > LEVEL
-    assert max(errors) > promise.alpha / 40
+    (promise,) = range_accuracy(s)
+    found = literature.measure(s, promise, 20, seed=5, confidence=1 - LEVEL)
+    assert found.holds is not False
+    assert found.upper > promise.alpha / 40
 
 
 def test_the_least_noise_lies_between_one_that_data_refute_and_one_that_is_certified() -> None:

@@ -95,21 +95,15 @@ def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_st
         assert record["canonical"] is None
 
 
-@pytest.mark.slow
-def test_a_refutation_stands_where_the_code_hears_no_signal() -> None:
-    target = "tests.misbehaving_callables:type_shown_to_the_deaf"
+@pytest.mark.parametrize(("code", "told", "ends"), [
+    pytest.param("type_shown_to_the_deaf", "REFUTED", 1, marks=pytest.mark.slow),
+    ("never_comes_back_to_python", "begun\n", 128 + signal.SIGTERM),
+])  # fmt: skip
+def test_code_that_does_not_hear_a_signal_is_ended_by_force_and_a_refutation_stands(code: str, told: str, ends: int) -> None:
+    target = f"tests.misbehaving_callables:{code}"
     with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.PIPE) as command:
-        assert "REFUTED" in some(command.stdout).readline()
-        command.send_signal(signal.SIGTERM)
-        command.communicate(timeout=SOON)
-    assert command.returncode == 1
-
-
-def test_code_that_does_not_hear_a_signal_is_ended_by_force() -> None:
-    target = "tests.misbehaving_callables:never_comes_back_to_python"
-    with started("audit", target, "--inputs", "0", "1", "--epsilon", "1", out=subprocess.DEVNULL) as command:
-        assert some(command.stderr).readline() == "begun\n"
+        assert told in some(command.stdout if ends == 1 else command.stderr).readline()
         time.sleep(0.2)  # until it sleeps
         command.send_signal(signal.SIGTERM)
         command.communicate(timeout=SOON)
-    assert command.returncode == 128 + signal.SIGTERM
+    assert command.returncode == ends

@@ -17,30 +17,17 @@ from ldpaudit.mechanisms.bitstogram import Bitstogram, SplitBitstogram
 from ldpaudit.mechanisms.expander_sketch import ExpanderSketch, SplitExpanderSketch
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
-from ldpaudit.mechanisms.shared.in_parts import driven, total
+from ldpaudit.mechanisms.shared.in_parts import total
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Cells, Children, Tables
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
+from tests.samples import LEVEL, answered, once
 
-LEVEL = 1e-9
-"""Failure probability of a test of a law."""
 USERS = [{5: 40, 1: 7}, {2: 1}, {5: 30, 9: 12, 2: 10}]
 """By parts, how many users hold each value."""
 PARTS = [Counts.of(each) for each in USERS]
 DATA = np.concatenate([np.repeat(part.values, part.holders) for part in PARTS])
-
-
-def once(m: Any, parts: list[Counts], rng: np.random.Generator, ask: Any = None) -> Any:
-    """A run in which all draw from one generator; with `ask`, the counts that a server would be sent."""
-
-    def answers(questions: Any) -> Any:
-        return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True))
-
-    if ask is not None:
-        index = (int(rng.integers(m.users)) + np.array([0, 47, 48])) % m.users
-        return answers([(ask, int(first)) for first in index])
-    return driven(m.centre([part.users for part in parts], rng), answers)
 
 
 def number(found: Any) -> float:
@@ -105,7 +92,8 @@ def test_counts_of_public_questions_add_up_over_parts(m: Any) -> None:
 @pytest.mark.parametrize("m", [*ASKED[1:2], HASHED], ids=lambda m: type(m).__name__)
 def test_so_do_those_of_noisy_answers(m: Any) -> None:
     rng, ask = np.random.default_rng(0), Cells(len(m.questions), np.array([5]))
-    parted = [once(m, PARTS, rng, ask)[0] for _ in range(60)]
+    firsts = [[(ask, (first + start) % m.users) for start in (0, 47, 48)] for first in rng.integers(m.users, size=60).tolist()]
+    parted = [answered(m, PARTS, rng, questions)[0] for questions in firsts]
     alone = [ask.of(m.answers(m.collect(DATA, rng)))[0] for _ in range(60)]
     assert stats.ks_2samp(parted, alone).pvalue > LEVEL
     assert 0.55 < np.std(parted) / np.std(alone) < 1.8

@@ -33,6 +33,7 @@ from ldpaudit.mechanisms import OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_count_min import Held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs.shuffled_count_min import prove
+from ldpaudit.studies.literature import measure
 from tests.helpers import proved
 from tests.samples import meet
 
@@ -273,16 +274,11 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
 
 def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
     m = ShuffledCountMin(2000, 64, 7, 8000, F(1, 20), held=2)
-    rng = np.random.default_rng(5)
     assert [promise.beta for promise in accuracy(Setting.of(m))] == pytest.approx([0.05 + 2**-7, 0.05 + 64 * 2**-7])
     for promise in accuracy(Setting.of(m)):
-        errors = []
-        for _ in range(100):
-            data = promise.data(rng)
-            errors.append(promise.error(data, m.run(data, rng)))
-        missed = sum(error > promise.alpha for error in errors)
-        assert stats.binom.sf(missed - 1, 100, promise.beta) > LEVEL
-        assert max(errors) > promise.alpha / 20
+        found = measure(m, promise, 100, seed=5, confidence=1 - LEVEL)
+        assert found.holds is not False
+        assert found.upper > promise.alpha / 20
     assert accuracy(Setting.of(replace(m, users=10**9))) == ()
 
 

@@ -30,6 +30,13 @@ def safe(x: int) -> int:
     return 0
 
 
+def compared(folder: Path, says: str) -> None:
+    """Fail unless the only finding is a regression that says so, or none where nothing is to be said."""
+    (finding,) = run(folder).findings
+    assert finding.problem == ("regressed" if says else None), finding.message
+    assert says in finding.message
+
+
 def test_an_upper_bound_that_rose_or_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
     config = 'baseline = "baseline.json"'
     before = run(project(tmp_path, true=1, claimed=3))
@@ -45,9 +52,7 @@ def test_an_upper_bound_that_rose_or_a_verdict_that_worsened_is_a_regression(tmp
     (tmp_path / "baseline.json").write_text(json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}))
     project(tmp_path, true=2, config=config)
     (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=2, claimed=1) + 'expect = "refuted"\n')
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == "regressed"
-    assert "it was PROVED in the baseline" in finding.message
+    compared(tmp_path, "it was PROVED in the baseline")
 
 
 def test_a_baseline_of_something_else_is_an_error_and_a_missing_one_until_it_is_written(tmp_path: Path) -> None:
@@ -133,18 +138,14 @@ def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path,
     checked = checking.check(tmp_path, without, tmp_path / checking.CONFIG)
     (tmp_path / "baseline.json").write_text(checking.baseline_of(checked))
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == ("regressed" if says else None), finding.message
-    assert says in finding.message
+    compared(tmp_path, says)
 
 
 def test_code_that_is_audited_no_longer_is_a_regression_and_views_of_ours_are_not_kept(tmp_path: Path) -> None:
     project(tmp_path, config='baseline = "baseline.json"')
     row = {**CLAIM, "implementation": "ours:client", "trials": 1000, "confidence": 0.99}
     baseline(tmp_path, {"ours/report": row}, {})
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == "regressed"
-    assert "its implementation was ours:client in the baseline, and there is none" in finding.message
+    compared(tmp_path, "its implementation was ours:client in the baseline, and there is none")
     (row,) = json.loads(checking.baseline_of(run(project(tmp_path))))["claims"].values()
     assert {"trials", "confidence", "implementation"}.isdisjoint(row)
 
@@ -204,9 +205,7 @@ def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
 ) -> None:
     (tmp_path / "baseline.json").write_text(audited)
     (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == ("regressed" if says else None), finding.message
-    assert says in finding.message
+    compared(tmp_path, says)
 
 
 @pytest.mark.parametrize(("change", "says"), [
@@ -222,9 +221,7 @@ def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, chan
     (tmp_path / "baseline.json").write_text(checking.baseline_of(run(tmp_path)))
     given = {"trials": 1000, "confidence": 0.99} | change
     (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + config.format(**given))
-    (finding,) = run(tmp_path).findings
-    assert finding.problem == ("regressed" if says else None), finding.message
-    assert says in finding.message
+    compared(tmp_path, says)
 
 
 @pytest.mark.parametrize(("claims", "targets", "says"), [

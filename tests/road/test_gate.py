@@ -237,6 +237,15 @@ def fair(x):
 """
 
 
+def checked_code(folder: Path, module: str, code: int) -> None:
+    """Check a module's function `fair` in a process of its own, which has to end with this code: 2 where it is an error."""
+    (folder / "ours.py").write_text(module)
+    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "ours:fair")
+    (folder / "ldpaudit.toml").write_text(text)
+    done = python(folder, CHECK, "check", "--no-cache")
+    assert (done.returncode, "ERROR      code: error" in done.stdout) == (code, code == 2), done.stdout
+
+
 @pytest.mark.parametrize(
     ("end", "code"), [("os._exit(0)", 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
         ("", 0), ("raise SystemExit(0)", 2)))],
@@ -244,11 +253,7 @@ def fair(x):
 def test_what_audited_code_started_is_gone_when_the_gate_has_ended_however_the_code_did(
     tmp_path: Path, end: str, code: int
 ) -> None:
-    (tmp_path / "ender.py").write_text(HELPER.format(end=end))
-    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "ender:fair")
-    (tmp_path / "ldpaudit.toml").write_text(text)
-    done = python(tmp_path, CHECK, "check", "--no-cache")
-    assert (done.returncode, "ERROR      code: error" in done.stdout) == (code, code == 2), done.stdout
+    checked_code(tmp_path, HELPER.format(end=end), code)
     wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -257,7 +262,7 @@ import gc, io, os, pickle
 class Ends:
     def __reduce__(self):
         return os._exit, (0,)
-def same(x):
+def fair(x):
     for each in gc.get_objects():
         if isinstance(each, io.BufferedWriter) and each.name not in (0, 1, 2):
             each.write(pickle.dumps(("returned", Ends())))
@@ -267,11 +272,7 @@ def same(x):
 
 
 def test_what_audited_code_writes_where_answers_go_ends_no_gate_green(tmp_path: Path) -> None:
-    (tmp_path / "writer.py").write_text(READS)
-    text = "trials = 2000\n" + target("fair").replace("tests.broken_callables:fair", "writer:same")
-    (tmp_path / "ldpaudit.toml").write_text(text)
-    done = python(tmp_path, CHECK, "check", "--no-cache")
-    assert (done.returncode, "ERROR      code: error" in done.stdout) == (2, True), done.stdout
+    checked_code(tmp_path, READS, 2)
 
 
 def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:

@@ -24,28 +24,19 @@ from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import KaryRandomizedResponse, NoisyTrieHeavyHitter, TreeHistogram, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.coins import subset
-from ldpaudit.mechanisms.shared.in_parts import driven, total
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests.deadly import Deadly
 from tests.helpers import raises
+from tests.samples import once
 
 LEVEL, RUNS = 1e-9, 500
 """Failure probability of a test of a law, and runs that it looks at."""
 TRIE = TrieHeavyHitter(users=2600, batch=600, threshold=10, levels=6, counts=1)
 WORDS = {"sun$": 400, "sea$": 300, "moon$": 200, "star$": 60, "mars$": 10, "venus$": 3}
 DATA = Partition.of_counts([WORDS, {"sun$": 17, "saturn$": 10}, {**WORDS, "earth$": 500}, {"": 127}])
-
-
-def once(m: Any, parts: list[Counts], rng: np.random.Generator, *passes: int) -> Any:
-    """A run in which all draw from one generator."""
-
-    def answers(questions: Any) -> Any:
-        return total(m.answer(q, part, rng) for q, part in zip(questions, parts, strict=True) if q is not None)
-
-    return driven(m.centre([part.users for part in parts], rng, *passes), answers)
 
 
 SMALL: list[dict[Any, int]] = [

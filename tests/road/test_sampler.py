@@ -1,6 +1,7 @@
 """What the shipped code draws: libprio-cc's coin, by two routes, and continuous noise that floats draw."""
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 import mpmath
@@ -24,11 +25,7 @@ BIAS = 2.0 / (1.0 + math.exp(8.0))
 
 def yes(bias: float, bits: int) -> int:
     """For how many integers the code's comparison, in doubles, says yes: for those below the first that it refuses."""
-    low, high = 0, 2**bits
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if middle / (2**bits - 1) < bias else (low, middle)
-    return low
+    return bisect_left(range(2**bits), True, key=lambda drawn: drawn / (2**bits - 1) >= bias)
 
 
 @pytest.mark.parametrize("bias", [BIAS, 0.3, 0.5, 1 / 65535, 2 / 65535, 0.0, 1.0, 65534 / 65535])

@@ -12,23 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import (
-    Aggregate,
-    Enclosure,
-    Mechanism,
-    Plan,
-    Poisson,
-    Repeat,
-    Rigour,
-    Run,
-    Shuffle,
-    Subsample,
-    Unsupported,
-    account,
-    audit,
-)
+from ldpaudit import Aggregate, Mechanism, Plan, Poisson, Repeat, Run, Shuffle, Subsample, Unsupported, account, audit
 from ldpaudit.accountants.sampling.subsample import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
+from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
 from tests.oracles import shuffle as oracle
