@@ -90,7 +90,7 @@ _GRAINS = 24  # of which a coordinate's number is a multiple, where there are mo
 _MOST_OVERLAPS, _CLEARLY, _ROUNDED = (64, 300), 0.03, 8
 """Overlaps up to which all are kept. Beyond the first number, those that clearly tell less, by nats of their divergence, are
 rounded up to multiples, which are at most this part of the largest; beyond the second, all others, too."""
-_TWO, _OF_THREE = 3, (8, 8)
+_TWO, _OF_THREE = 3, (8, 30)
 """Length of an overlap of vectors of two numbers; and overlaps of one report of which bundles of vectors of three are made."""
 _MOST_SUMS = 1000  # overlaps of bundles of fewer reports up to which none are rounded
 _LISTED = 9  # bits of values up to which all overlaps are listed
