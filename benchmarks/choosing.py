@@ -77,8 +77,7 @@ def limits(users: int, epsilon: Fraction) -> Iterator[str]:
         yield f"  on all data, nor finds the heavier of two values to within {error:,} users with probability above {hitter:.3f}."
 
 
-def main() -> None:
-    """Print the page."""
+if __name__ == "__main__":
     known = [*map(str, comparison.contenders())]
     given = options(__doc__, known, users=10**6, words=Path, epsilons=[Fraction(1), Fraction(2), Fraction(4)], picture=Path)
     values = held(given.users, given.words)
@@ -92,7 +91,3 @@ def main() -> None:
             print("Left out:\n\n" + "\n".join(f"- {line}" for line in left), end="\n\n", flush=True)
         if given.picture and epsilon == given.epsilons[len(given.epsilons) // 2]:
             draw(table, given.picture)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,6 @@ changes; it is read by a process with the standard library alone, 1 GiB of addre
 second program has to say so, too.
 """
 
-import argparse
 import io
 import json
 import subprocess
@@ -24,6 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.experiment import options
 from benchmarks.fuzz_mutations import broken, changed, places
 from benchmarks.random_proofs import plan, second, second_of
 from ldpaudit.certificates import verify_certificate as checker
@@ -228,17 +228,12 @@ def files(count: int, rng: Random) -> Counter[str]:
     return found
 
 
-def main() -> None:
-    """The command line above."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["mutants", "files"])
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    run, usual = {"mutants": (mutants, 2000), "files": (files, 10_000)}[given.what]
-    for what, often in run(given.count or usual, Random(given.seed)).items():
-        sys.stdout.write(f"{often:7d}  {what}\n")
+RUNS = {"mutants": (mutants, 2000), "files": (files, 10_000)}
+"""What is run, and how often by default."""
 
 
 if __name__ == "__main__":
-    main()
+    given = options(__doc__, RUNS, count=int, seed=1)
+    for run, usual in (RUNS[name] for name in given.names or RUNS):
+        for what, often in run(given.count or usual, Random(given.seed)).items():
+            print(f"{often:7d}  {what}")

@@ -178,11 +178,6 @@ def section() -> str:
     return "\n\n".join([SECTION, report.markdown(ledger()), SHOWN, *shown])
 
 
-def main(folder: Path) -> None:
-    """Write every picture."""
-    for each in PICTURES:
-        write_whole(folder / f"{each.name}.png", draw(each))
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    for each in PICTURES:
+        write_whole(Path(sys.argv[1], f"{each.name}.png"), draw(each))

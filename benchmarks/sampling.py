@@ -62,13 +62,8 @@ def views(m: Mechanism, rng: np.random.Generator, floor: float) -> tuple[str | f
     return str(m)[:60], 1 / cost, cost / floor
 
 
-def main() -> None:
-    """Print the tables."""
+if __name__ == "__main__":
     show(GENERATORS, costs())
     rng = np.random.default_rng(0)
     floor = min(times(lambda: rng.random(SIZE))) / SIZE
     show(MECHANISMS, (views(m, rng, floor) for m in AT_ONE))
-
-
-if __name__ == "__main__":
-    main()

@@ -132,8 +132,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
 }
 
 
-def main() -> None:
-    """Print the page."""
+if __name__ == "__main__":
     given = options(__doc__, users=10**6, only=[*SECTIONS], picture=Path)
     if given.picture:
         s, table = theorem_noise.SETTINGS[0], ggkpv_tables.ONE
@@ -146,7 +145,3 @@ def main() -> None:
         say(section(given.users))
         print()
         print(name, file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()

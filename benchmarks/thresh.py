@@ -66,8 +66,7 @@ def table(start: int, make: Instance, title: str) -> None:
     print("* the claim is false; ~ enclosed, not exact")
 
 
-def main() -> None:
-    """Print the tables."""
+if __name__ == "__main__":
     if options(__doc__, heavy=False).heavy:
         printed, repaired, title = heavy, partial(heavy, kind=HeavyThreshRepaired), HeavyThresh.title
     else:
@@ -75,7 +74,3 @@ def main() -> None:
     table(-1, printed, title)
     table(0, printed, title)
     table(-1, repaired, f"{title}, repaired")
-
-
-if __name__ == "__main__":
-    main()

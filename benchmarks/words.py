@@ -170,14 +170,9 @@ def row(name: str, c: Corpus) -> tuple[str | float, ...]:
     return name, *SYSTEMS[name](c, np.random.default_rng(2)), time.perf_counter() - start
 
 
-def main() -> None:
-    """Print the table."""
+if __name__ == "__main__":
     given = options(__doc__, users=10**6, words=Path, only=[*SYSTEMS])
     c = corpus(given.users, given.words, np.random.default_rng(1))
     print(f"{len(c.words)} words, {len(c.data)} users, epsilon = {float(EPSILON):g}, beta = {float(BETA):g}; errors in users")
     show(COLUMNS, (row(name, c) for name in given.only))
     say(limits(len(c.data)))
-
-
-if __name__ == "__main__":
-    main()
