@@ -25,6 +25,7 @@ from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, SignOr
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
 from tests.oracles import shuffle as oracle
+from tests.oracles.pairs import excess, joint
 from tests.zoo import SMALL, zoo
 
 RARE = Fraction(1, 10**6)
@@ -128,19 +129,12 @@ def test_where_no_pair_of_inputs_is_the_worst_the_worst_choice_of_a_pair_for_eac
     for law in (rows, skewed):
         profile = account(Channel(law), group(2))
         for epsilon in (0.0, 0.5, 1.0, 2.0):
-            pairs = list(permutations(law, 2))
-            truth = max(together([one, other], epsilon) for one, other in product(pairs, repeat=2))
+            pairs = [list(zip(*pair, strict=True)) for pair in permutations(law, 2)]
+            truth = max(excess(joint(*both), Fraction(math.exp(epsilon))) for both in product(pairs, repeat=2))
             found = profile.delta(epsilon)
             assert found.low <= truth * (1 + 1e-12)
             assert truth <= found.high * (1 + 1e-12)
     assert account(Channel(skewed), group(2)).delta(1.0).rigour is Rigour.INTERVAL
-
-
-def together(users: Sequence[tuple[Sequence[Fraction], Sequence[Fraction]]], epsilon: float) -> float:
-    """Delta of independent reports, each of a pair of laws of its own."""
-    reports = [list(zip(there, back, strict=True)) for there, back in users]
-    views = [(math.prod(p for p, _ in view), math.prod(q for _, q in view)) for view in product(*reports)]
-    return sum(max(0.0, float(p) - math.exp(epsilon) * float(q)) for p, q in views)
 
 
 @pytest.mark.parametrize("m", [m for m in SMALL if m.model == "local" and REPLACE_ONE in m.relations], ids=str)

@@ -27,6 +27,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.profile import Number, PrivacyProfile
+from tests.oracles.pairs import joint
 
 HALF, NARROW = Fraction(1, 2), 1e-14  # relative width that an EXACT enclosure has at most: a few floats
 
@@ -60,15 +61,11 @@ def assert_meets(found: Enclosure, truth: Enclosure) -> None:
 
 def worst_of_all_pairs(mechanisms: list[Mechanism]) -> FiniteProfile:
     """Every pair of input streams: for each run any two inputs, in any order, and the law table of all views."""
-    pairs = []
+    pairs = set()
     for choice in product(*(list(permutations(m.inputs, 2)) for m in mechanisms)):
-        laws = [law_atoms(m.law(x), m.law(y)) for m, (x, y) in zip(mechanisms, choice, strict=True)]
-        atoms = [
-            (math.prod((p for p, _ in views), start=Fraction(1)), math.prod((q for _, q in views), start=Fraction(1)))
-            for views in product(*laws)
-        ]
-        pairs.append(ExactPLD.of(atoms))
-    return FiniteProfile(tuple(set(pairs)), "all pairs of streams")
+        laws = (law_atoms(m.law(x), m.law(y)) for m, (x, y) in zip(mechanisms, choice, strict=True))
+        pairs.add(ExactPLD.of(joint(*laws)))
+    return FiniteProfile(tuple(pairs), "all pairs of streams")
 
 
 STREAMS: list[list[Mechanism]] = [

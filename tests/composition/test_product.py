@@ -20,6 +20,7 @@ from ldpaudit.mechanisms import LongitudinalUnary, Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients
+from tests.oracles.pairs import joint
 
 SAMPLE = 20_000
 LEVEL = 1e-6
@@ -98,13 +99,7 @@ def law(atoms: list[tuple[int, int]]) -> list[tuple[Fraction, Fraction]]:
 
 
 def enumerated(pair: ProductPair) -> FiniteProfile:
-    atoms = []
-    for views in cartesian(*(part for part, times in pair for _ in range(times))):
-        p, q = Fraction(1), Fraction(1)
-        for a, b in views:
-            p, q = p * a, q * b
-        atoms.append((p, q))
-    return FiniteProfile((ExactPLD.of(atoms),), "enumeration")
+    return FiniteProfile((ExactPLD.of(joint(*(part for part, times in pair for _ in range(times)))),), "enumeration")
 
 
 @given(one=parts, other=parts, times=st.integers(0, 3), epsilon=epsilons, delta=deltas)

@@ -3,7 +3,7 @@
 import math
 import re
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate
 from math import comb
 
 import flint
@@ -30,6 +30,7 @@ from ldpaudit.accountants.counting.theorems import (
 from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
+from tests.oracles.pairs import excess, heads, joint
 
 F = Fraction
 FLOAT_OF_EXP = F(1, 10**9)
@@ -39,23 +40,15 @@ small = st.tuples(st.integers(1, 14), st.fractions(F(1, 20), F(19, 20), max_deno
 epsilons = st.sampled_from([0.0, 0.01, 0.3, 1.0, 2.5, 6.0])
 
 
-def pmf(n: int, gamma: Fraction) -> list[Fraction]:
-    return [math.comb(n, x) * gamma**x * (1 - gamma) ** (n - x) for x in range(n + 1)]
-
-
 def pair(n: int, gamma: Fraction, shift: int) -> list[tuple[Fraction, Fraction]]:
     """(P(y), Q(y)) of the shifted and the plain law, for a shift of either sign, wherever one is positive."""
-    law = dict(enumerate(pmf(n, gamma)))
+    law = dict(enumerate(heads(n, gamma)))
     ends = min(0, shift), n + max(0, shift)
     return [(law.get(y - shift, F(0)), law.get(y, F(0))) for y in range(ends[0], ends[1] + 1)]
 
 
-def divergence(atoms: list[tuple[Fraction, Fraction]], c: Fraction) -> Fraction:
-    return sum((max(F(0), p - c * q) for p, q in atoms), F(0))
-
-
 def worst(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
-    return max(divergence(pair(n, gamma, s), c) for s in (k, -k))
+    return max(excess(pair(n, gamma, s), c) for s in (k, -k))
 
 
 @given(small, epsilons)
@@ -108,7 +101,7 @@ def test_a_longer_shift_never_costs_less(parameters: tuple[int, Fraction, int], 
 
 def test_the_two_directions_differ_and_the_larger_one_is_taken() -> None:
     n, gamma, c = 10, F(1, 10), F(2)
-    there, back = (divergence(pair(n, gamma, s), c) for s in (1, -1))
+    there, back = (excess(pair(n, gamma, s), c) for s in (1, -1))
     assert there != back
     assert abs(F(ShiftProfile(n, gamma).delta(math.log(2)).high) / max(there, back) - 1) < FLOAT_OF_EXP
 
@@ -213,7 +206,7 @@ def test_a_comparison_that_balls_cannot_decide_says_so() -> None:
 
 def smooth(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
     """Definition 4.2, all k' but 0, with e**epsilon = c."""
-    law, found = pmf(n, gamma), F(0)
+    law, found = heads(n, gamma), F(0)
     for shift in (s for s in range(-k, k + 1) if s):
         other = [law[y + shift] if 0 <= y + shift <= n else F(0) for y in range(n + 1)]
         found = max(found, sum((p for p, q in zip(law, other, strict=True) if p >= q * c ** abs(shift)), F(0)))
@@ -303,11 +296,11 @@ def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
     shifts: tuple[tuple[int, int], ...], n: int, gamma: Fraction
 ) -> None:
     counters = [pair(n, gamma, s) for s, times in shifts for _ in range(times)]
-    joint = [(math.prod((p for p, _ in y), start=F(1)), math.prod((q for _, q in y), start=F(1))) for y in product(*counters)]
+    outcomes = joint(*counters)
     profile = vector_of(n, gamma, shifts)
     for epsilon in (0.0, 0.2, 1.0, 4.0):
         c = F(math.exp(epsilon))
-        truth = max(divergence(joint, c), divergence([(q, p) for p, q in joint], c))
+        truth = max(excess(outcomes, c), excess([(q, p) for p, q in outcomes], c))
         found = profile.delta(epsilon)
         assert found.rigour is Rigour.EXACT
         assert found.low <= truth * (1 + FLOAT_OF_EXP)

@@ -14,6 +14,7 @@ from ldpaudit.accountants.limits.information import LocalView, corners, points
 from ldpaudit.accountants.limits.selection import selection_success, selection_users, sharpened_users
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse
+from tests.oracles.pairs import excess, heads
 
 F = Fraction
 LN2 = F(math.nextafter(math.log(2), 1))
@@ -24,16 +25,11 @@ DIGITS = 1e-4
 """Numbers of the specification are given to four or five digits."""
 
 
-def binomial(n: int, p: Fraction) -> list[Fraction]:
-    return [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-
-
 def divergence(n: int, p: Fraction, a: Fraction) -> Fraction:
     """The larger of the two orders, at a ratio of 2."""
-    others, second = binomial(n - 1, p), binomial(n, p)
+    others, second = heads(n - 1, p), heads(n, p)
     first = [(1 - a) * x + a * y for x, y in zip([*others, F(0)], [F(0), *others], strict=True)]
-    orders = ((first, second), (second, first))
-    return max(sum((max(F(0), x - 2 * y) for x, y in zip(*order, strict=True)), F(0)) for order in orders)
+    return max(excess(zip(*order, strict=True), 2) for order in ((first, second), (second, first)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 30])

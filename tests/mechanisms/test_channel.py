@@ -31,6 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
+from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
     KaryRandomizedResponse(5, Fraction(3, 5)), HadamardResponse(4, Fraction(3, 5)),
@@ -120,7 +121,8 @@ def test_runs_of_a_channel_of_many_pairs_cost_what_some_pair_of_them_does(monkey
     m, epsilon = random_channel(4, 3, 2), 0.5
     rows = list(m.matrix)
     one = [(a, b) for a, b in permutations(rows, 2)]
-    twice = max(together(a, b, Fraction(math.exp(epsilon))) for a in one for b in one)
+    both = (joint(zip(*a, strict=True), zip(*b, strict=True)) for a in one for b in one)
+    twice = max(excess(each, Fraction(math.exp(epsilon))) for each in both)
     monkeypatch.setattr(all_pairs, "_MOST_LISTED", 0)
     profile = ldp.account(m)
     assert isinstance(profile, AllPairs)
@@ -134,12 +136,6 @@ def test_runs_of_a_channel_of_many_pairs_cost_what_some_pair_of_them_does(monkey
 
 
 Pair = tuple[tuple[Fraction, ...], ...]
-
-
-def together(a: Pair, b: Pair, ratio: Fraction) -> Fraction:
-    """The divergence of two pairs of laws, each view with each."""
-    views = [(p * r, q * s) for p, q in zip(*a, strict=True) for r, s in zip(*b, strict=True)]
-    return sum((max(p - ratio * q, Fraction(0)) for p, q in views), Fraction(0))
 
 
 def largest(pair: Pair) -> Fraction:

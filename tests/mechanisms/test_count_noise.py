@@ -22,6 +22,7 @@ from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaus
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.registry import ParameterError, build
 from tests.helpers import run
+from tests.oracles.pairs import excess, joint
 from tests.samples import matches, meet, table
 
 F = Fraction
@@ -46,9 +47,7 @@ def cells(k: int, alpha: Fraction) -> list[tuple[Fraction, Fraction]]:
 
 def enumerated(change: tuple[int, ...], alpha: Fraction, ratio: Fraction) -> Fraction:
     """delta at log(ratio), over all rows of cells."""
-    rows = product(*(cells(k, alpha) for k in change))
-    pairs = ((math.prod(p for p, _ in row), math.prod(q for _, q in row)) for row in rows)
-    return sum((max(F(0), p - ratio * q) for p, q in pairs), F(0))
+    return excess(joint(*(cells(k, alpha) for k in change)), ratio)
 
 
 @pytest.mark.parametrize(("change", "ratio", "truth"), [

@@ -24,6 +24,7 @@ from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
+from tests.oracles.pairs import excess, heads, joint
 from tests.oracles.shuffle import divergence, laws
 from tests.samples import around, meet, same_law
 
@@ -147,7 +148,7 @@ def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users
                 held = tuple(sorted(element(level, other) for other in rest))
                 each = seen(level, held, element(level, a), element(level, b))
                 atoms = merged((p * r, q * s) for p, q in atoms for r, s in each)
-            worst = max(worst, sum((max(p - 2 * q, F(0)) for p, q in atoms), F(0)))
+            worst = max(worst, excess(atoms, 2))
     found = account(m).delta(TWO)
     assert around(found, worst)
     assert found.high <= 2 * worst
@@ -169,12 +170,9 @@ def test_a_sketch_with_injective_hashes_costs_what_enumeration_says(m: CountMinR
 def direct(messages: int, p: Fraction, shuffles: int, ratio: Fraction) -> Fraction:
     """All pairs of counts, shuffle by shuffle."""
     m = messages + 1
-    law = [math.comb(m, n) * p**n * (1 - p) ** (m - n) for n in range(m + 1)]
+    law = heads(m, p)
     once = [(i * law[i] * law[j] / (m * p), j * law[i] * law[j] / (m * p)) for i, j in product(range(m + 1), repeat=2)]
-    atoms = [(F(1), F(1))]
-    for _ in range(shuffles):
-        atoms = [(a * c, b * d) for a, b in atoms for c, d in once]
-    return sum((max(a - ratio * b, F(0)) for a, b in atoms), F(0))
+    return excess(joint(*[once] * shuffles), ratio)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.accountants.numerics.trinomial import descending
 from ldpaudit.core.working_precision import working_precision
+from tests.oracles.pairs import heads
 
 BITS = 128
 LOST_BITS = 8  # bits that a tail may lose of the working precision
@@ -259,12 +260,8 @@ def test_a_value_that_no_precision_tells_is_anything() -> None:
 F = Fraction
 
 
-def law(n: int, p: Fraction) -> list[Fraction]:
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-
-
 def enumerated(n: int, p: Fraction, sums: int) -> Fraction:
-    masses = law(n, p)
+    masses = heads(n, p)
     every = product(range(n + 1), repeat=sums)
     return sum((math.prod(masses[k] for k in counts) * max(abs(k - n * p) for k in counts) for counts in every), F(0))
 
@@ -341,7 +338,7 @@ def test_a_deviation_by_bernstein_is_exceeded_no_more_often_than_it_says(n: int,
 def test_how_likely_a_deviation_is_equals_the_sum_of_the_masses_beyond() -> None:
     n, p = 9, F(1, 3)
     for reach in (F(0), F(1), F(3, 2), F(6), F(7)):
-        beyond = sum((mass for k, mass in enumerate(law(n, p)) if abs(k - 3) > reach), F(0))
+        beyond = sum((mass for k, mass in enumerate(heads(n, p)) if abs(k - 3) > reach), F(0))
         assert outside(n, p, reach).overlaps(ball(beyond))
         assert any_outside(n, p, reach, 5).overlaps(ball(1 - (1 - beyond) ** 5))
 
