@@ -259,8 +259,7 @@ def plot(path: Path, users: int, columns: dict[int, Curves]) -> None:
         figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES), frameon=False)
 
 
-def main() -> None:
-    """Print the page."""
+if __name__ == "__main__":
     given = options(__doc__, users=10**6, most=10**7, runs=10, words=Path, picture=Path)
     start, rng, n, runs = time.perf_counter(), np.random.default_rng(1), given.users, given.runs
     known = corpus(1, given.words, rng)
@@ -282,7 +281,3 @@ def main() -> None:
     if given.picture:
         plot(given.picture, n, columns)
     print(f"{time.perf_counter() - start:.0f} seconds", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

@@ -312,31 +312,6 @@ def timing() -> str:
     )
 
 
-def main() -> None:
-    """Print the page."""
-    given = options(__doc__, picture=Path, runs=RUNS)
-    counted = meters()
-    every = [row for number, changes in enumerate(CHANGES) for run in range(given.runs)
-             for row in rows(changes, np.random.default_rng([number, run]))]  # fmt: skip
-    found = lines(every)
-    if given.picture is not None:
-        plot(found, given.picture)
-    print(HEAD)
-    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=given.runs))
-    heads: tuple[str, ...] = ("system", "changes", "mean error", "largest", "same pattern", "any", "odometers")
-    print(markdown_of(heads, [line.cells() for line in found]), end="\n\n")
-    print("### What to do\n")
-    print(advice(found))
-    print(timing())
-    print("## What each user has spent\n")
-    print(counted)
-    print(VOTES, votes(), "", sep="\n")
-    heads = ("theorem", "users", "epochs", "rounds", "epsilon", "error", "changes", "says")
-    print(BOUNDS, markdown_of(heads, bounds()), "", sep="\n")
-    print(MEASURED, markdown_of(("theorem", "data", "promised", "median found", "exceeded"), accuracy()), "", sep="\n")
-    print(MAPS)
-
-
 ADVICE = """\
 Nothing that is private against every other stream within epsilon {epsilon} is nearer than 1/2 under every number of changes, and
 to answer always 1/2 costs no privacy and needs no data. So there are two choices. You can memoize: a memoized response is drawn
@@ -373,5 +348,26 @@ MAPS = """\
 THRESH and HEAVYTHRESH, at each pair of noise levels a / epsilon and b / epsilon. They do so for both readings of the value with
 which users compare their data before the first update."""
 
+
 if __name__ == "__main__":
-    main()
+    given = options(__doc__, picture=Path, runs=RUNS)
+    counted = meters()
+    every = [row for number, changes in enumerate(CHANGES) for run in range(given.runs)
+             for row in rows(changes, np.random.default_rng([number, run]))]  # fmt: skip
+    found = lines(every)
+    if given.picture is not None:
+        plot(found, given.picture)
+    print(HEAD)
+    print(TABLE.format(users=USERS, epochs=EPOCHS, rounds=ROUNDS, claim=EPSILON, runs=given.runs))
+    heads: tuple[str, ...] = ("system", "changes", "mean error", "largest", "same pattern", "any", "odometers")
+    print(markdown_of(heads, [line.cells() for line in found]), end="\n\n")
+    print("### What to do\n")
+    print(advice(found))
+    print(timing())
+    print("## What each user has spent\n")
+    print(counted)
+    print(VOTES, votes(), "", sep="\n")
+    heads = ("theorem", "users", "epochs", "rounds", "epsilon", "error", "changes", "says")
+    print(BOUNDS, markdown_of(heads, bounds()), "", sep="\n")
+    print(MEASURED, markdown_of(("theorem", "data", "promised", "median found", "exceeded"), accuracy()), "", sep="\n")
+    print(MAPS)

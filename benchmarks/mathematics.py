@@ -184,15 +184,11 @@ PICTURES: dict[str, Callable[[Any], None]] = {
 }  # fmt: skip
 
 
-def main(folder: Path) -> None:
-    """Draw them all."""
+if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/pictures")
     mpl.rcParams.update({"font.size": 8, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False})
     for name, draw in PICTURES.items():
         with picture(folder / f"mathematics-{name}.svg", (6, 3), "mathematics") as figure:
             axes = figure.add_subplot()
             draw(axes)
             axes.legend(frameon=False, fontsize=7)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/pictures"))

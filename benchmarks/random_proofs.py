@@ -216,15 +216,10 @@ def compare(file: Path, count: int) -> Counter[str]:
     return found
 
 
-def main() -> None:
-    """The command line above."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=1000)
     given = parser.parse_args()
     for what, often in compare(given.file, given.count).items():
         print(f"{often:7d}  {what}")
-
-
-if __name__ == "__main__":
-    main()
