@@ -127,10 +127,12 @@ def _report(m: HeavyThresh, first: Histogram, second: Histogram) -> LawPair:
 
 def _worst_reports(m: HeavyThresh, share: Fraction) -> ProductPair:
     """Laws that dominate those of all reports, where two words differ in at most this share of the rows: see `profile`."""
+    plain = [(seen(m.estimate_coin, share), m.estimates)]
+    if m.estimates != 2 or m.vote_coin < m.estimate_coin or np.count_nonzero(m.can_vote) > m.votes or not _two_columns(m.public):
+        return plain
     able = m.changes[1:][m.changes[1:] <= 2 * m.rounds].tolist()
-    short = np.count_nonzero(m.can_vote) <= m.votes and m.differing_votes + 1 + m.alike > m.epochs
-    if m.estimates != 2 or not short or m.vote_coin < m.estimate_coin or not able or not _two_columns(m.public):
-        return [(seen(m.estimate_coin, share), m.estimates)]
+    if not able or m.differing_votes + 1 + m.alike <= m.epochs:
+        return plain
     silent, least = 2 + Fraction(max(able) - 1, m.rounds), 2 - Fraction(min(able), m.rounds)
     ends = [least + (2 - least) * Fraction(n, _CELLS) for n in range(_CELLS + 1)]
     found = [(least, Fraction(2)), *((high, min(Fraction(2), max(least, silent - low))) for low, high in pairwise(ends))]
