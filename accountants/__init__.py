@@ -11,20 +11,7 @@ from ldpaudit.groups import mixing, of_one_user
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, require_relation
-from ldpaudit.plan import (
-    Aggregate,
-    Compose,
-    Guarantee,
-    Mixed,
-    Plan,
-    Poisson,
-    PostProcess,
-    Repeat,
-    Run,
-    Shuffle,
-    Subsample,
-    as_plan,
-)
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Mixed, Plan, Poisson, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
 from ldpaudit.profile import PrivacyProfile, read_by
 
 _READINGS = {"renyi": "renyi", "rho": "renyi", "gdp": "renyi", "tradeoff": "trade_off"}

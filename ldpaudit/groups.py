@@ -9,19 +9,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours, require_relation
-from ldpaudit.plan import (
-    Aggregate,
-    Compose,
-    Guarantee,
-    Plan,
-    Poisson,
-    PostProcess,
-    Repeat,
-    Run,
-    Shuffle,
-    Subsample,
-    nodes,
-)
+from ldpaudit.plan import Aggregate, Compose, Guarantee, Plan, Poisson, PostProcess, Repeat, Run, Shuffle, Subsample, nodes
 
 _BITS = 192  # bits of a group's delta: far more than the float to which it is rounded up
 

@@ -21,16 +21,7 @@ import numpy as np
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.bucket_heavy_hitter import THEOREM_2_5
 from ldpaudit.accountants.claims.laplace import noise_tail
-from ldpaudit.accountants.claims.sentence import (
-    ABSENT,
-    LITERAL,
-    VACUOUS,
-    Accuracy,
-    Failure,
-    LocalPromise,
-    Printed,
-    least_scale,
-)
+from ldpaudit.accountants.claims.sentence import ABSENT, LITERAL, VACUOUS, Accuracy, Failure, LocalPromise, Printed, least_scale
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.precision import narrow

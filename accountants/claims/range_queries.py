@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims import shuffled_hadamard as oracle_claims
-from ldpaudit.accountants.claims.sentence import (
-    Accuracy,
-    Printed,
-    ShuffledPromise,
-    derived,
-    remembered,
-    union,
-    zipf_data,
-)
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, remembered, union, zipf_data
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.deviations import bernstein
 from ldpaudit.accountants.numerics.precision import narrow, narrowed

@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.sentence import Accuracy, Failure, Printed, derived, restored
 from ldpaudit.accountants.counting.count_min import worst_added, worst_replaced
-from ldpaudit.accountants.counting.theorems import (
-    lemma_4_12,
-    smooth_delta,
-    smooth_noise_guarantee,
-    smoothness_hypotheses,
-)
+from ldpaudit.accountants.counting.theorems import lemma_4_12, smooth_delta, smooth_noise_guarantee, smoothness_hypotheses
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow

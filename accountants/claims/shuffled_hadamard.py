@@ -17,16 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
-from ldpaudit.accountants.claims.sentence import (
-    Accuracy,
-    Printed,
-    ShuffledPromise,
-    derived,
-    largest_error,
-    remembered,
-    union,
-    zipf,
-)
+from ldpaudit.accountants.claims.sentence import Accuracy, Printed, ShuffledPromise, derived, largest_error, remembered, union, zipf
 from ldpaudit.accountants.claims.shuffled_count_min import NO_CONSTANT
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper

@@ -31,17 +31,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.quotient_integrals import (
-    COARSE,
-    FINE,
-    ROOM,
-    WRONG,
-    Floats,
-    chords,
-    integrals,
-    logs,
-    picked,
-)
+from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, ROOM, WRONG, Floats, chords, integrals, logs, picked
 from ldpaudit.core.cached import cached
 
 _LEAST, _MOST = 1e-280, 1e280

@@ -38,14 +38,7 @@ from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, domi
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, revealed
-from ldpaudit.accountants.pld.profiles import (
-    AsAlone,
-    OnePairProfile,
-    PostProcessedProfile,
-    SummedLosses,
-    UpperEnd,
-    below,
-)
+from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd, below
 from ldpaudit.accountants.pld.renyi import gdp
 from ldpaudit.accountants.shuffling import bounds, laplace_vectors, products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision

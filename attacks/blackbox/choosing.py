@@ -24,16 +24,7 @@ from scipy import special
 from ldpaudit.attacks.blackbox.counts import PAIRS, FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import Encoded, Skeleton, between
 from ldpaudit.attacks.blackbox.features import NumberScore, Score
-from ldpaudit.attacks.blackbox.scores import (
-    NOTHING,
-    AnyScore,
-    learned,
-    posteriors,
-    ramps,
-    ratios,
-    sightings,
-    thresholds,
-)
+from ldpaudit.attacks.blackbox.scores import NOTHING, AnyScore, learned, posteriors, ramps, ratios, sightings, thresholds
 from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.games.game import Narrower
 from ldpaudit.attacks.games.two_inputs import CANDIDATES, NEVER, Aim, Pairs, Prospect, ThresholdRule

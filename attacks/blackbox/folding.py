@@ -17,18 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.attacks.blackbox.encoding import (
-    ARRAY,
-    TEXT,
-    Encoded,
-    Group,
-    Remembered,
-    Skeleton,
-    mixed,
-    numbers,
-    together,
-    words,
-)
+from ldpaudit.attacks.blackbox.encoding import ARRAY, TEXT, Encoded, Group, Remembered, Skeleton, mixed, numbers, together, words
 from ldpaudit.core.cached import cached
 
 SHORT = 64  # numbers of a report that is kept as it is, whatever its length

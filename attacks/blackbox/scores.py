@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from ldpaudit.attacks.blackbox.counts import FeatureCounts
 from ldpaudit.attacks.blackbox.encoding import Encoded, Group, Skeleton
 from ldpaudit.attacks.blackbox.features import LEAVES, Feature, NumberScore, Score, weighed
-from ldpaudit.attacks.blackbox.weights import (
-    clear_ratio,
-    log_ratio,
-    monotone_ratio,
-    parity_ratio,
-    ramp_ratio,
-    shared_ratios,
-)
+from ldpaudit.attacks.blackbox.weights import clear_ratio, log_ratio, monotone_ratio, parity_ratio, ramp_ratio, shared_ratios
 from ldpaudit.errors import Unsupported
 from ldpaudit.evidence import NOTHING_LEARNED
 

@@ -26,15 +26,7 @@ from ldpaudit.commands import (
     sweep,
     verify,
 )
-from ldpaudit.commands.ending import (
-    CLOSED,
-    FAULT,
-    SIGNALLED,
-    OutputClosed,
-    results_apart,
-    stopped_by_signals,
-    supervised,
-)
+from ldpaudit.commands.ending import CLOSED, FAULT, SIGNALLED, OutputClosed, results_apart, stopped_by_signals, supervised
 from ldpaudit.commands.output import note, require_every_letter, say
 from ldpaudit.commands.usage import in_our_words
 from ldpaudit.core.nearest import or_rather

@@ -3,14 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    PlainSerializer,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
 
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.evidence import Evidence, Look, Mode, Trajectory

@@ -21,16 +21,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.files import bundled
 from ldpaudit.files.contradictions import contradiction
 from ldpaudit.files.stated import FIRST, DeploymentTable, SourceTable, StatusTable
-from ldpaudit.files.tables import (
-    DAY,
-    AggregateTable,
-    ClaimTable,
-    EpochsTable,
-    MechanismTable,
-    NoiseTable,
-    PartTable,
-    ShuffleTable,
-)
+from ldpaudit.files.tables import DAY, AggregateTable, ClaimTable, EpochsTable, MechanismTable, NoiseTable, PartTable, ShuffleTable
 from ldpaudit.files.toml import line_of, parse as parse_toml, read_text
 from ldpaudit.mechanism import Mechanism, is_ours
 from ldpaudit.mechanisms.memoized_response import over_epochs

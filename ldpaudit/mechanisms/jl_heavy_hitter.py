@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.shared.coins import laplace_sums
 from ldpaudit.mechanisms.shared.parameters import integers, positive
-from ldpaudit.mechanisms.shared.projections.random_projection import (
-    Projected,
-    noise_for,
-    printed_rows,
-    pure_scale,
-    sufficient_rows,
-)
+from ldpaudit.mechanisms.shared.projections.random_projection import Projected, noise_for, printed_rows, pure_scale, sufficient_rows
 from ldpaudit.profile import Number
 
 _LARGEST_VIEW = 1 << 28  # floats that a user can be asked to send, 2 GiB; as printed, 60 users would send more

@@ -18,13 +18,7 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import vectors
 from ldpaudit.mechanisms.shared.parameters import exact, integer, integers, odds, probability
 from ldpaudit.mechanisms.shared.public_questions.deviation import BETA, HALF, Support, largest_deviation
 from ldpaudit.mechanisms.shared.public_questions.public_sign import views_of
-from ldpaudit.mechanisms.shared.public_questions.questions import (
-    Asked,
-    Partitioned,
-    PartitionedSign,
-    SplitSigns,
-    divided,
-)
+from ldpaudit.mechanisms.shared.public_questions.questions import Asked, Partitioned, PartitionedSign, SplitSigns, divided
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Children, Counted, Decoding, Question
 from ldpaudit.profile import Number
 

@@ -12,13 +12,7 @@ from scipy.stats import binom, laplace, norm
 
 from benchmarks.literature import MATTER
 from ldpaudit import account
-from ldpaudit.accountants.claims import (
-    bucket_heavy_hitter,
-    glps_heavy_hitter,
-    jl_heavy_hitter,
-    subset_selection,
-    thresh,
-)
+from ldpaudit.accountants.claims import bucket_heavy_hitter, glps_heavy_hitter, jl_heavy_hitter, subset_selection, thresh
 from ldpaudit.accountants.claims.sentence import Failure, Printed, Standing
 from ldpaudit.mechanisms import Thresh, TrieHeavyHitter
 from tests.claims.test_literature import PAGE, printed_at

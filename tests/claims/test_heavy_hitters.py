@@ -14,13 +14,7 @@ from scipy import integrate, stats
 from ldpaudit.accountants.claims import bitstogram, heavy_hitters, laplace, tree_histogram
 from ldpaudit.accountants.claims.laplace import Setting
 from ldpaudit.accountants.claims.sentence import Printed, Standing
-from ldpaudit.accountants.claims.trie_heavy_hitter import (
-    accuracy,
-    claimed_epsilon,
-    lemma_1,
-    missed,
-    room,
-)
+from ldpaudit.accountants.claims.trie_heavy_hitter import accuracy, claimed_epsilon, lemma_1, missed, room
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.mechanisms import LaplaceHistogram, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data

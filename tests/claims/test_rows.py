@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpaudit.accountants.claims import (
-    bucket_heavy_hitter,
-    hashtogram,
-    shuffled_count_min,
-    sign_oracle,
-    thresh,
-    trie_heavy_hitter,
-)
+from ldpaudit.accountants.claims import bucket_heavy_hitter, hashtogram, shuffled_count_min, sign_oracle, thresh, trie_heavy_hitter
 from ldpaudit.accountants.claims.sentence import Printed, Standing
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_upper
 from ldpaudit.mechanisms import Hashtogram, ShuffledCountMin, SignOracle

@@ -23,13 +23,7 @@ from ldpaudit.accountants.claims.range_queries import (
     largest_column,
     node_error,
 )
-from ldpaudit.accountants.claims.shuffled_hadamard import (
-    EXAMPLES,
-    Setting,
-    accuracy,
-    failure,
-    sufficient_rho,
-)
+from ldpaudit.accountants.claims.shuffled_hadamard import EXAMPLES, Setting, accuracy, failure, sufficient_rho
 from ldpaudit.mechanisms import HadamardRangeQueries, KaryRandomizedResponse, RangeQueries, ShuffledHadamard
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho

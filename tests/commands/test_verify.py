@@ -16,19 +16,7 @@ from ldpaudit.certificates.signature import private_key, public_key, require
 from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError
 from tests.helpers import COIN, deployment, fails_in_one_line, lay_out, make_keys, process, raises, run, stdout, within
-from tests.road.forgeries import (
-    DEPLOYMENT,
-    LOCAL,
-    UNSEEDED,
-    Data,
-    Forgery,
-    claim,
-    counted,
-    evidence,
-    forged,
-    genuine,
-    whole,
-)
+from tests.road.forgeries import DEPLOYMENT, LOCAL, UNSEEDED, Data, Forgery, claim, counted, evidence, forged, genuine, whole
 
 QUICK = ("--trials", "2000", "--jobs", "1")
 
@@ -154,12 +142,7 @@ def test_a_signature_by_another_key_or_of_another_kind_is_one_line(tmp_path: Pat
     make_keys(tmp_path)
     raises(DeploymentError, "got another", require, b"c", tmp_path / "c.sig", public_key(tmp_path / "public.pem"))
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-    from cryptography.hazmat.primitives.serialization import (
-        BestAvailableEncryption,
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
     make_keys(tmp_path)
     own, other = private_key(tmp_path / "private.pem"), generate_private_key(SECP256R1())

@@ -14,15 +14,7 @@ from ldpaudit import Rigour, account
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.count_min import largest, replaced
-from ldpaudit.accountants.counting.counter import (
-    AnyCounter,
-    CounterTotal,
-    NoisyCounter,
-    Remainder,
-    cells,
-    dominating,
-    shown,
-)
+from ldpaudit.accountants.counting.counter import AnyCounter, CounterTotal, NoisyCounter, Remainder, cells, dominating, shown
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.pld import lattice

@@ -19,14 +19,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.all_pairs import AllPairs, profile_of
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.pld.profiles import (
-    AsAlone,
-    Bracket,
-    LargestProfile,
-    OnePairProfile,
-    PostProcessedProfile,
-    SmallestBound,
-)
+from ldpaudit.accountants.pld.profiles import AsAlone, Bracket, LargestProfile, OnePairProfile, PostProcessedProfile, SmallestBound
 from ldpaudit.accountants.pld.renyi import between_orders, least, of_pairs
 from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, KaryRandomizedResponse, Skellam
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram

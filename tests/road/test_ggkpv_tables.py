@@ -17,17 +17,7 @@ from ldpaudit.accountants.counting.count_min import worst_replaced
 from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import counting as report
 from ldpaudit.studies import ggkpv_tables
-from ldpaudit.studies.counting_protocols import (
-    COUNT_MIN,
-    DRAWS,
-    HADAMARD,
-    SUMS,
-    VECTORS,
-    Model,
-    Protocol,
-    Setting,
-    largest_error,
-)
+from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Model, Protocol, Setting, largest_error
 from ldpaudit.studies.ggkpv_tables import ONE, TWO, Curve, Point, Regimes, around, limit, lines
 from tests.helpers import fails_in_one_line, run, some, stdout
 

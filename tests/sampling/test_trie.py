@@ -19,12 +19,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.sampling import rounds
 from ldpaudit.accountants.sampling.other_prefixes import critical, mean_verge, tail, verge, verge_leak
 from ldpaudit.accountants.sampling.other_prefixes_low import OtherPrefixes, other_prefixes_excess
-from ldpaudit.accountants.sampling.theorems import (
-    sample_and_threshold,
-    triehh_corollary_1,
-    triehh_corollary_2,
-    triehh_theorem_1,
-)
+from ldpaudit.accountants.sampling.theorems import sample_and_threshold, triehh_corollary_1, triehh_corollary_2, triehh_theorem_1
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix, worst_holders
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch, prefix_cost
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL

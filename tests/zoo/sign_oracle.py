@@ -15,20 +15,7 @@ from ldpaudit.mechanisms import Bitstogram, ExpanderSketch, Hashtogram, SignOrac
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from tests.zoo import (
-    Broken,
-    Mutant,
-    Refusal,
-    Sample,
-    Zoo,
-    broken,
-    fair_lie,
-    mutant,
-    no_data,
-    refusals,
-    rounded_up,
-    two_bits,
-)
+from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, fair_lie, mutant, no_data, refusals, rounded_up, two_bits
 
 MANY = 1 << 20
 NO_DATA = [np.array(data, dtype=np.int64) for data in ([], [0, 5], [-1], [0] * 9)]
