@@ -60,7 +60,7 @@ def heavy_toy(kind: type[Any], epochs: int, rounds: int, epsilon: Fraction, nois
 
 
 def number(m: Machine) -> Any:
-    """What is computed with: the root of w is no rational."""
+    """What probabilities are computed with, not distances: of HEAVYTHRESH, whose paths are many, floats."""
     return float if isinstance(m, HeavyThresh) else Fraction
 
 
@@ -84,7 +84,7 @@ class User(NamedTuple):
     @classmethod
     def fresh(cls, m: Machine) -> "User":
         rows = m.rows if isinstance(m, HeavyThresh) else 1
-        return cls((m.start * math.sqrt(rows) if rows > 1 else number(m)(m.start),) * rows)
+        return cls((m.start * math.sqrt(rows) if rows > 1 and m.start else F(m.start),) * rows)
 
 
 @cache
@@ -95,11 +95,6 @@ def vector(m: Machine, held: Held) -> Vector:
     return (F(held, m.rounds),)
 
 
-@cache
-def compared(m: Machine, held: Held) -> tuple[Any, ...]:
-    return tuple(map(number(m), vector(m, held)))
-
-
 def allows(m: Machine, counter: Fraction, level: Fraction) -> bool:
     """Repaired, the counter is checked with what it is about to grow by."""
     repaired = isinstance(m, ThreshRepaired | HeavyThreshRepaired)
@@ -108,15 +103,15 @@ def allows(m: Machine, counter: Fraction, level: Fraction) -> bool:
 
 def vote(m: Machine, user: User, held: Held, t: int) -> tuple[bool, User]:
     top = math.floor(math.log2(m.epochs))
-    apart = max(abs(x - r) for x, r in zip(compared(m, held), user.reference, strict=True))
-    exceeded = [b for b in range(-1, top + 1) if apart > 2 * (b + 1) * number(m)(m.levels.step)]
+    apart = max(abs(x - r) for x, r in zip(vector(m, held), user.reference, strict=True))
+    exceeded = [b for b in range(-1, top + 1) if apart > 2 * (b + 1) * m.levels.step]
     yes = bool(exceeded) and allows(m, user.votes_spent, m.a) and t % 2 ** (top - max(exceeded)) == 0
     return yes, user._replace(votes_spent=user.votes_spent + m.a) if yes else user
 
 
 def estimate(m: Machine, user: User, held: Held) -> tuple[Vector, User]:
     """What is reported of, which is 0 without budget; a global update it is that asks for it."""
-    user = user._replace(reference=compared(m, held))
+    user = user._replace(reference=vector(m, held))
     if not allows(m, user.estimates_spent, m.b):
         return (F(0),) * len(user.reference), user
     return vector(m, held), user._replace(estimates_spent=user.estimates_spent + m.b)
