@@ -101,7 +101,7 @@ class HiddenTotal(ToldMore):
         """Of noisy counts of r draws from three values: probabilities, and times those, mean parts of either value.
 
         Also minus the x up to which there is a gain, in whose order they are, and a relative error. None where there are too many;
-        those are left out that gain nothing at x, where what is kept is so many times what is gained at least.
+        those are left out that gain nothing at x, where what is kept is at least `least` times what is gained.
         """
         from scipy.special import gammaln  # here: it takes a while to import
 

@@ -126,9 +126,9 @@ class NoisyCounts(ToldMore):
         return found, left + 4 * noise.outside + LEFT
 
     def weights(self, values: int, own: Fraction, *parts: _Parts) -> tuple[list[tuple[int, Floats, Floats]], float]:
-        """What is gained and kept in slices of how many reports are of so many values; and what is left out.
+        """What is gained and kept in slices of how many reports are of this many values; and what is left out.
 
-        Kept is so much if user 1's report is one of these. The parts are of slices of draws, and of those of these values.
+        Kept is `own` times a probability if user 1's report is one of these. The parts are of slices of draws, and of these values.
         """
         k, p, q = self.of[:3]
         draws = Masses.binomial(self.users - 1, k * min(p, q))

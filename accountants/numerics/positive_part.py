@@ -70,7 +70,7 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
         return flint.arb(0)
     if all(value >= 0 for value, _ in atoms):
         return n * sum((value * p for value, p in atoms), flint.arb(0))
-    halves = math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1)
+    halves = _halves(atoms, n)
     few = halves <= _MOST_HALVES
     if not few and (found := rarely(atoms, n, tolerance)) is not None:
         return found
@@ -83,13 +83,18 @@ def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint
     return between(0, ceiling) if ceiling < INVISIBLE else contour.value(tolerance)
 
 
+def _halves(atoms: Sequence[PointMass], n: int) -> int:
+    """The multisets of half of n values."""
+    return math.comb(n - n // 2 + len(atoms) - 1, n - n // 2)
+
+
 def _in_floats(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:
     """`_enumerated`, in floats; None where these do not keep the tolerance.
 
     A sum is wrong by a part of the sizes of its values, and a probability by a part of itself, besides what is below all floats; a
     pair whose sum has the wrong sign is as wrong as its sum. So all errors are a part of the sizes of pairs that may be positive.
     """
-    if n > _FEW_TERMS or math.comb(n - n // 2 + len(atoms) - 1, len(atoms) - 1) * len(atoms) > _MOST_COUNTS:
+    if n > _FEW_TERMS or _halves(atoms, n) * len(atoms) > _MOST_COUNTS:
         return None
     unit = reduce(flint.arb.max, (abs(value) for value, _ in atoms)).mid()
     atoms = [(value / unit, p) for value, p in atoms]

@@ -45,9 +45,9 @@ class Spread:
     @classmethod
     def of(cls, edges: Floats, laws: tuple[Floats, Floats, Floats], users: int, delta: float) -> Spread:
         """Of user 1's two laws and another user's, on cells with these inner edges; those of the last law may leave some silent."""
-        first, second, others = laws
         from scipy.optimize import brentq  # here: it takes a while to import
 
+        first, second, others = laws
         goal, silence = math.log(delta), 1 - float(others.sum())
         logs = np.log(np.append(others, max(silence, 1e-300)))
 
