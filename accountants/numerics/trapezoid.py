@@ -175,12 +175,13 @@ def glance(pairs: Pairs, h: float, first: int, allowed: float, only: int | None 
 
     A bound of at most `allowed` is not improved: returns such a one, or the most promising; ``only``: of this gap.
     """
-    tried = _tries(pairs, h, first, allowed) if only is None else [_tail(pairs, only, h, first, _CELLS[0])]
-    return min(tried, key=lambda found: found.promise)
+    return min(_tries(pairs, h, first, allowed, only), key=lambda found: found.promise)
 
 
-def _tries(pairs: Pairs, h: float, first: int, allowed: float) -> list[TailBound]:
+def _tries(pairs: Pairs, h: float, first: int, allowed: float, only: int | None) -> list[TailBound]:
     """Bounds from few cells of some gaps each, until one is promising enough; at least one."""
+    if only is not None:
+        return [_tail(pairs, only, h, first, _CELLS[0])]
     if not len(pairs.gaps):  # all other values are too unlikely for floats
         start = first * h * (1 - SLACK)
         return [TailBound(2 * (1 + SLACK) * (1 / start + h / start**2), 0.0, 0, _CELLS[1])]
@@ -192,9 +193,9 @@ def _tries(pairs: Pairs, h: float, first: int, allowed: float) -> list[TailBound
     return found
 
 
-def tail(pairs: Pairs, h: float, first: int, allowed: float) -> float:
+def tail(pairs: Pairs, h: float, first: int, allowed: float, only: int | None = None) -> float:
     """The bound of `glance`, with more cells as long as these reduce it enough; parameters as there."""
-    tried = _tries(pairs, h, first, allowed)
+    tried = _tries(pairs, h, first, allowed, only)
     while (best := min(found.value for found in tried)) > allowed:
         i, found = min(enumerate(tried), key=lambda each: each[1].promise)
         if found.promise >= best * _WORTHWHILE or found.cells >= _CELLS[1]:
@@ -256,7 +257,7 @@ def chosen_nodes(pairs: Pairs, h: float, saddle: float, allowed: float) -> tuple
             window, least = wider, found.promise
         if least <= allowed / 4:
             break
-    beyond = tail(pairs, h, window + 1, allowed)
+    beyond = tail(pairs, h, window + 1, allowed, chosen)
     nodes, missed = _visible(pairs, h, saddle, window, max(allowed / 4, beyond / 64))
     return nodes, beyond + missed
 

@@ -57,12 +57,15 @@ def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
     return dominated_pair(profile, profile, points)[0]
 
 
-def dominated_pair(there: PrivacyProfile, back: PrivacyProfile, points: int = POINTS) -> tuple[ExactPLD, ...]:
+def dominated_pair(
+    there: PrivacyProfile, back: PrivacyProfile, points: int = POINTS, above: PrivacyProfile | None = None
+) -> tuple[ExactPLD, ...]:
     """A pair, and its reversed pair if it is another one, whose divergences are at most the lower ends of two profiles.
 
     In composition it gives a lower bound if one pair of inputs attains `there` at every epsilon, and `back` in the other order.
+    The curve ends where that of `above` does, if that is given.
     """
-    seen = _looks(there, points)
+    seen = _looks(there, points, None if above is None else max(_looks(above, points)))
     alphas, epsilons = _alphas([*seen]), list(seen)
     orders = [[*seen.values()], [*seen.values()] if back is there else [back.delta(epsilon) for epsilon in epsilons]]
     bottoms = [_bottoms(*_ends(alphas, epsilons, each)) for each in orders]
@@ -71,19 +74,18 @@ def dominated_pair(there: PrivacyProfile, back: PrivacyProfile, points: int = PO
     return pair_of(*(_lines(lower_hull([start, *each])) for each in bottoms))
 
 
-def _looks(profile: PrivacyProfile, points: int) -> dict[float, Enclosure]:
+def _looks(profile: PrivacyProfile, points: int, last: float | None = None) -> dict[float, Enclosure]:
     """Delta at epsilons from 0 to the end of the curve, closer to each other where it bends.
 
     The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
     """
     kept: dict[int, dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
     if points not in kept:
-        kept[points] = _looked_at(profile, points)
+        kept[points] = _looked_at(profile, points, _last(profile) if last is None else last)
     return kept[points]
 
 
-def _looked_at(profile: PrivacyProfile, points: int) -> dict[float, Enclosure]:
-    last = _last(profile)
+def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float, Enclosure]:
     known = {0.0: profile.delta(0.0), last: profile.delta(last)}
     queue: list[tuple[float, float, float]] = []
 

@@ -34,6 +34,7 @@ import flint
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
+from ldpaudit.accountants.numerics.search import bisect
 from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
@@ -88,6 +89,8 @@ _COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is o
 _COMPOSED, _POINTS = 1e-5, 96
 """Relative width at which curves are computed that are composed, and their points; with 1e-7 and 256 twenty shuffles of ternary
 response take some five times as long, and are known to 1.5e-4 instead of 1e-3."""
+_FAR, _STEPS = 20.0, 8
+"""Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
 _FEW_POINTS = 16
 """Points of the curve of a report's worst pair of inputs, where a data set is made of it: some percent of its epsilon are lost."""
 _DATA_SET = 2e-4
@@ -263,16 +266,26 @@ class ShuffleProfile(SummedLosses):
         return self.local.epsilon(0)
 
     @cached
-    def dominating(self) -> Groups:
-        """Of a pair that dominates the plan, from the curve of its upper ends."""
+    def _curve(self) -> UpperEnd:
+        """Its upper ends, of which compositions are made."""
         quick = replace(self, bound=self.bound.quick)
 
         def highest(epsilon: Number) -> float:
             at_last = math.isinf(epsilon)  # where no epsilon is enough for delta = 0
             return self.local.delta(epsilon).high if at_last else round_up(quick._high(Fraction(epsilon), _COMPOSED))
 
-        upper = UpperEnd(highest, lambda delta: quick.epsilon(delta).high)
-        return ((dominating_curve(upper, _POINTS), 1),)
+        def far(delta: Number) -> float:
+            """Not the least one: where a curve ends need not be known well."""
+            if delta == 0 or not highest(_LARGEST) <= delta:
+                return self._pure.high
+            return math.exp(bisect(lambda e: highest(math.exp(e)) > delta, -_FAR, math.log(_LARGEST), _STEPS))
+
+        return UpperEnd(highest, far)
+
+    @cached
+    def dominating(self) -> Groups:
+        """Of a pair that dominates the plan, from the curve of its upper ends."""
+        return ((dominating_curve(self._curve, _POINTS), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
@@ -282,7 +295,7 @@ class ShuffleProfile(SummedLosses):
         curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
         found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
-        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], _POINTS))
+        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], _POINTS, self._curve))
 
     def gdp(self) -> Enclosure:
         """From the curve of which compositions are made."""
