@@ -135,12 +135,18 @@ def proofs_of(name: str) -> tuple[Any, ...]:
     home = next((each for each in homes(name) if find_spec(f"ldpaudit.proofs.{each}") is not None), None)
     if home is None:
         raise Unsupported(name, f"there is no file proofs/{name}.py")
-    return tuple(getattr(import_module(f"ldpaudit.proofs.{home}"), "prove" if home == name else name)())
+    return _run(home, "prove" if home == name else name)
+
+
+@cache
+def _run(home: str, function: str) -> tuple[Any, ...]:
+    """The proofs of a file of ours; to check them is to run them, and once per process is enough."""
+    return tuple(getattr(import_module(f"ldpaudit.proofs.{home}"), function)())
 
 
 @cache
 def _checked(name: str) -> tuple[Any, ...]:
-    """The proofs of a stem; to check them is to run them, and once per process is enough."""
+    """The proofs of a stem, each of which concludes something."""
     try:
         proofs = proofs_of(name)
         for proof in proofs:

@@ -12,7 +12,8 @@ settings.register_profile("search", deadline=None, max_examples=200)
 # The same examples each time: a check that fails now and then is no check. `./run test --slow` searches.
 settings.register_profile("ldpaudit", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("ldpaudit")
-CLAIMS = "tests/claims/"
+TOGETHER = (("tests/claims/",), ("tests/laws/test_laws.py", "tests/proofs/"))
+"""Beginnings of the names of files whose tests share what takes long: the literature's claims, and all proofs."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,12 +60,12 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests are run by one worker, and so are all claims: what they share is then computed once per run."""
+    """A file's tests are run by one worker, and so are those of files that share much: it is then computed once per run."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return CLAIMS if file.startswith(CLAIMS) else file
+            return next((names[0] for names in TOGETHER if file.startswith(names)), file)
 
     return ByFile(config, log)

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, TypeVar
@@ -154,12 +153,6 @@ def _luminance(colour: str) -> float:
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@cache
-def proved(prove: Callable[[], Any]) -> tuple[Any, ...]:
-    """The proofs that a proof file's ``prove`` returns; to check them is to run them, and once is enough."""
-    return tuple(prove())
 
 
 def make_keys(folder: Path) -> None:

@@ -4,25 +4,21 @@ import math
 import random
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
-from ldpaudit import Claim, Rigour, Run, account, audit, derivation, judge, literature
+from ldpaudit import Claim, Rigour, Run, account, audit, judge, literature
 from ldpaudit.accountants.claims import heavy_thresh as heavy, thresh as paper
 from ldpaudit.accountants.claims.heavy_thresh import level, most_votes, votes_of
+from ldpaudit.derivation import proofs_of
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms import HeavyThresh, HeavyThreshRepaired, Thresh, ThreshRepaired
 from ldpaudit.mechanisms.shared.voting.thresh import Levels
 from ldpaudit.neighbours import USER_LEVEL
-from ldpaudit.proofs import heavy_thresh as heavy_thresh_proof
-from tests.helpers import proved
 
-PROOFS_OF = cache(derivation.proofs_of)
-"""The proofs of a stem; to check them is to run them, and once is enough."""
 HALF = Fraction(1, 2)
 SETTINGS = [(10_000, 64, 2_000, 10_000, 1), (10**6, 1000, 30_000, 10**5, 7), (500, 5, 10, 90, 3), (10, 3, 100, 10, 1)]
 
@@ -123,7 +119,7 @@ def test_the_repaired_one_refuses_noise_that_is_not_positive(arguments: tuple[An
 def test_the_proofs_prove_what_the_accountant_finds_and_of_the_repaired_one_three_quarters_of_its_claim(seed: int) -> None:
     for kind, stem in ((Thresh, "thresh"), (ThreshRepaired, "thresh_repaired")):
         m = printed(seed, kind)
-        ((votes, estimates),) = (proof.at(m) for proof in PROOFS_OF(stem))
+        ((votes, estimates),) = (proof.at(m) for proof in proofs_of(stem))
         assert votes == (m.differing_votes, m.vote_coin / (1 - m.vote_coin), False)
         assert estimates == (m.estimates, m.estimate_coin / (1 - m.estimate_coin), False)
         total = sum(float(times) * math.log(ratio) for times, ratio, _ in (votes, estimates))
@@ -228,7 +224,7 @@ def test_the_proofs_prove_what_the_accountant_finds_of_histograms(seed: int) -> 
     n = rng.choice([10**3, 10**5])
     for kind in (HeavyThresh, HeavyThreshRepaired):
         m = kind(n, rng.choice([4, 16]), rng.choice([50, 300]), F(rng.randint(10, 80), 20), BETA, n, 8, start=-(seed % 2), rows=300)
-        found = [terms for terms in (proof.at(m) for proof in proved(heavy_thresh_proof.prove)) if terms]
+        found = [terms for terms in (proof.at(m) for proof in proofs_of("heavy_thresh")) if terms]
         votes = F(m.differing_votes), m.vote_coin / (1 - m.vote_coin), False
         estimates = F(m.estimates), m.estimate_coin / (1 - m.estimate_coin), False
         assert found == [[votes, estimates]] * (1 if kind is HeavyThresh else 2)

@@ -14,11 +14,11 @@ import pytest
 import sympy
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ldpaudit import Mechanism, Rigour, Unsupported, account, derivation, mechanisms, strategies
+from ldpaudit import Mechanism, Rigour, Unsupported, account, mechanisms, strategies
 from ldpaudit.accountants.pld.finite import FiniteProfile, channel_profile
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.certificates.proof import _by_ratio
-from ldpaudit.derivation import sum_of_terms
+from ldpaudit.derivation import proofs_of, sum_of_terms
 from ldpaudit.mechanism import ENUMERABLE
 from ldpaudit.mechanisms import DBitFlip, HeavyThresh, MemoizedBit, PerturbedDBitFlip, ShuffledHadamard, ThreshRepaired
 from ldpaudit.mechanisms.memoized_bit import LISTED
@@ -30,8 +30,6 @@ from tests.helpers import ROOT
 from tests.samples import fits, meet
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 
-PROOFS_OF = cache(derivation.proofs_of)
-"""The proofs of a stem; to check them is to run them, and once is enough."""
 SAMPLE = 20_000
 SCORES = {DBitFlip: 1e-5, PerturbedDBitFlip: 1e-5, HeavyThresh: 1e-5, ThreshRepaired: 1e-5, ShuffledHadamard: 1e-12}
 """By how much a score may miss the logarithm: 1e-9, to which scores are rounded, but more where views of one ratio are ordered."""
@@ -167,7 +165,7 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
 
 @pytest.mark.parametrize("m", by_default([*SMALL, *AT_ONE]), ids=str)
 def test_a_proof_bounds_no_less_than_the_accountant(m: Mechanism) -> None:
-    proofs = PROOFS_OF(mechanisms.stem(m))
+    proofs = proofs_of(mechanisms.stem(m))
     assert all(p.steps for p in proofs)
     for relation in m.relations:
         terms = [t for t in (p.at(m) for p in proofs if p.relation == relation.kind) if t is not None]
@@ -208,7 +206,7 @@ def listed(theorem: Theorem, m: Mechanism) -> set[Any]:
 
 @pytest.mark.parametrize("m", FINITE, ids=str)
 def test_every_ordered_pair_of_inputs_is_one_that_the_theorem_is_about(m: Mechanism) -> None:
-    theorems = [t for t in PROOFS_OF(mechanisms.stem(m)) if isinstance(t, Theorem) and t.relation == "replace-one" and t.at(m)]
+    theorems = [t for t in proofs_of(mechanisms.stem(m)) if isinstance(t, Theorem) and t.relation == "replace-one" and t.at(m)]
     exact = [t for t in theorems if t.tight is not None and not t.worst and not MIXED & set(t.assumes)]
     for t in exact:
         known = listed(t, m)
@@ -226,7 +224,7 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
     @settings(suppress_health_check=list(HealthCheck))
     @given(strategies.mechanisms(stem) if drawn is None else drawn)
     def holds(m: Mechanism) -> None:
-        terms = [t for t in (p.at(m) for p in PROOFS_OF(stem) if p.relation == m.relations[0].kind) if t is not None]
+        terms = [t for t in (p.at(m) for p in proofs_of(stem) if p.relation == m.relations[0].kind) if t is not None]
         if not terms:
             return
         proved, found = min(sum_of_terms(term).high for term in terms), account(m).epsilon(0)

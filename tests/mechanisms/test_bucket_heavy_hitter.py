@@ -19,11 +19,10 @@ from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.laplace import OneCoordinate, TwoCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket
+from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.proofs.bucket_heavy_hitter import prove
 from ldpaudit.verdict import Outcome
-from tests.helpers import proved
 from tests.samples import meet
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
@@ -196,7 +195,7 @@ def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: floa
 
 
 def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:
-    replaced, present = proved(prove)
+    replaced, present = proofs_of("bucket_heavy_hitter")
     m = BucketHeavyHitter(64, 6, 2, Fraction(7, 3))
     assert replaced.at(m) == present.at(m) == [(Fraction(12), Fraction(3, 7), True)]
     assert (replaced.relation, present.relation) == ("replace-one", "add-remove")

@@ -15,11 +15,10 @@ from ldpaudit.accountants.claims import jl_heavy_hitter as claims
 from ldpaudit.accountants.claims.jl_heavy_hitter import FRESH, ONE, PRODUCTS, Setting
 from ldpaudit.accountants.claims.sentence import Standing
 from ldpaudit.accountants.composition.laplace_vector import coordinates
+from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.mechanisms.shared.projections.random_projection import noise_for
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.proofs.jl_heavy_hitter import prove
-from tests.helpers import proved
 
 MILLIONTH = Fraction(1, 10**6)
 B1 = noise_for(1, MILLIONTH)
@@ -222,4 +221,4 @@ def test_the_printed_noise_is_more_than_one_projection_needs() -> None:
 
 
 def test_the_proofs_bound_one_projection_in_both_relations() -> None:
-    assert len([proof for proof in proved(prove) if proof.mechanism == "JLHeavyHitter"]) == 2
+    assert len([proof for proof in proofs_of("jl_heavy_hitter") if proof.mechanism == "JLHeavyHitter"]) == 2

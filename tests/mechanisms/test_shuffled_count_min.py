@@ -29,12 +29,11 @@ from ldpaudit.accountants.counting.count_min import added, largest, replaced, wo
 from ldpaudit.accountants.counting.counter import NoisyCounter
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms import OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_count_min import Held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
-from ldpaudit.proofs.shuffled_count_min import prove
 from ldpaudit.studies.literature import measure
-from tests.helpers import proved
 from tests.samples import meet
 
 F = Fraction
@@ -283,7 +282,7 @@ def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
 
 
 def test_the_theorems_are_about_the_code() -> None:
-    statements = [proof.statement for proof in proved(prove)]
+    statements = [proof.statement for proof in proofs_of("shuffled_count_min")]
     assert len(statements) == 3
     odds, y, silent = F(3, 7), 4, 9
     n, gamma = y + 2 + silent, 1 / (1 + odds)

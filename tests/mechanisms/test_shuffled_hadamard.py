@@ -21,6 +21,7 @@ from ldpaudit.accountants.counting.hits import ComposedHits
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
+from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms.shared.linear_codes.kernels import (
     dimension_law,
     members,
@@ -32,9 +33,7 @@ from ldpaudit.mechanisms.shared.linear_codes.kernels import (
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.proofs.shuffled_hadamard import prove
 from ldpaudit.studies.design import Goal, design
-from tests.helpers import proved
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence
 from tests.samples import around, matches, meet, same_law, same_number
@@ -271,7 +270,7 @@ def test_an_absent_user_is_told_by_the_number_of_messages() -> None:
 
 
 def test_what_the_proofs_admit_and_what_they_say_of_the_code() -> None:
-    found = proved(prove)
+    found = proofs_of("shuffled_hadamard")
     assert [bool(p.admissions) for p in found] == [False, False, False, True, True]
     p, x, users = 2.0**-PRINTED.tau, 300, 1000
     cell = x + (PRINTED.rho * users + PRINTED.k * users - x) * p

@@ -18,12 +18,11 @@ from ldpaudit import Enclosure, Neighbours, Rigour, Unsupported, account, audit
 from ldpaudit.accountants.sampling.discovery import discovery_rate
 from ldpaudit.attacks.shared.noisy_votes import Apart
 from ldpaudit.attacks.trie_heavy_hitter import attack
+from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Words, alike as grouped
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
-from ldpaudit.proofs.trie_heavy_hitter import prove
-from tests.helpers import proved
 from tests.oracles.shuffle import divergence
 from tests.oracles.trie import literal
 from tests.samples import around, fits
@@ -188,7 +187,7 @@ def test_votes_are_as_much_likelier_as_proved() -> None:
 
 
 def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
-    proofs = proved(prove)
+    proofs = proofs_of("trie_heavy_hitter")
     assert all(p.steps for p in proofs)
     assert sum(len(p.admissions) for p in proofs) == 4
     theorems = [p for p in proofs if isinstance(p, Theorem)]

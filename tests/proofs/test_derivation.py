@@ -1,7 +1,8 @@
 """What a plan's proofs imply; and what a proof that concludes nothing does not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -31,10 +32,9 @@ claims = [{id = "one", epsilon = "log(3)", delta = 0, neighbours = "replace-one"
 
 
 @pytest.fixture
-def _unchecked() -> Iterator[None]:
-    derivation._checked.cache_clear()
-    yield
-    derivation._checked.cache_clear()
+def _unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for remembered in ("_run", "_checked"):
+        monkeypatch.setattr(derivation, remembered, cache(getattr(derivation, remembered).__wrapped__))
 
 
 def response(*parts: Any, **more: Any) -> Theorem:
