@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# Workers are as many as cores: threads of a worker would wait for each other's. Before numpy is imported.
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
 # A first example may fill a cache, and the machine may be busy: neither is a failure.
 settings.register_profile("search", deadline=None, max_examples=200)
 # The same examples each time: a check that fails now and then is no check. `./run test --slow` searches.
