@@ -32,9 +32,9 @@ PAGE = (ROOT / "docs" / "literature.md").read_text()
 
 LONG = {
     "bassily_smith": {0}, "bucket_heavy_hitter": {0}, "genprot": {4}, "glps_heavy_hitter": {2}, "jl_heavy_hitter": {0, 1, 3},
-    "randomized_response": {0, 1, 2}, "range_queries": {0, 3}, "shuffled_count_min": {1, 3}, "shuffled_hadamard": {2},
-    "shuffled_heavy_hitters": {0, 1, 2}, "shuffled_quantiles": {1, 2}, "sparse_statistical_queries": {1, 2},
-    "unary_encoding": {0, 1},
+    "loloha": {2}, "longitudinal_unary": {2}, "one_bit": {2}, "randomized_response": {0, 1, 2}, "range_queries": {0, 3},
+    "shuffled_count_min": {1, 3}, "shuffled_hadamard": {2}, "shuffled_heavy_hitters": {0, 1, 2}, "shuffled_quantiles": {1, 2},
+    "sparse_statistical_queries": {1, 2}, "trie_heavy_hitter": {6}, "unary_encoding": {0, 1},
 }  # fmt: skip
 """Positions of examples that take about a second, where the same sentences are judged at others: two thirds of the time of all."""
 

@@ -41,7 +41,7 @@ CROWDS: dict[str, Callable[[Plan, int], Plan]] = {
     "shuffled as a pair": lambda plan, users: Shuffle(Repeat(plan, 2), users),
     "one drawn": lambda plan, users: Subsample(plan, users, 1),
     "half drawn and shuffled": lambda plan, users: Subsample(Shuffle(plan, users), 2 * users, users),
-    "forty drawn and shuffled": lambda plan, users: Subsample(Shuffle(plan, 40), 40 + users, 40),
+    "a hundred drawn and shuffled": lambda plan, users: Subsample(Shuffle(plan, 100), 100 + users, 100),
 }
 
 reports = st.sampled_from(sorted(REPORTS))

@@ -242,11 +242,12 @@ def test_a_proof_s_symbols_are_the_code_s_numbers_at_random_rational_points(stem
 
 @pytest.mark.parametrize("owner", [c for stem in STEMS for c in mechanisms.classes(stem).values()])
 def test_parameters_outside_their_domain_are_an_error_of_the_right_class(owner: type[Mechanism]) -> None:
+    makers = [(make, inspect.signature(make, eval_str=True).parameters.values()) for make in constructors(owner).values()]
+    whole, any_number = st.integers(-2, 9), st.fractions(-1, 2, max_denominator=8)
+
     @given(st.data())
     def holds(data: st.DataObject) -> None:
-        make = data.draw(st.sampled_from(list(constructors(owner).values())))
-        wanted = inspect.signature(make, eval_str=True).parameters.values()
-        whole, any_number = st.integers(-2, 9), st.fractions(-1, 2, max_denominator=8)
+        make, wanted = data.draw(st.sampled_from(makers))
         values = {p.name: data.draw(whole if p.annotation is int else any_number) for p in wanted}
         said = "one line"
         try:

@@ -500,6 +500,7 @@ def test_bundles_that_floats_cannot_compare_stand_for_themselves() -> None:
     assert len(products._covering([(types, 300)])) == math.comb(300 + len(types) - 1, 300)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("m", "users"), [
     (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 2), 100), (KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 7), 10**4),
     (UnaryEncoding.optimized(Fraction(1, 2), 3), 100), (TruncatedGeometric(3, Fraction(85, 100)), 10**4),
