@@ -119,7 +119,7 @@ def least_noise(goal: Goal, users: int, values: int, aggregators: int = 2) -> tu
 
     Examples
     --------
-    >>> found = least_noise(Goal(Fraction(1), Fraction(1, 10**6)), 10_000, 8)
+    >>> found = least_noise(Goal(Fraction(1), Fraction(1, 10**6)), 100, 8)
     >>> [type(each.plan).__name__ for each in found]
     ['Run', 'Aggregate', 'Run', 'Run']
     """

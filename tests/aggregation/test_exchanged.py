@@ -190,6 +190,7 @@ def test_the_ends_of_noisy_counts_contain_the_worst_of_all_data_sets(
         assert found.low >= 0.85 * shown - 1e-9
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("k", "p", "users", "alpha", "reach"), [
     (3, F(1, 2), 5, F(1, 2), 28), (3, F(9, 10), 4, F(1, 2), 28), (3, F(1, 5), 4, F(1, 2), 28), (3, F(1, 10), 5, F(1, 2), 28),
     (4, F(4, 5), 4, F(1, 8), 8), (4, F(1, 8), 3, F(1, 8), 8),

@@ -48,7 +48,7 @@ FIRST = {type(m): m for m in reversed(AT_ONE)}
 OF_STEM = list({stem(m): m for m in reversed(AT_ONE)}.values())
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(16)
 @pytest.mark.parametrize("m", [m if m in OF_STEM else pytest.param(m, marks=pytest.mark.slow) for m in AT_ONE], ids=str)
 def test_a_tenth_of_the_default_budget_comes_near_and_what_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
     found = audit(m, epsilon=1.0, delta=delta_of(m), trials=100_000, seed=11)

@@ -115,7 +115,7 @@ LONGER: list[tuple[Shuffle, float, float, int, bool]] = [
 ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("plan", "delta", "reached", "trials", "given"),
     [*COMPARED, *(pytest.param(*each, marks=pytest.mark.slow) for each in LONGER)], ids=str,

@@ -84,7 +84,7 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
         scores_have_laws(game, laws)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("plan", "delta", "neighbours", "reached"), [
     (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
     pytest.param(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8, marks=pytest.mark.slow),
@@ -285,7 +285,7 @@ MORE: list[tuple[Plan, bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("plan", "given"), [*PLAYED, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE)], ids=str)
 def test_audits_of_noisy_and_composed_sums_come_close_to_what_is_certified_and_never_above(plan: Plan, given: bool) -> None:
     """Also where rounds are repeated as wholes: each is summed by itself, and has noise of its own."""

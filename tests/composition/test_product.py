@@ -43,7 +43,7 @@ def test_coins_have_the_shape_that_is_asked_for() -> None:
             coins[...] = True  # it may be written to
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("digits", [1, 3, 62])
 @pytest.mark.parametrize(("n", "p"), [(5, Fraction(1, 3)), (7, Fraction(1, 4)), (6, Fraction(9, 10)), (3, Fraction(0))])
 def test_heads_are_binomial_however_few_digits_are_drawn_at_once(digits: int, n: int, p: Fraction) -> None:

@@ -476,6 +476,7 @@ def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Gene
     return published
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))])
 def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
     levels = Levels(F(noise[0]), F(noise[1]), F(1, 20), TENTH)

@@ -110,6 +110,7 @@ def test_noise_takes_more_than_it_adds_where_values_are_on_a_lattice() -> None:
     assert sum(each > 0 for each in gained) > 20
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_noise_on_a_lattice_is_integrated(seed: int) -> None:
     """By a fine rule, over some periods, for each law of the sum."""

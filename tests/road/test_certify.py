@@ -278,6 +278,7 @@ LONG = (
 FILES = sorted(FOLDER.glob("*.toml"))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", LONG)
 def test_the_bounds_of_a_long_bundled_deployment_decide_its_claims_as_recorded(name: str) -> None:
     for claim in (each for each in load(name).claims if each.epsilon is not None):
@@ -285,7 +286,7 @@ def test_the_bounds_of_a_long_bundled_deployment_decide_its_claims_as_recorded(n
         assert judge(claim, [bound], [], []).outcome is (Outcome.REFUTED if claim.expect == "refuted" else Outcome.BOUNDED)
 
 
-@pytest.mark.few(26)
+@pytest.mark.few(20)
 @pytest.mark.parametrize(
     "file", [pytest.param(f, marks=[pytest.mark.slow] * (f.stem in LONG)) for f in FILES], ids=[f.stem for f in FILES]
 )

@@ -269,6 +269,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("sampling", "theta", "rounds", "delta", "ratio"), SETTINGS)
 def test_the_ends_of_a_trie_meet(sampling: Sampling, theta: int, rounds: int, delta: float, ratio: float) -> None:
     profile = ThresholdProfile(sampling, theta, rounds, ADD_REMOVE)

@@ -199,7 +199,7 @@ NEAR: list[tuple[Plan, float, float | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("plan", "most", "expected"), NEAR, ids=lambda each: str(each)[:60])
 def test_the_two_ends_of_epsilon_are_near_each_other_among_many_users(plan: Plan, most: float, expected: float | None) -> None:
     found = account(plan).epsilon(1e-6)
