@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import typer.main
+import typer
 
 from benchmarks.fuzz_kinds import KINDS, Kind
 from ldpaudit.errors import OUT_OF_MEMORY, in_a_line, of_the_user
@@ -96,16 +96,12 @@ class Guard:
 
 def work(name: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
     """Read the inputs of one kind with these numbers, and write each outcome and its seconds as a line of the file `DONE`."""
-    from ldpaudit import commands
-
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
     os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.dont_write_bytecode = True
-    # The same parser, built once: to build it takes longer than most inputs do.
-    commands.app = typer.main.get_command(commands.app)  # type: ignore[assignment]
     guard, kind = Guard(), KINDS[name]
     made(kind, name, seed, numbers[0])  # what the seeds need is computed before the clock runs
     with (folder / STACK).open("w") as stack, (folder / DONE).open("w") as done:

@@ -5,11 +5,12 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from functools import wraps
+from functools import cache, wraps
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from ldpaudit.commands import (
     account,
@@ -156,11 +157,17 @@ def main() -> None:
         sys.exit(FAULT)
 
 
+@cache
+def _parser() -> Any:
+    """Of all verbs; to build it takes longer than many commands do, and once per process is enough."""
+    return get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Run a command in this process, and return its exit code."""
     try:
         with stopped_by_signals(), results_apart():
-            app(arguments, prog_name="ldpaudit")  # and not "python -m ldpaudit", of which no shell completes a word
+            _parser()(arguments, prog_name="ldpaudit")  # and not "python -m ldpaudit", of which no shell completes a word
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FAULT
     except OutputClosed:
