@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from importlib import import_module, metadata
 from itertools import islice, permutations
 from pathlib import Path
@@ -339,10 +339,10 @@ class Case:
         )
 
 
+@cache
 def versions() -> dict[str, str]:
     """Of everything that numbers depend on."""
-    libraries = {name: metadata.version(name) for name in verification.LIBRARIES}
-    return {"ldpaudit": __version__, "python": platform.python_version(), **libraries}
+    return {"ldpaudit": __version__, "python": platform.python_version()} | {n: metadata.version(n) for n in verification.LIBRARIES}
 
 
 def verify(certificate: Certificate) -> list[str]:
