@@ -105,10 +105,10 @@ def test_one_plan_is_no_group() -> None:
 
 
 def test_what_is_composed_and_sampled_costs_more_and_less() -> None:
-    both = Shuffle([(CAUTIOUS, 500), (USUAL, 500)])
-    once, again = (account(each).epsilon(1e-6) for each in (both, Repeat(both, 100)))
+    both = Shuffle([(CAUTIOUS, 5000), (USUAL, 5000)])
+    once, again = (account(each).epsilon(1e-6) for each in (both, Repeat(both, 10)))
     assert once.low < again.low < again.high < 1.01 * again.low
-    assert account(Subsample(both, 2000, 1000)).epsilon(1e-6).high < once.high
+    assert account(Subsample(both, 20_000, 10_000)).epsilon(1e-6).high < once.high
 
 
 @pytest.mark.parametrize(("make", "error", "needs"), [

@@ -42,7 +42,7 @@ RUNS, SURE = 2000, 5
     ("randomized_response", {"k": 3, "epsilon": 1}, GOAL, {}, "users", "smallest"),
     ("laplace", {"low": 0, "high": 1}, GOAL, {}, "scale", "smallest"),
     ("laplace:histogram", {"k": 4}, GOAL, {}, "scale", "smallest"),
-    ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 2}, ONE, {}, "batch", "largest"),
+    ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 1}, ONE, {}, "batch", "largest"),
     ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
     *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
                    "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
