@@ -39,8 +39,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker("slow")
 
 
+def pytest_collection() -> None:
+    """Nearly all that is made now stays: the collector would walk it over and over. A quarter of the time that this takes."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays: the collector need not walk it again, nor so often. A twentieth of the time."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
