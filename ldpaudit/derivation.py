@@ -125,6 +125,10 @@ def _table(m: Mechanism, inputs: Sequence[Any]) -> list[list[Fraction]]:
     return [[law.get(y, Fraction(0)) for y in views] for law in laws]
 
 
+# To check proofs is to run them, and once per process is enough.
+_run = cache(lambda home, function: tuple(getattr(import_module(f"ldpaudit.proofs.{home}"), function)()))
+
+
 def proofs_of(name: str) -> tuple[Any, ...]:
     """Run the proofs of a stem or plugin; of a stem without a file of proofs, the function of its name in its core's file.
 
@@ -136,12 +140,6 @@ def proofs_of(name: str) -> tuple[Any, ...]:
     if home is None:
         raise Unsupported(name, f"there is no file proofs/{name}.py")
     return _run(home, "prove" if home == name else name)
-
-
-@cache
-def _run(home: str, function: str) -> tuple[Any, ...]:
-    """The proofs of a file of ours; to check them is to run them, and once per process is enough."""
-    return tuple(getattr(import_module(f"ldpaudit.proofs.{home}"), function)())
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+gc.disable()  # while tests are collected: nearly all that is made stays, and would be walked over and over
 # Workers are as many as cores: threads of a worker would wait for each other's. Before numpy is imported.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
 # A first example may fill a cache, and the machine may be busy: neither is a failure.
@@ -14,8 +15,7 @@ settings.register_profile("search", deadline=None, max_examples=200)
 # The same examples each time: a check that fails now and then is no check. `./run test --slow` searches.
 settings.register_profile("ldpaudit", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("ldpaudit")
-TOGETHER = (("tests/claims/",), ("tests/laws/test_laws.py", "tests/proofs/"))
-"""Beginnings of the names of files whose tests share what takes long: the literature's claims, and all proofs."""
+TOGETHER = (("tests/claims/",), ("tests/laws/test_laws.py", "tests/proofs/"))  # share what takes long: claims, and proofs
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,11 +37,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for i, case in enumerate(cases):
             if i not in kept:
                 case.add_marker("slow")
-
-
-def pytest_collection() -> None:
-    """Nearly all that is made now stays: the collector would walk it over and over. A quarter of the time that this takes."""
-    gc.disable()
 
 
 def pytest_collection_finish() -> None:

@@ -88,6 +88,7 @@ app = typer.Typer(
     context_settings=_HELP,
     pretty_exceptions_enable=False,
 )
+_parser = cache(get_command)  # to build one takes longer than many commands do
 SUPERVISED = "audit"  # the verb that runs other people's code in this process
 
 
@@ -157,17 +158,11 @@ def main() -> None:
         sys.exit(FAULT)
 
 
-@cache
-def _parser() -> Any:
-    """Of all verbs; to build it takes longer than many commands do, and once per process is enough."""
-    return get_command(app)
-
-
 def run(arguments: list[str]) -> int:
     """Run a command in this process, and return its exit code."""
     try:
         with stopped_by_signals(), results_apart():
-            _parser()(arguments, prog_name="ldpaudit")  # and not "python -m ldpaudit", of which no shell completes a word
+            _parser(app)(arguments, prog_name="ldpaudit")  # and not "python -m ldpaudit", of which no shell completes a word
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FAULT
     except OutputClosed:

@@ -135,7 +135,7 @@ def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.Mon
     def fault(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(commands, "_parser", lambda: fault)
+    monkeypatch.setattr(commands, "_parser", lambda _: fault)
     ended = raises(SystemExit, "", commands.main)
     assert ended.code == 2
     *_, said = capsys.readouterr().err.splitlines()
