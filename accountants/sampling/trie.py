@@ -61,6 +61,8 @@ _CURVES, _STRIDE = 6, 1.05
 _SHARES = tuple(Fraction(x) for x in (0, 0.25, 0.5, 0.75, 0.9, 1, 1.05, 1.1, 1.2, 1.35, 1.5, 2, 3, 4))
 """Epsilons of a removal, in that of one round in which the user is not drawn, which are tried where one is replaced."""
 _ABOVE = 1 + Fraction(1, 1 << 40)  # room for a logarithm that was rounded
+_MUCH = 2.0
+"""Where own votes that count as hidden leave more than this times the lower end, it is looked at what they tell if shown."""
 _COARSE, _REFERENCES = 2.0**-7, (0.5, 1.0, 2.0)
 """Delta above which a curve that is made at the epsilon in question is often looser than others, and the epsilons of those."""
 _ONE_ROUND, _SEVERAL_ROUNDS = 2.0**-34, 2.0**-16
@@ -218,7 +220,9 @@ class ThresholdProfile(PrivacyProfile):
             # A user who is never sampled leaves no trace.
             limit = round_up(1 - ball(1 - self.base.rate) ** self.rounds)
             if curve is None and (hidden := self._hidden(eps, low)) is not None:
-                return min(limit, hidden)
+                limit = min(limit, hidden)
+                if limit <= low * _MUCH:
+                    return limit
             removal = removal_bound(self.base, self.threshold, self.rounds, self.words, low * math.exp(-float(eps)))
             r, rest_at_r = removal.epsilon, flint.arb(removal.delta)
             if c > r.exp():

@@ -285,3 +285,9 @@ def test_one_user_replaced_costs_what_one_less_and_one_more_cost(sampling: Sampl
     found, added = one.epsilon(1e-6), change.epsilon(1e-6)
     assert added.low <= found.high < added.high + 1.2 * float(sampling.rate)
     assert math.isfinite(one.delta(600.0).high)
+
+
+def test_where_hidden_votes_are_not_bounded_well_they_count_as_shown() -> None:
+    profile = ThresholdProfile(FixedBatch(10_000, 3_000), 4, 2, ADD_REMOVE)
+    assert profile.delta(1.0).high < 0.02  # 0.51 where they are hidden
+    assert profile.epsilon(0.012).high < 1.26
