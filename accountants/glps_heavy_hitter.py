@@ -8,7 +8,8 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates
 from ldpaudit.accountants.pld.profiles import Bracket, LargestProfile
 from ldpaudit.accountants.shuffling import laplace_vectors
 from ldpaudit.accountants.shuffling.bounds import Bound
-from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, Overlap
+from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors
+from ldpaudit.accountants.shuffling.vector_laws import Overlap
 from ldpaudit.enclosure import Rigour
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours

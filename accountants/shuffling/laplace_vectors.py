@@ -23,7 +23,9 @@ are left if others may send nothing, with probability :math:`\kappa` (`laplace_n
 :math:`1/\cosh s \ge e^{-s^2/2}`.
 
 *Fewer kinds.* Where A has many values, the probability of one is split between two others on either side so that the mean is kept:
-W is linear in A, B and C, each, so that it grows in the convex order. From below, neighbouring values are not told apart.
+W is linear in A, B and C, each, so that it grows in the convex order; it does again where the values of :math:`B - e^\varepsilon C`
+are split, and then those of W. That is done in floats: what they round is added to the values, and to the probabilities of those
+above the likeliest. From below, kinds with about one :math:`B - e^\varepsilon C`, and then with about one W, are not told apart.
 
 *The blanket.* The least of the two laws of a coordinate has the mass :math:`e^{-s/2}`, and of vectors that differ from one in w
 coordinates at most each has at least :math:`e^{-ws}` of its density. All copies of a coordinate are one of two numbers together:
@@ -38,36 +40,26 @@ Source: derived here; enumerated in tests/shuffling.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache
-from itertools import pairwise, product
-from math import prod
+from functools import lru_cache
+from itertools import product
 from typing import Any, Self, TypeAlias
 
 import flint
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound, OthersAlike
-from ldpaudit.accountants.shuffling.laplace_noise import LEAST, MOST, WIDTHS, Balls, CutBlanket, grid_weights, reports
+from ldpaudit.accountants.shuffling.laplace_noise import LEAST, MOST, WIDTHS, CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
+from ldpaudit.accountants.shuffling.vector_laws import FAR, Overlap, Products, VectorType, mean_squares, parts
 from ldpaudit.core.working_precision import working_precision
 
-Overlap: TypeAlias = tuple[int, ...]
-"""In how many coordinates another user's vector alone differs from user 1's two, by s; the first of these does; and the second.
-
-Where there are three numbers, in how many each of them does by 2s; and how often e**-s, and e**(-s**2/2), are factors of the
-probability that another user sends anything.
-"""
 Weigh: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
-"""A product of ratios: about its logarithm, in steps; probabilities under one law, and under the other."""
-
 _NONE = flint.arb(0)
 _INTERVALS, _OF_BUNDLES = (16, 32), (10, 32)
 """Intervals of a coordinate with s = 1, at least, and at most where no curves are composed and the users not few; they grow with
@@ -75,14 +67,12 @@ the root of s, as what is lost grows with s and falls with their square. Of bund
 _ALONE = 8  # intervals for the blanket of a histogram
 _CELLS, _MOST_CELLS = (32_000, 160_000), 60_000
 """Kinds of reports of all types together, where the users are few or curves are composed, and else; and of one type."""
-_LISTED_CELLS = 1000  # kinds of all types up to which their transforms are taken, which three moments only bound
+_KNOTS = (50, 100), (50, 240)
+"""Values to which W is spread, and A and B - e C before: to see whether a type matters, and where it does; quick, and else."""
+_HEAVY = 0.1  # nats of the mean square of a product of ratios from which on three moments bound its transform badly
+_MOST_PAIRS = 1 << 19  # of these values, of all types together, where it is only seen whether they matter
 _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
-_SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
-_FAR = 100.0  # nats of a mean square from which on it is not looked at any further
-_FEW_KINDS, _KINDS = (24, 80), (12, 20)
-"""Kinds of reports in a data set up to which all are kept, where the users are few or curves are composed, and else; beyond, of how
-many a standard deviation of w consists."""
 _FEW_USERS = 16
 """Up to this many users an evaluation takes longer, and a search needs more of them."""
 _MOST_COORDINATES = 4096
@@ -176,7 +166,7 @@ def histogram(s: Fraction, k: int, users: int) -> VectorsBound | None:
     vectors = LaplaceVectors((s, s), ((2, 0, 0), *(own for own, *_ in held)), held, s)
     with working_precision(precision(users)):
         less = ball(-s).exp()
-        alone = _Products(s, (_ALONE, _ALONE), True, _MOST_CELLS, _MOST_CELLS).kinds((0, 1, 1))
+        alone = Products(s, (_ALONE, _ALONE), True, _MOST_CELLS, _MOST_CELLS).kinds((0, 1, 1))
         cells = tuple((r1, r2, less * b if k > 2 else r1.min(r2)) for r1, r2, b in alone)
         blanket = CutBlanket(cells, 1 - sum((b for *_, b in cells), _NONE))
     return bound(vectors, users, (blanket,))
@@ -214,111 +204,26 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
     intervals = (least, most if fine else least)
     with working_precision(precision(users)):
         different = [each for each in vectors.overlaps if any(each[1:3] + each[4:6])]
-        told = _Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
-        types = tuple(CutBlanket(told.kinds(each)) for each in different)
-        listed = types if fine and sum(len(each.cells) for each in types) <= _LISTED_CELLS else ()
+        told = Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
+        types: tuple[VectorType, ...] = ()
+        if max(mean_squares(near, far, vectors.steps[1]).sum() for near, far, _ in map(parts, different)) > _HEAVY:
+            knots = min(_KNOTS[fine][0], math.isqrt(_MOST_PAIRS // len(different))), _KNOTS[fine][1]
+            types = tuple(found for each in different if (found := told.type(each, knots)) is not None)
+        pairs = None if len(types) == len(different) else quotients([CutBlanket(told.kinds(each)) for each in different])
         (copies, varying), gamma = vectors.copies, ball(-vectors.hidden).exp()
         if copies > 1 and 0 < varying <= _MOST_COORDINATES:
             alike = told.kinds((0, copies, 0))
             gamma = gamma.max(sum((r1.min(r2) for r1, r2, _ in alike), _NONE) ** (varying * vectors.reports))
-        replaced = Replacement(listed, gamma, pairs=quotients(types))
+        replaced = Replacement(types, gamma) if pairs is None else Replacement((), gamma, pairs=pairs)
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
-        at = min(_DEVIATIONS * math.exp(min(nats, _FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
-        seen = _Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
+        at = min(_DEVIATIONS * math.exp(min(nats, FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
+        seen = Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
         sets = tuple(
-            OthersAlike(CutBlanket(_merged(seen.kinds(own), at, fine), is_symmetric=not at and own[1:5:3] == own[2:6:3]), pair, x)
+            OthersAlike(CutBlanket(seen.data_set(own, at, fine), is_symmetric=not at and own[1:5:3] == own[2:6:3]), pair, x)
             for own, pair, x in vectors.held
         )
     return VectorsBound(blankets, sets, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
-
-
-@dataclass
-class _Products:
-    """Laws of products of ratios, at the current precision."""
-
-    step: Fraction
-    intervals: tuple[int, int]  # of a coordinate: at least, and at most
-    is_told: bool  # whether grid points are told, or only the interval that a coordinate lies in
-    cells: int  # kinds of reports that may be made
-    most: int  # and of any of them
-
-    def __post_init__(self) -> None:
-        self._factor = cache(self._computed)
-
-    def kinds(self, overlap: Overlap) -> tuple[Balls, ...]:
-        """Probabilities under user 1's two laws and another user's, of this overlap."""
-        least, most = self.intervals
-        # What is lost to a factor falls with the square of its values, and grows with its variance and that of what it multiplies.
-        near, far, hidden = _parts(overlap)
-        counts = near + 2 * far
-        variances = [math.expm1(min(each, _FAR)) for each in _mean_squares(near, far, self.step)]
-        deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
-        unit = (min(self.cells, self.most) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
-        values = [max(3, int(unit * d)) for d in deviations]
-        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, counts, strict=True) if count)))
-        factors = (self._factor(*map(int, each[:2]), int(intervals), each[2]) for each in zip(near, far, values, strict=True))
-        found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
-        for (i, p, p2), (j, q, q2), (k, r, r2) in product(*factors):
-            both, cell = p2 * q2, found[i + j, i + k]
-            found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
-        if not hidden.any():
-            return tuple((r1, r2, b) for r1, r2, b in found.values())
-        sent = (-ball(self.step) * int(hidden[0]) - ball(self.step) ** 2 / 2 * int(hidden[1])).exp()
-        return (*((r1, r2, sent * b) for r1, r2, b in found.values()), (_NONE, _NONE, 1 - sent))
-
-    def _computed(self, near: int, far: int, intervals: int, most: int) -> Factor:
-        """The law of a product of as many ratios of either distance, with these intervals, on at most this many values."""
-        powers = (flint.arb_poly(self._ratio(n, intervals)) ** count for n, count in ((1, near), (2, far)) if count)
-        law, unit = prod(powers, start=flint.arb_poly([1])).coeffs(), self.step / intervals
-        found = [(i, p, ball(unit * (i - intervals * (near + 2 * far))).exp()) for i, p in enumerate(law) if not p == 0]
-        ends = _kept([p for _, p, _ in found], [ratio for *_, ratio in found], most)
-        groups = [found[start:end] for start, end in pairwise([*ends, len(found)])]
-        if not self.is_told:
-            firsts = [sum((p for _, p, _ in each), _NONE) for each in groups]
-            seconds = [sum((p * ratio for _, p, ratio in each), _NONE) for each in groups]
-            return [(each[0][0], p, p2) for each, p, p2 in zip(groups, firsts, seconds, strict=True)]
-        masses = [each[0][1] for each in groups]
-        for i, each in enumerate(groups[:-1]):
-            low, high = each[0][2], groups[i + 1][0][2]
-            masses[i] += sum((p * (high - ratio) for _, p, ratio in each[1:]), _NONE) / (high - low)
-            masses[i + 1] += sum((p * (ratio - low) for _, p, ratio in each[1:]), _NONE) / (high - low)
-        return [(each[0][0], p, p * each[0][2]) for each, p in zip(groups, masses, strict=True)]
-
-    def _ratio(self, distance: int, intervals: int) -> list[flint.arb]:
-        """Probabilities of a coordinate's ratio by its logarithm, in steps of s over the intervals, of numbers s or 2s apart."""
-        s, intervals = distance * self.step, distance * intervals
-        law = [_NONE] * (2 * intervals + 1)
-        if self.is_told:
-            for j, weight in enumerate(grid_weights(s, intervals)):
-                law[2 * j] = weight * ball(-s * j / intervals).exp()
-        else:
-            places = (0, *range(1, 2 * intervals, 2), 2 * intervals)
-            for place, mass in zip(places, reports(Fraction(0), [s * j / intervals for j in range(intervals + 1)]), strict=True):
-                law[place] = mass
-        return law
-
-
-def _kept(law: Sequence[flint.arb], ratios: Sequence[flint.arb], most: int) -> list[int]:
-    """Places of a law that are kept, both ends among them: as dense as the third root of what the ratio's mean square rests on."""
-    if len(law) <= most:
-        return list(range(len(law)))
-    dense = np.cumsum([float(p * (1 + ratio * ratio)) ** (1 / 3) for p, ratio in zip(law, ratios, strict=True)])
-    inner = np.searchsorted(dense, dense[-1] * (np.arange(most - 2) + 0.5) / max(1, most - 2))
-    return sorted({0, *inner.tolist(), len(law) - 1})
-
-
-def _merged(cells: tuple[Balls, ...], epsilon: float, fine: int) -> tuple[Balls, ...]:
-    """Where they are many, told apart only as far as it tells at this epsilon: about which w they have."""
-    if len(cells) <= _FEW_KINDS[fine]:
-        return cells
-    gains = np.array([float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells])
-    spread = math.sqrt(gains**2 @ np.array([float(b) for *_, b in cells]))
-    kinds: dict[float, list[Balls]] = defaultdict(list)
-    for kind, cell in zip(np.round(_KINDS[fine] * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
-        kinds[kind].append(cell)
-    columns = (zip(*each, strict=True) for each in kinds.values())
-    return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)
 
 
 def _overlaps(weigh: Weigh, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -367,26 +272,8 @@ def maximal(overlaps: Iterable[Overlap]) -> list[Overlap]:
 
 def _told(overlaps: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
     """Logarithm of the chi-squared divergence of user 1's two laws from another user's, which grows with what is told."""
-    near, far, hidden = _parts(overlaps)
-    a, b, c = np.moveaxis(_mean_squares(near, far, step), -1, 0)
+    near, far, hidden = parts(overlaps)
+    a, b, c = np.moveaxis(mean_squares(near, far, step), -1, 0)
     with np.errstate(divide="ignore"):
         found: NDArray[np.float64] = a + np.logaddexp(*(x + np.log(-np.expm1(-x)) for x in (b, c)))
     return found + hidden @ (float(step), float(step) ** 2 / 2)
-
-
-def _parts(overlaps: ArrayLike) -> list[NDArray[np.int64]]:
-    """Coordinates that differ by s, those that differ by 2s, and what hides others."""
-    counts = np.asarray(overlaps)
-    more = [(0, 0)] * (counts.ndim - 1) + [(0, 8 - counts.shape[-1])]
-    return np.split(np.pad(counts, more), (3, 6), axis=-1)
-
-
-def _mean_squares(near: NDArray[np.int64], far: NDArray[np.int64], step: Fraction) -> NDArray[np.float64]:
-    """Logarithms of the mean squares of products of ratios."""
-    return near * _mean_square(step) + far * _mean_square(2 * step)
-
-
-def _mean_square(step: Fraction) -> float:
-    """Logarithm of the mean square of a coordinate's ratio."""
-    s = float(step)
-    return s + math.log((2 + math.exp(-3 * s)) / 3) if s > _SLIGHT else s * s

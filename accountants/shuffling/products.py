@@ -30,6 +30,7 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
+from ldpaudit.accountants.numerics.spread import Floats, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
@@ -60,7 +61,6 @@ _FLOATS = 300
 
 Part: TypeAlias = tuple[Blanket, ...]
 """The types of one run."""
-Floats: TypeAlias = NDArray[np.float64]
 Ratios: TypeAlias = tuple[Floats, Floats, Floats]
 """Ratios of user 1's two laws to another user's, and their probabilities under the latter."""
 
@@ -83,7 +83,7 @@ class ProductType:
         off = (1 + len(self.runs)) * _EQUAL * (first + e * second)  # ratios that were taken for one, run by run, differ by less
         if _is_exact(self.runs):
             return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
-        w, p = _spread(first - e * second + off, p)  # of values that are no less
+        w, p = spread(first - e * second + off, p, _KNOTS)  # of values that are no less
         return Law(w, p, np.zeros_like(w), lambda: list(zip(map(flint.arb, w.tolist()), _balls(p, len(self.runs)), strict=True)))
 
     def drawn(self, rate: Fraction) -> ProductType:
@@ -249,21 +249,6 @@ def _is_listed(bundle: ProductType) -> bool:
         return False
     _, _, p = _ratios(bundle.runs)
     return _is_exact(bundle.runs) or (len(p) <= _MOST_KINDS and p.min() > _LEAST)
-
-
-def _spread(w: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """To some of the values, so that the mean is kept: as dense as the third root of what the mean square rests on."""
-    if len(w) <= _KNOTS:
-        return w, p
-    order = np.argsort(w)
-    w, p = w[order], p[order]
-    dense = np.cumsum((p * (p @ w**2 + w**2)) ** (1 / 3))
-    inner = np.searchsorted(dense, dense[-1] * np.linspace(0, 1, _KNOTS))
-    knots = np.unique(w[np.r_[0, np.minimum(inner, len(w) - 1), len(w) - 1]])
-    at = np.clip(np.searchsorted(knots, w, side="right") - 1, 0, len(knots) - 2)
-    low, high = knots[at], knots[at + 1]
-    masses = _summed(np.r_[at, at + 1], np.r_[p * ((high - w) / (high - low)), p * ((w - low) / (high - low))])
-    return knots[masses > 0], masses[masses > 0]
 
 
 def _balls(p: Floats, runs: int) -> list[flint.arb]:

@@ -14,6 +14,7 @@ import pytest
 from ldpaudit import Compose, Guarantee, Mechanism, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.spread import spread
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling import bloom, products, randomizers
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
@@ -568,7 +569,7 @@ def test_a_blanket_is_made_of_every_two_sizes_of_signatures_and_every_overlap() 
 def test_values_that_are_spread_to_fewer_keep_their_mean_and_have_larger_positive_parts() -> None:
     rng = np.random.default_rng(0)
     w, p = rng.standard_normal(2000), rng.dirichlet(np.ones(2000))
-    knots, masses = products._spread(w, p)
+    knots, masses = spread(w, p, products._KNOTS)
     assert len(knots) <= products._KNOTS + 2
     assert masses.sum() == pytest.approx(1, rel=1e-12)
     assert masses @ knots == pytest.approx(p @ w, rel=1e-9)
