@@ -35,7 +35,7 @@ Factor: TypeAlias = list[tuple[int, flint.arb, flint.arb]]
 
 _NONE = flint.arb(0)
 _TOLD, _LONGEST = (8, 48), 4000  # intervals where grid points are told; and of all coordinates together, beyond the least number
-_SEEN = 60, 160  # values of A, B and C in a data set, where curves are composed or the users few, and else
+_SEEN = 60, 240  # values of A, B and C in a data set, where curves are composed or the users few, and else
 _LARGEST, _RAREST, _ROOM, _WRONG = 1e60, 1e-70, 1e-14, 2e-12
 """Values and probabilities of A, B and C up to which their products are floats; and bounds of what products and differences of
 values are wrong by, relative to their sizes, and of what sums of probabilities are."""
