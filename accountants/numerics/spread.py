@@ -21,13 +21,13 @@ def spread(values: Floats, masses: Floats, most: int) -> tuple[Floats, Floats]:
         return w, p
     order = np.argsort(w)
     w, p = w[order], p[order]
+    if w[0] == w[-1]:
+        return w[:1], summed(np.zeros(1, dtype=np.intp), p)
     square = p @ w**2
     dense, far = np.cumsum((p * (square + w**2)) ** (1 / 3)), np.arcsinh(w / np.sqrt(square))
     dense = dense / dense[-1] + (far - far[0]) / (far[-1] - far[0])
     inner = np.searchsorted(dense, dense[-1] * np.linspace(0, 1, most))
     knots = np.unique(w[np.r_[0, np.minimum(inner, len(w) - 1), len(w) - 1]])
-    if len(knots) == 1:
-        return knots, np.array([p.sum()])
     starts = np.searchsorted(w, knots[:-1])
     each = np.diff(np.r_[starts, len(w)])
     low, high = np.repeat(knots[:-1], each), np.repeat(knots[1:], each)

@@ -208,13 +208,14 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
         types: tuple[VectorType, ...] = ()
         if max(mean_squares(near, far, vectors.steps[1]).sum() for near, far, _ in map(parts, different)) > _HEAVY:
             knots = min(_KNOTS[fine][0], math.isqrt(_MOST_PAIRS // len(different))), _KNOTS[fine][1]
-            types = tuple(found for each in different if (found := told.type(each, knots)) is not None)
-        pairs = None if len(types) == len(different) else quotients([CutBlanket(told.kinds(each)) for each in different])
+            found = [told.type(each, knots) for each in different]
+            types = () if None in found else tuple(each for each in found if each is not None)  # all of them, or none
+        pairs = None if types else quotients([CutBlanket(told.kinds(each)) for each in different])
         (copies, varying), gamma = vectors.copies, ball(-vectors.hidden).exp()
         if copies > 1 and 0 < varying <= _MOST_COORDINATES:
             alike = told.kinds((0, copies, 0))
             gamma = gamma.max(sum((r1.min(r2) for r1, r2, _ in alike), _NONE) ** (varying * vectors.reports))
-        replaced = Replacement(types, gamma) if pairs is None else Replacement((), gamma, pairs=pairs)
+        replaced = Replacement(types, gamma, pairs=pairs)
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0

@@ -122,7 +122,7 @@ class Products:
         deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
         unit = (min(self.cells, self.most) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
         values = [max(3, int(unit * d)) for d in deviations]
-        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, counts, strict=True) if count)))
+        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, counts.tolist(), strict=True) if count)))
         factors = (self._factor(*map(int, each[:2]), int(intervals), each[2]) for each in zip(near, far, values, strict=True))
         found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
         for (i, p, p2), (j, q, q2), (k, r, r2) in product(*factors):

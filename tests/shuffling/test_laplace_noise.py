@@ -326,6 +326,16 @@ def test_laws_are_below_their_types_and_above_their_data_set_in_the_convex_order
         assert outer or middle or len(held[0]) > 2 or (stop_loss(merged, e, tested) <= truth + 1e-9 * size).all()
 
 
+@pytest.mark.parametrize("s", [1, 2, 21, 22])
+def test_all_types_are_listed_or_none(s: int) -> None:
+    """Of large steps floats hold the probabilities of some overlaps, and not of all."""
+    vectors = known(m := GlpsHeavyHitter(4, 1, 1, 2, Fraction(1, s)))
+    different = [each for each in vectors.overlaps if any(each[1:3] + each[4:6])]
+    types = account(Shuffle(m, 1000)).bound.replaced.types  # type: ignore[attr-defined]
+    assert len(types) in (0, len(different))
+    assert bool(types) == (s < 21)
+
+
 @pytest.mark.parametrize(("varying", "weight"), [(4, 4), (6, 4), (9, 4), (40, 30), (200, 150), (1000, 1000)])
 def test_overlaps_that_are_rounded_up_are_at_least_all_others(varying: int, weight: int) -> None:
     """Of vectors that differ in at most `weight` coordinates, of which `varying` are not always one number."""
