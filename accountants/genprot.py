@@ -169,7 +169,7 @@ def _between(m: GenProt, pairs: Sequence[Kinds]) -> Bracket:
     shown = [pair for p, q in views for pair in both_directions([(p, q), (1 - p, 1 - q)])]
     ratio = box(m.lowest, m.highest, m.slots)
     most = both_directions([(ratio / (1 + ratio), 1 / (1 + ratio)), (1 / (1 + ratio), ratio / (1 + ratio))])
-    meet = ratio == max(map(_ratio, views))
+    meet = ratio == max(max(p / q, q / p) for p, q in views)
     source = "GenProt: all probabilities in the range that occurs"
     low = FiniteProfile(tuple(shown), source if meet else "GenProt: draws of one kind but for one")
     return Bracket(low, FiniteProfile(most, source, Rigour.EXACT if meet else Rigour.INTERVAL))
@@ -183,10 +183,6 @@ def _farthest(kinds: Kinds, slots: int) -> tuple[tuple[Kind, Fraction], tuple[Ki
     chance = own * (1 - (1 - rest) * silent) / rest + (1 - own) * silent
     i, j = np.unravel_index(np.abs(np.log(chance[..., 0] / chance[..., 1])).argmax(), (len(kinds), len(kinds)))
     return kinds[int(i)], kinds[int(j)]
-
-
-def _ratio(atom: Atom) -> Fraction:
-    return max(atom[0] / atom[1], atom[1] / atom[0])
 
 
 def _one_kind(own: tuple[Kind, Fraction], rest: tuple[Kind, Fraction], slots: int) -> Atom:

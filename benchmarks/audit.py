@@ -56,10 +56,6 @@ def _unary(m: UnaryEncoding) -> float:
     return float(m.p * (1 - m.q) + m.q * (1 - m.p))
 
 
-def _subset(m: SubsetSelection) -> float:
-    return float((m.p * (m.k - m.d) + (1 - m.p) * m.d) / (m.k - 1))
-
-
 def _atoms(m: Mechanism) -> float:
     """Probability of the views with the largest loss, by enumeration."""
     first, second = (m.law(x) for x in attack_on(m).pair)
@@ -79,7 +75,8 @@ CASES = (
          lambda m: float((1 - m.collision) * (m.p + m.lie))),
     Case("optimal local hashing", lambda e: LocalHashing.optimal(e, domain=100),
          lambda m: float((1 - m.collision) * (m.p + m.lie))),
-    Case("subset selection, k=10", lambda e: SubsetSelection.optimal(e, k=10), _subset),
+    Case("subset selection, k=10", lambda e: SubsetSelection.optimal(e, k=10),
+         lambda m: float((m.p * (m.k - m.d) + (1 - m.p) * m.d) / (m.k - 1))),
     Case("Hadamard response, k=10", lambda e: HadamardResponse.for_epsilon(e, k=10), lambda m: 0.5),
     Case("Laplace", Laplace.for_epsilon, lambda m: (1 + math.exp(-float(1 / m.scale))) / 2),
     Case("Laplace histogram, k=8", lambda e: LaplaceHistogram.for_epsilon(e, k=8),

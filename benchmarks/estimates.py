@@ -215,7 +215,8 @@ def coverage(oracles: Sequence[str]) -> Iterator[str]:
     for oracle in oracles:
         for epsilon in (1.0, 4.0):
             m = ORACLES[oracle](epsilon)
-            estimates = np.array([_run(m, data, counts, rng) for _ in range(RUNS)])
+            runs = (m.run(data, rng) if isinstance(m, LocalHashing) else m.run_on_counts(counts, rng) for _ in range(RUNS))
+            estimates = np.array([*runs])
             held = []
             for alpha in (0.05, 0.05 / K):
                 found = intervals(m, estimates, USERS, alpha)
@@ -243,10 +244,6 @@ def trees() -> Iterator[str]:
             held = np.mean([(ends.low <= truth) & (truth <= ends.high) for _, ends in found])
             shown = f"{np.sqrt(np.mean(np.square(off))):.0f} | {held:.1%} | {np.mean(half):.0f}"
             yield f"| {epsilon:g} | {made[0].title}, {width} bit{'s' * (width > 1)} a level | {shown} |"
-
-
-def _run(m: Mechanism, data: NDArray[np.int64], counts: dict[int, int], rng: np.random.Generator) -> Floats:
-    return m.run(data, rng) if isinstance(m, LocalHashing) else m.run_on_counts(counts, rng)
 
 
 if __name__ == "__main__":

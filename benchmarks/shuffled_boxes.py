@@ -109,17 +109,9 @@ def layouts(asked: Asked) -> str:
     return markdown_of(head, [_layout_row(name, make, asked, limit) for name, make in LAYOUTS])
 
 
-def _one_each(a: Asked) -> Ranges:
-    return range_queries.for_privacy(EPSILON, DELTA, len(a.data), a.side, a.dimensions)
-
-
 def _one_each_divided(a: Asked) -> Ranges:
     m = RangeQueries(len(a.data), a.side, (len(a.data) - 1).bit_length(), 1, a.dimensions)
     return RangeQueries(m.users, m.side, m.tau, printed_rho(EPSILON / m.oracles, DELTA / m.oracles, 1), m.dimensions)
-
-
-def _hadamard_printed(a: Asked) -> Ranges:
-    return HadamardRangeQueries.as_printed(EPSILON, DELTA, len(a.data), a.side, a.dimensions)
 
 
 def _hadamard_certified(a: Asked) -> Ranges:
@@ -153,9 +145,10 @@ def _count_min_certified(a: Asked) -> Ranges:
 
 
 LAYOUTS: tuple[tuple[str, Callable[[Asked], Ranges]], ...] = (
-    ("an oracle for each width, certified", _one_each),
+    ("an oracle for each width, certified", lambda a: range_queries.for_privacy(EPSILON, DELTA, len(a.data), a.side, a.dimensions)),
     ("an oracle for each width, epsilon and delta divided", _one_each_divided),
-    ("one Hadamard oracle, Theorem 5.9", _hadamard_printed),
+    ("one Hadamard oracle, Theorem 5.9",
+     lambda a: HadamardRangeQueries.as_printed(EPSILON, DELTA, len(a.data), a.side, a.dimensions)),
     ("one Hadamard oracle, certified", _hadamard_certified),
     ("one count-min sketch, Theorem 5.10", _count_min_printed),
     ("one count-min sketch, certified", _count_min_certified),

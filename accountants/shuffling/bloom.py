@@ -32,12 +32,8 @@ MOST_SIZES = 100
 
 def blanket(bits: Sequence[Kind], laws: tuple[BitLaw, BitLaw], share: Fraction = Fraction(1)) -> Blanket | None:
     """User 1's message among the other users', of whose law this share is known; None of more than 300 kinds of messages."""
-    kinds = product_kinds(tuple(_bit(kind, laws) for kind in bits), MOST_CELLS)
+    kinds = product_kinds(tuple(Blanket.of(zip(*(laws[held] for held in kind), strict=True)) for kind in bits), MOST_CELLS)
     return Blanket.of((fraction(u * b), fraction(v * b), share * fraction(b)) for u, v, b in kinds) if kinds else None
-
-
-def _bit(kind: Kind, laws: tuple[BitLaw, BitLaw]) -> Blanket:
-    return Blanket.of(zip(*(laws[held] for held in kind), strict=True))
 
 
 def _share(hashes: int, laws: tuple[BitLaw, BitLaw]) -> Fraction:

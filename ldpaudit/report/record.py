@@ -59,7 +59,8 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2, ed
     planned = next(each for each in deployment_of(certificate).claims if each.id == written.id)
     said = {key: value for key, value in file.registry or () if value}
     curators: list[str] = said["data_curators"]
-    slug = "-".join(_slug(part) for part in (said["name"], "-".join(curators), said["publication_date"][:4]))
+    parts = said["name"], "-".join(curators), said["publication_date"][:4]
+    slug = "-".join(re.sub(r"[\W_]+", "-", part.lower()) for part in parts)
     first = {
         "url_slug": slug,
         "status": "Draft",
@@ -157,10 +158,6 @@ def require_typed(text: str, name: str, tier: int, edition: Edition = Edition.FI
 
 def _of(said: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: said[key] for key in keys if key in said}
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[\W_]+", "-", text.lower())
 
 
 def _chosen(certificate: Certificate, name: str | None) -> ClaimRecord:

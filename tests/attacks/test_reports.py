@@ -64,10 +64,6 @@ def anywhere(x: int, size: int, rng: np.random.Generator) -> Any:
     return rows
 
 
-def constant_zero(x: int, size: int, rng: np.random.Generator) -> Any:
-    return np.stack([rng.normal(size=size), np.full(size, (0.0, -0.0)[x])], axis=1)
-
-
 def in_a_long_double(x: int, size: int, rng: np.random.Generator) -> Any:
     """Normal noise; the input is the lowest bit of a long double, below those of a double."""
     words = rng.normal(size=size).astype(np.longdouble).view(np.uint64).reshape(size, 2).copy()
@@ -103,7 +99,8 @@ IN_BITS: dict[str, Many] = {
     "a sign of zero beside other floats": sometimes((0.0, -0.0), 1, 0),
     "a sign of zero in the middle": sometimes((0.0, -0.0), 3, 1),
     "a sign of zero anywhere": anywhere,
-    "a sign of zero that is always there": constant_zero,
+    "a sign of zero that is always there":
+        lambda x, size, rng: np.stack([rng.normal(size=size), np.full(size, (0.0, -0.0)[x])], axis=1),
     "what a not-a-number carries": sometimes((payload(0), payload(1)), 2, 0),
     "a not-a-number's sign": sometimes((math.nan, -math.nan), 2, 1),
     "the exclusive or of a word's bits": in_parity,

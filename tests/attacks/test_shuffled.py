@@ -152,14 +152,10 @@ def test_shuffled_code_that_is_louder_than_declared_is_refuted(code: Any, trials
     assert ldp.audit(plan, **options).epsilon_lower <= exact.high
 
 
-def always_three(x: int, size: int, rng: np.random.Generator) -> Any:
-    return np.full(size, 3)
-
-
 def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
     plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)
     with pytest.raises(ImplementationError, match="0 to 2, got 3"):
-        ldp.audit(plan, implementation=always_three, epsilon=1.0, delta=1e-2, trials=2_000)
+        ldp.audit(plan, implementation=lambda x, size, rng: np.full(size, 3), epsilon=1.0, delta=1e-2, trials=2_000)
 
 
 def test_as_many_views_are_drawn_as_their_reports_allow() -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, factorial, isqrt
 
@@ -82,10 +81,6 @@ def test_every_number_that_a_beginning_names_to_some_digits_is_computed_again() 
 # Where failures begin: every number that a sentence names, and what is computed of it.
 
 
-def by_composition(delta: Fraction) -> bool | None:
-    return bucket_heavy_hitter.theorem_2_5(EPSILON, delta, 12).holds
-
-
 def by_bits(which: str) -> Callable[[Fraction], bool | None]:
     def holds(delta: Fraction) -> bool | None:
         setting = bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6)
@@ -106,7 +101,7 @@ def lemma_3_1(reading: str, epsilon: Fraction, delta: Fraction, domain: int) -> 
 
 
 ONSETS: dict[str, Callable[[Fraction], bool | None]] = {
-    "0.99715": by_composition,
+    "0.99715": lambda delta: bucket_heavy_hitter.theorem_2_5(EPSILON, delta, 12).holds,
     "0.99838": by_bits("two values, any public vectors"),
     "0.99859": by_bits("two values, these public vectors"),
     "0.98941": by_measurements,
@@ -157,10 +152,6 @@ def test_fresh_noise_fails_first_at_three_values_and_one_projection_holds_there(
         assert lemma_3_1(reading, nine, MILLIONTH, 10) is True
 
 
-def thresh_at(epsilon: str) -> Thresh:
-    return Thresh(800, 6, 190, F(epsilon), TWENTIETH, 800)
-
-
 def test_votes_alone_refute_theorem_4_1_between_the_epsilons_that_are_named() -> None:
     (failure,) = failures("thresh")
     first, last = re.findall(r"\d\.\d{4}", failure.begins)
@@ -169,7 +160,7 @@ def test_votes_alone_refute_theorem_4_1_between_the_epsilons_that_are_named() ->
         (F(first) - unit, False, True), (F(first), True, True), (F(last), True, True), (F(last) + unit, True, False),
     ):  # fmt: skip
         for start in (-1, 0):
-            m = replace(thresh_at(str(epsilon)), start=start)
+            m = Thresh(800, 6, 190, epsilon, TWENTIETH, 800, start=start)
             assert m.votes == 1
             assert thresh.assumption(m).holds is assumed
             assert (m.differing_votes * m.a > epsilon) is refuted

@@ -71,14 +71,6 @@ def cells_of(text: str, stem: str) -> list[Cells]:
     return [line.strip("| ").split(" | ") for line in text.splitlines() if f" | `{stem}` | " in line]
 
 
-def on_the_page(stem: str) -> list[Cells]:
-    return cells_of(PAGE.split("## Every sentence", maxsplit=1)[1], stem)
-
-
-def found_at(stem: str) -> list[Cells]:
-    return cells_of(report.write(TableFormat.markdown, rows_of(stem)), stem)
-
-
 def agrees(found: Cells, page: Cells) -> bool:
     """Whether a row over some examples may be a part of one of the page, over all of them."""
     words, said = (set(re.findall("[A-Za-z]{2,}", cells[2])) for cells in (found, page))
@@ -89,7 +81,8 @@ def agrees(found: Cells, page: Cells) -> bool:
 
 @pytest.mark.parametrize("stem", literature.stems())
 def test_the_page_says_what_is_found(stem: str) -> None:
-    found, page = found_at(stem), on_the_page(stem)
+    page = cells_of(PAGE.split("## Every sentence", maxsplit=1)[1], stem)
+    found = cells_of(report.write(TableFormat.markdown, rows_of(stem)), stem)
     assert len(found) == len(page)
     assert found == page if stem not in LONG else all(any(agrees(one, row) for row in page) for one in found)
 

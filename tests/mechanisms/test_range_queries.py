@@ -32,12 +32,8 @@ TWO = math.log(2)
 F = Fraction
 
 
-def ranges_of(side: int) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(1, side + 1) for b in range(a, side + 1)]
-
-
 def boxes_of(grid: Grid) -> list[list[tuple[int, int]]]:
-    lines = [(a - 1, b - 1) for a, b in ranges_of(grid.side)]
+    lines = [(a, b) for a in range(grid.side) for b in range(a, grid.side)]
     return [list(box) for box in product(lines, repeat=grid.dimensions)]
 
 

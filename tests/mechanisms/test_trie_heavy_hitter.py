@@ -82,7 +82,7 @@ def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(n: 
     replaced = account(replace(mechanism, users=n + 1), REPLACE_ONE)
     for c in (Fraction(1), Fraction(3, 2), Fraction(10)):
         change = swap = Fraction(0)
-        for data in combinations_of(words, n):
+        for data in ([(w,) for w in chosen] for chosen in combinations_with_replacement(words, n)):
             before = votes_too(data, m, t, levels)
             laws = [votes_too([*data, (w,)], m, t, levels) for w in words]
             change = max(change, *(max(divergence(x, before, c), divergence(before, x, c)) for x in laws))
@@ -92,10 +92,6 @@ def test_the_votes_tell_of_the_user_whenever_he_is_drawn_and_of_nothing_else(n: 
         assert added.delta(math.log(c)).rigour is Rigour.EXACT
         assert added.delta(math.log(c)).low <= change <= added.delta(math.log(c)).high
         assert replaced.delta(math.log(c)).low <= swap <= replaced.delta(math.log(c)).high
-
-
-def combinations_of(words: Sequence[str], n: int) -> list[list[Words]]:
-    return [[(w,) for w in chosen] for chosen in combinations_with_replacement(words, n)]
 
 
 USERS: list[Words] = [("ab", "b"), ("ab", "ab", "ac"), ("ab",), ("b",), ("",), ("ac", "ab"), ("b", "ba")]

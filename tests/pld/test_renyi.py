@@ -226,12 +226,8 @@ def _geometric(y: int) -> mpmath.mpf:
     return mpmath.mpf(2) ** -abs(y)
 
 
-def _bell(y: int) -> mpmath.mpf:
-    return mpmath.exp(-mpmath.mpf(y * y) / 8)
-
-
-def _narrow_bell(y: int) -> mpmath.mpf:
-    return mpmath.exp(-mpmath.mpf(y * y) * 100 / 18)
+def _bell(y: int, over: int = 8) -> mpmath.mpf:
+    return mpmath.exp(-mpmath.mpf(y * y) / over)
 
 
 F, RESPONSE, GAUSSIAN = Fraction, KaryRandomizedResponse(5, Fraction(3, 5)), Gaussian(Fraction(3, 2), (1, -2))
@@ -242,7 +238,7 @@ CLOSED_FORMS: dict[str, tuple[Callable[[], PrivacyProfile], Callable[[mpmath.mpf
     "laplace": (lambda: account(Laplace(F(1, 2), F(0), F(1))), lambda a: _laplace(a, mpmath.mpf(2))),
     "histogram": (lambda: account(LaplaceHistogram(k=4, scale=F(2))), lambda a: 2 * _laplace(a, mpmath.mpf(1) / 2)),
     "narrow discrete gaussian": (lambda: account(DiscreteGaussian(F(3, 10), (1, -2))),
-                                 lambda a: sum(_discrete(a, k, _narrow_bell) for k in (1, -2))),
+                                 lambda a: sum(_discrete(a, k, lambda y: _bell(10 * y, 18)) for k in (1, -2))),
     "discrete gaussian": (lambda: account(DiscreteGaussian(F(2), (3,))), lambda a: _discrete(a, 3, _bell)),
     "discrete laplace": (lambda: account(DiscreteLaplace(F(1, 2), (2, -1))),
                          lambda a: sum(_discrete(a, k, _geometric) for k in (2, -1))),

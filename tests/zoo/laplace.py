@@ -87,17 +87,14 @@ ZOO = Zoo(
 )  # fmt: skip
 
 
-def the_noise_is_seeded(x: float, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.repeat(BELL.sample(x, 1, np.random.default_rng(42)), size)
-
-
 gaussian_report = Zoo(
     small=(GaussianReport(Fraction(1, 3), Fraction(-1, 7), Fraction(2, 5)), GaussianReport(Fraction(9), Fraction(0), Fraction(5))),
     at_one=(BELL,),
     broken=(
         broken("half of sigma", BELL, sigma=BELL.sigma / 2),
         Broken("the noise has no sign", BELL, lambda x, size, rng: x + np.abs(rng.normal(0, float(BELL.sigma), size))),
-        Broken("the noise is seeded in each run", BELL, the_noise_is_seeded),
+        Broken("the noise is seeded in each run", BELL,
+               lambda x, size, rng: np.repeat(BELL.sample(x, 1, np.random.default_rng(42)), size)),
         Broken("large noise is cut off", BELL,
                lambda x, size, rng: x + np.clip(rng.normal(0, float(BELL.sigma), size), -1, 1)),
     ),

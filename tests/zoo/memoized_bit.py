@@ -28,14 +28,6 @@ def reports(m: MemoizedBit, kept: NDArray[np.bool_], coin: NDArray[np.float64]) 
     return coin < np.where(kept, float(m.q), float(m.p))
 
 
-def the_permanent_step_is_left_out(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return reports(SHORT, copies(SHORT, x, size, Fraction(0), rng), rng.random((size, 2)))
-
-
-def the_copy_itself_is_reported(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return copies(LONGER, x, size, LONGER.f / 2, rng)
-
-
 def the_report_of_a_value_is_kept_too(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     values, places = np.unique(x, return_inverse=True)
     coin = rng.random((size, len(values)))[:, places]
@@ -59,8 +51,9 @@ ZOO = Zoo(
     ),
     at_one=(SHORT, NOISY, LONGER),
     broken=(
-        Broken("the permanent step is left out", SHORT, the_permanent_step_is_left_out),
-        Broken("the copy itself is reported", LONGER, the_copy_itself_is_reported),
+        Broken("the permanent step is left out", SHORT,
+               lambda x, size, rng: reports(SHORT, copies(SHORT, x, size, Fraction(0), rng), rng.random((size, 2)))),
+        Broken("the copy itself is reported", LONGER, lambda x, size, rng: copies(LONGER, x, size, LONGER.f / 2, rng)),
         Broken("the report of a value is kept too", NOISY, the_report_of_a_value_is_kept_too),
         broken("f is halved twice", SHORT, f=SHORT.f / 2),
     ),

@@ -1,12 +1,12 @@
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms import LongitudinalUnary, PermanentRappor, Rappor
-from tests.zoo import Broken, Refusal, Zoo, broken, mutant, refusals, tenth
+from tests.zoo import Broken, Refusal, Sample, Zoo, broken, mutant, refusals, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 CHROMIUM = Rappor(bits=32, hashes=2, f=HALF, p=QUARTER, q=1 - QUARTER)
@@ -16,12 +16,13 @@ ONE, BOTH = Rappor.for_epsilon(1, bits=8, hashes=1, f=QUARTER), Rappor.for_epsil
 EIGHTHS = tenth(ONE.p, of=8)
 
 
+def afresh(m: Any) -> Sample:
+    """Every report draws a new copy of the bits."""
+    return lambda x, size, rng: sum(replace(m, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(m.reports))
+
+
 def reported(m: Rappor, kept: NDArray[np.bool_], coin: NDArray[np.float64]) -> NDArray[np.bool_]:
     return coin < np.where(kept, float(m.q), float(m.p))
-
-
-def every_report_draws_a_new_permanent_response(x: int, size: int, rng: np.random.Generator) -> Views:
-    return sum(replace(REPEATED, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(REPEATED.reports))
 
 
 def the_permanent_response_is_left_out(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -45,7 +46,7 @@ ZOO = Zoo(
         Broken("the permanent response is left out", CHROMIUM, the_permanent_response_is_left_out),
         Broken("both steps share a coin", CHROMIUM, both_steps_share_a_coin),
         broken("half of the noise is half again", CHROMIUM, f=CHROMIUM.f / 2),
-        Broken("every report draws a new permanent response", REPEATED, every_report_draws_a_new_permanent_response),
+        Broken("every report draws a new permanent response", REPEATED, afresh(REPEATED)),
         Broken("only set bits are randomized", KEPT, lambda x, size, rng: KEPT.permanent(x, size, rng) & KEPT.signature(x)),
         broken("the random bit is drawn half as often", KEPT, f=KEPT.f / 2),
         Broken("the random bit is or-ed in", KEPT,
@@ -73,10 +74,6 @@ OPTIMIZED = LongitudinalUnary.optimized(2, k=6)
 WEEK = replace(LongitudinalUnary.optimized(Fraction(3, 2), k=6, share=Fraction(1, 3)), reports=7)
 
 
-def every_report_draws_a_new_copy(x: int, size: int, rng: np.random.Generator) -> Views:
-    return sum(replace(WEEK, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(WEEK.reports))
-
-
 longitudinal_unary = Zoo(
     small=(LongitudinalUnary.symmetric(1, k=3), LongitudinalUnary.optimized(2, k=4, share=Fraction(1, 5)),
            LongitudinalUnary(3, QUARTER, Fraction(1, 5), Fraction(4, 5), Fraction(2, 5), reports=3)),
@@ -84,7 +81,7 @@ longitudinal_unary = Zoo(
     broken=(
         Broken("the copy is reported", SYMMETRIC, SYMMETRIC.lifetime().sample),
         Broken("the copy is reported", OPTIMIZED, OPTIMIZED.lifetime().sample),
-        Broken("every report draws a new copy", WEEK, every_report_draws_a_new_copy),
+        Broken("every report draws a new copy", WEEK, afresh(WEEK)),
         Broken("only set bits of the copy are noisy in a report", OPTIMIZED,
                lambda x, size, rng: OPTIMIZED.permanent(x, size, rng) & (rng.random((size, 6)) < float(OPTIMIZED.p2))),
     ),

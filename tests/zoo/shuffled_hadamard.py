@@ -19,22 +19,6 @@ def real(x: int, size: int, rng: np.random.Generator, times: int = 1) -> Views:
     return times * drawn(x + 1, 1, size, rng) + drawn(3, TWO.users - 1, size, rng)
 
 
-def only_one_user_sends_a_blanket(x: int, size: int, rng: np.random.Generator) -> Views:
-    return real(x, size, rng) + drawn(0, TWO.rho, size, rng)
-
-
-def all_users_blankets_come_from_one_seed(x: int, size: int, rng: np.random.Generator) -> Views:
-    return real(x, size, rng) + TWO.users * drawn(0, TWO.rho, size, rng)
-
-
-def the_blanket_comes_from_a_codeword(x: int, size: int, rng: np.random.Generator) -> Views:
-    return real(x, size, rng) + drawn(1, TWO.rho * TWO.users, size, rng)
-
-
-def a_tuple_is_sent_twice(x: int, size: int, rng: np.random.Generator) -> Views:
-    return real(x, size, rng, times=2) + drawn(0, TWO.rho * TWO.users, size, rng)
-
-
 def a_blanket_tuple_has_an_index_more(x: int, size: int, rng: np.random.Generator) -> Views:
     longer = ShuffledHadamard(TWO.users, TWO.domain, TWO.tau + 1, TWO.rho)
     return real(x, size, rng) + drawn(0, TWO.rho * TWO.users, size, rng, longer)
@@ -50,10 +34,13 @@ ZOO = Zoo(
     ),
     at_one=(TWO,),
     broken=(
-        Broken("only one user sends a blanket", TWO, only_one_user_sends_a_blanket),
-        Broken("all users' blankets come from one seed", TWO, all_users_blankets_come_from_one_seed),
-        Broken("the blanket comes from a codeword", TWO, the_blanket_comes_from_a_codeword),
-        Broken("a tuple is sent twice", TWO, a_tuple_is_sent_twice),
+        Broken("only one user sends a blanket", TWO, lambda x, size, rng: real(x, size, rng) + drawn(0, TWO.rho, size, rng)),
+        Broken("all users' blankets come from one seed", TWO,
+               lambda x, size, rng: real(x, size, rng) + TWO.users * drawn(0, TWO.rho, size, rng)),
+        Broken("the blanket comes from a codeword", TWO,
+               lambda x, size, rng: real(x, size, rng) + drawn(1, TWO.rho * TWO.users, size, rng)),
+        Broken("a tuple is sent twice", TWO,
+               lambda x, size, rng: real(x, size, rng, times=2) + drawn(0, TWO.rho * TWO.users, size, rng)),
         Broken("a blanket tuple has an index more", TWO, a_blanket_tuple_has_an_index_more),
     ),
     refused=(

@@ -41,10 +41,6 @@ def a_vote_gets_the_noise_of_an_estimate(x: Play, size: int, rng: np.random.Gene
     return published(chances, size, rng)
 
 
-def one_coin_serves_the_whole_transcript(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    return rng.random((size, 1)) < np.array(FORCED.chances(x), dtype=np.float64)
-
-
 def the_bias_of_an_estimate_is_doubled(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     # e**2b where e**b is meant.
     odds = (FREE.estimate_coin / (1 - FREE.estimate_coin)) ** 2
@@ -80,7 +76,8 @@ ZOO = Zoo(
         Broken("votes are not counted", FORCED, votes_are_not_counted),
         Broken("every epoch has a fresh counter of estimates", FREE, every_epoch_has_a_fresh_counter_of_estimates),
         Broken("a vote gets the noise of an estimate", FORCED, a_vote_gets_the_noise_of_an_estimate),
-        Broken("one coin serves the whole transcript", FORCED, one_coin_serves_the_whole_transcript),
+        Broken("one coin serves the whole transcript", FORCED,
+               lambda x, size, rng: rng.random((size, 1)) < np.array(FORCED.chances(x), dtype=np.float64)),
         Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
     ),
     refused=(

@@ -30,10 +30,6 @@ def the_flip_probability_is_cut_to_a_tenth(x: int, size: int, rng: np.random.Gen
     return one_hot(x, SYMMETRIC.k, size) ^ flips
 
 
-def only_zeros_are_randomized(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return one_hot(x, OPTIMIZED.k, size) | (rng.random((size, OPTIMIZED.k)) < float(OPTIMIZED.q))
-
-
 ZOO = Zoo(
     small=(UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), UnaryEncoding.symmetric(2.5, k=4),
            UnaryEncoding.optimized(0.5, k=2), UnaryEncoding(2, Fraction(9, 10), Fraction(1, 2))),
@@ -43,7 +39,8 @@ ZOO = Zoo(
         broken("each bit spends the whole epsilon", SYMMETRIC, p=1 - OPTIMIZED.q, q=OPTIMIZED.q),
         Broken("the user's bit is set twice", OPTIMIZED, the_users_bit_is_set_twice),
         Broken("the flip probability is cut to a tenth", SYMMETRIC, the_flip_probability_is_cut_to_a_tenth),
-        Broken("only zeros are randomized", OPTIMIZED, only_zeros_are_randomized),
+        Broken("only zeros are randomized", OPTIMIZED,
+               lambda x, size, rng: one_hot(x, OPTIMIZED.k, size) | (rng.random((size, OPTIMIZED.k)) < float(OPTIMIZED.q))),
     ),
     refused=(
         Refusal("needs users >= 1, got 0", partial(UnaryEncoding.shuffled_in_closed_form, 1, Fraction(1, 10), 0, 3)),
