@@ -302,10 +302,6 @@ def _users(data: bytes, folder: Path) -> list[str] | Callable[[], Any]:
     return ["run", *RUNS[reader], "--data", str(file), "--output", str(folder / "out" / "found.json"), "--seed", "1"]
 
 
-def _keyed(rng: Random) -> bytes:
-    return fuzz_files.keyed(rng, _json(written()))
-
-
 def _parts(data: bytes) -> tuple[bytes, bytes]:
     key, _, signature = data.rpartition(fuzz_files.SPLIT)
     return key, signature
@@ -337,7 +333,8 @@ KINDS = {
     "certificate": Kind(0.10, _certificate, _verify),
     "matrix": Kind(0.10, fuzz_files.matrix, _channel),
     "data": Kind(0.08, fuzz_files.data, _users),
-    "key": Kind(0.05, _keyed, _verify_signed, lambda data: fuzz_files.right(*_parts(data), _json(written()))),
+    "key": Kind(0.05, lambda rng: fuzz_files.keyed(rng, _json(written())), _verify_signed,
+                lambda data: fuzz_files.right(*_parts(data), _json(written()))),
     "gate": Kind(0.05, _file(GATE, tomllib.loads, toml), _gate),
     "baseline": Kind(0.04, _file(_json(BASELINE), json.loads, _json), _baseline),
     "checkpoint": Kind(0.04, _checkpoint, _go_on),

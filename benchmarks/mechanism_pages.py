@@ -62,7 +62,8 @@ def _lines(stem: str) -> Iterator[str]:
     yield from _directive(f"automodule:: {home}")
     for name, owner in _variants(stem):
         title = plain(owner.title)
-        yield from ("", f"## {title[0].upper()}{title[1:]}", "", "```{eval-rst}", *_does(owner).splitlines(), "```", "")
+        does = _HEADING.split(inspect.getdoc(owner) or "")[0]  # before it comes to parameters
+        yield from ("", f"## {title[0].upper()}{title[1:]}", "", "```{eval-rst}", *does.splitlines(), "```", "")
         yield from _at_its_example(stem, name, owner)
     own, again = _home("accountants", stem)
     yield from ("", "## What it costs", "", f"The theorem, as `accountants/{own}.py` states it.", "")
@@ -88,11 +89,6 @@ def _home(folder: str, stem: str) -> tuple[str, tuple[str, ...]]:
 def _directive(what: str, *options: str) -> Iterator[str]:
     """What Sphinx reads a docstring with."""
     yield from ("```{eval-rst}", f".. {what}", *(f"   :{option}" for option in options), "```")
-
-
-def _does(owner: type[Mechanism]) -> str:
-    """What the docstring says before it comes to parameters."""
-    return _HEADING.split(inspect.getdoc(owner) or "")[0]
 
 
 def _at_its_example(stem: str, name: str, owner: type[Mechanism]) -> Iterator[str]:

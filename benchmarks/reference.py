@@ -76,11 +76,8 @@ def _row(key: str, value: dict[str, Any], required: bool, defs: dict[str, Any]) 
     default = value.get("default")
     by_default = "required" if required else "" if default is None else f"`{json.dumps(default)}`"
     cells = (f"`{key}`", _is(value, defs), by_default, value.get("description", ""))
-    return f"| {' | '.join(_cell(each) for each in cells)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    shown = " | ".join(each.replace("|", "\\|") for each in cells)
+    return f"| {shown} |"
 
 
 def _is(value: dict[str, Any], defs: dict[str, Any]) -> str:

@@ -51,7 +51,8 @@ def _word_row(protocol: counting_protocols.Protocol, s: Setting, data: NDArray[n
     alike = [counting_protocols.largest_error(m, s, rng) for _ in range(RUNS)]
     shuffled = system.messages == 1
     epsilon = account(Shuffle(m, s.users) if shuffled else m).epsilon(DELTA).high
-    numbers = (_number(float(each)) for each in (system.messages, sent(m, rng), system.bits_a_user))
+    sizes = map(float, (system.messages, sent(m, rng), system.bits_a_user))
+    numbers = (f"{each:,.0f}" if each >= 1000 else f"{each:.4g}" for each in sizes)
     expected = "-" if system.exceeded else f"{system.error.high:.4g}"
     off_by = (_theorem(protocol, s, m), expected, f"{tail(m, s.users, counts, float(BETA)):.4g}")
     return name, system.noise, f"{epsilon:.4g}", *numbers, *off_by, f"{np.mean(off):.4g}", f"{np.mean(alike):.4g}", f"{limit:g}"
@@ -67,10 +68,6 @@ def _theorem(protocol: counting_protocols.Protocol, s: Setting, m: Mechanism) ->
         case UnaryEncoding() if protocol.origin == Origin.closed:
             return f"{float(unary_encoding.error(unary_encoding.Setting(EPSILON, DELTA, s.users, s.values))[1].claimed):.4g}"
     return "-"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def estimates(m: Any, users: int, counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.errors import LdpauditError, ProofError, Unsupported
 from ldpaudit.mechanism import Mechanism, all_views, number_of
 from ldpaudit.mechanisms import has_own_law, homes, part_of, stem
+from ldpaudit.mechanisms.shared.parameters import ball
 from ldpaudit.plan import Aggregate, Compose, Plan, PostProcess, Repeat, Run, Shuffle
 from ldpaudit.proofs._exhaustive import Checked, Exhaustive, prove_tables
 from ldpaudit.verdict import Derivation as Derivation
@@ -53,12 +54,8 @@ def sum_of_terms(terms: Iterable[Term]) -> Enclosure:
     with working_precision(PRECISION):
         total = flint.arb(0)
         for times, value, nats in terms:
-            total += _ball(times) * (_ball(value) if nats else _ball(value).log())
+            total += ball(times) * (ball(value) if nats else ball(value).log())
         return Enclosure.of(total, rigour=Rigour.INTERVAL, source="the sum of the parts")
-
-
-def _ball(value: Fraction) -> flint.arb:
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def _terms(plan: Plan, relation: str) -> tuple[list[Term], list[Any]]:

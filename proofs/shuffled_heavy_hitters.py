@@ -9,15 +9,11 @@ from ldpaudit.proofs._steps import Steps
 
 
 def prove() -> tuple[Steps, ...]:
-    """Check the theorems. Raises ProofError naming the step, were one false."""
-    return (_replaced(),)
-
-
-def _replaced() -> Steps:
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Steps("a replaced user changes one element in the oracle of every length, at most")
     t.assume("a user sends the oracle of a length one element, the value's prefix of that length; other messages keep their law")
     more, bit, other, less = t.nonnegative("more", "bit", "other", "less")
     last = 1 / (1 + less)  # a bit of the smaller prefix, at most 1
     larger = other + 1 + more  # two prefixes that differ, as numbers
     t.at_most(1 + more, (2 * larger + bit) - (2 * other + last), "prefixes that differ also differ when each is longer by a bit")
-    return t
+    return (t,)

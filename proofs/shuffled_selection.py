@@ -9,11 +9,7 @@ from ldpaudit.proofs._steps import Steps
 
 
 def prove() -> tuple[Steps, ...]:
-    """Check the theorems. Raises ProofError naming the step, were one false."""
-    return (_replaced(),)
-
-
-def _replaced() -> Steps:
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Steps("of a replaced user only the number of questions that are answered differently matters")
     t.assume("P[X = y - 1] / P[X = y] = y / (N - y + 1) for X ~ Bin(N, 1/2), and P[X = y] = P[X = N - y]")
     t.assume("the counts are independent; where the two answers are alike a count has one law")
@@ -22,4 +18,4 @@ def _replaced() -> Steps:
     yes, mirrored = count / (coins - count + 1), coins + 1 - count
     t.equal(yes * mirrored / (coins - mirrored + 1), 1, "its mirror image is as likely after a no as a count after a yes")
     t.at_most(yes, (count + 1) / (coins - count), "a yes makes a count the likelier, the larger it is")
-    return t
+    return (t,)

@@ -10,11 +10,7 @@ from ldpaudit.proofs._steps import Steps
 
 
 def prove() -> tuple[Steps, ...]:
-    """Check the theorems. Raises ProofError naming the step, were one false."""
-    return (_replaced(),)
-
-
-def _replaced() -> Steps:
+    """Check the theorem. Raises ProofError naming the step, were one false."""
     t = Steps("a replaced user changes as many elements as the larger set has that are not common")
     t.assume("who sends fewer than k fills up with the first elements that stand for no query, as many as are needed")
     common, own, more, spare = t.nonnegative("common", "own", "more", "spare")
@@ -24,4 +20,4 @@ def _replaced() -> Steps:
     t.at_most(filled, wider, "what fills up the larger set fills up the smaller one as well")
     t.equal(k - common - filled, larger - common, "of k elements the common ones and those stay, the others are replaced")
     t.at_most(larger - common, k, "which are at most k, as Corollary B.1 counts")
-    return t
+    return (t,)

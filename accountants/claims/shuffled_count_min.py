@@ -25,6 +25,7 @@ from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.claim import Hypothesis
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.shared.parameters import log2
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.profile import Number
 
@@ -311,7 +312,7 @@ def _lemma_4_9(m: ShuffledCountMin, epsilon: Enclosure, delta: Number) -> Iterat
         found = narrow(lambda: -(m.users * (-binomial_upper(cells, m.gamma, above)).log1p()).expm1(), "a binomial tail")
         yield derived(where, "P[some user sends more than tau k + 2 gamma tau s messages]", min(1.0, chernoff.high), found)
     bits = (m.rows - 1).bit_length() + (m.buckets - 1).bit_length()
-    space = narrow(lambda: 2 * cells * _log2(m.users), "2 tau s log2(n)").low
+    space = narrow(lambda: 2 * cells * log2(m.users), "2 tau s log2(n)").low
     table = Enclosure.of(cells * most.bit_length(), source=f"{cells} counts of at most {most}")
     yield derived(where, "(1) bits of a message: ceil(log2 tau) + ceil(log2 s)", float(bits), message_bits(m))
     yield derived(where, "(2) bits of the table: 2 tau s log2(n)", space, table, variant=NO_CONSTANT)
@@ -328,10 +329,6 @@ def cells_read(m: ShuffledCountMin) -> Enclosure:
     return Enclosure.of(len(m.cells(0)), source="the value's cell in each row")
 
 
-def _log2(value: int) -> flint.arb:
-    return flint.arb(value).log() / flint.arb(2).log()
-
-
 def _theorem_4_2(m: ShuffledCountMin, epsilon: Fraction, delta: Number) -> tuple[Printed, ...]:
     r"""For k = 1 and the parameters of Theorem 4.7, with constants of our own.
 
@@ -340,13 +337,13 @@ def _theorem_4_2(m: ShuffledCountMin, epsilon: Fraction, delta: Number) -> tuple
     """
     if m.held > 1 or m.domain < 4 or not is_theorem(m):
         return ()
-    log = partial(_log2, m.domain)
+    log = partial(log2, m.domain)
     bounds = (
         (f"messages a user sends on average: {_CUBES} log(B)^3 ln(log(B)/delta)/eps^2",
          lambda: _CUBES * log() ** 3 * (log() / ball(Fraction(delta))).log() / ball(epsilon) ** 2,
          Enclosure.of(m.rows + m.gamma * m.rows * m.buckets, source="tau + gamma tau s")),
         ("bits of a message: 2 (log n + log log B)",
-         lambda: 2 * (_log2(m.users) + log().log() / flint.arb(2).log()), message_bits(m)),
+         lambda: 2 * (log2(m.users) + log().log() / flint.arb(2).log()), message_bits(m)),
         ("cells that a query reads: 2 log B", lambda: 2 * log(), cells_read(m)),
     )  # fmt: skip
     where = "GGKPV Theorem 4.2"

@@ -76,13 +76,10 @@ def product_profile(pairs: Iterable[ProductPair], source: str) -> PrivacyProfile
     """
     laws = dict.fromkeys(map(grouped, pairs))  # pairs of inputs whose parts are alike cost the same
     sizes = [math.prod(math.comb(n + len(law.atoms), n) for law, n in pair) for pair in laws]
-    if max(sizes) <= LIMIT and max((_digits(law) for pair in laws for law, _ in pair), default=0) <= _LIMIT_BITS:
+    masses = (mass for pair in laws for law, _ in pair for _, mass in law.atoms)
+    if max(sizes) <= LIMIT and all(mass.denominator.bit_length() <= _LIMIT_BITS for mass in masses):
         return FiniteProfile(tuple(ExactPLD.of(product([(_atoms(law), n) for law, n in pair])) for pair in laws), source)
     return ProductProfile(tuple(laws), source)
-
-
-def _digits(law: ExactPLD) -> int:
-    return max((mass.denominator.bit_length() for _, mass in law.atoms), default=1)
 
 
 def grouped(pair: ProductPair) -> tuple[tuple[ExactPLD, int], ...]:

@@ -34,12 +34,13 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.limits.domain import Setting
-from ldpaudit.accountants.limits.information import LocalView, exp_local_epsilon, largest_of_private, log2
+from ldpaudit.accountants.limits.information import LocalView, exp_local_epsilon, largest_of_private
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.search import bisect, first, halved
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
+from ldpaudit.mechanisms.shared.parameters import log2
 
 MISSED = Fraction(1, 20)
 """Probability, tau, with which the hidden value may fail to stand out; with 1/10 or 1/40 no error of the tests grows."""

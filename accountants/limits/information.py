@@ -29,6 +29,7 @@ from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf,
 from ldpaudit.accountants.numerics.search import halved
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
+from ldpaudit.mechanisms.shared.parameters import log2
 
 _CELLS = 150
 """Intervals into which [0, 1] is cut for the largest information of a private message; with 600 it changes by less than 1e-6."""
@@ -134,11 +135,6 @@ def largest_value(function: Callable[[flint.arb_series], flint.arb_series]) -> f
             heapq.heappush(cells, bounded(*ends))
     most = -cells[0][0]
     return ball(Fraction(most)) if math.isfinite(most) else flint.arb.pos_inf()
-
-
-def log2(value: int) -> flint.arb:
-    """Logarithm to base 2 of a positive integer."""
-    return flint.arb(value).log() / flint.arb(2).log()
 
 
 Point: TypeAlias = tuple[Fraction, Fraction]

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import flint
 
-from ldpaudit.accountants.limits.information import LocalView, corners, curve_information, log2
+from ldpaudit.accountants.limits.information import LocalView, corners, curve_information
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.binomial import binomial_upper
 from ldpaudit.accountants.numerics.precision import narrow
@@ -26,6 +26,7 @@ from ldpaudit.accountants.numerics.search import first
 from ldpaudit.core.number import brief
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
+from ldpaudit.mechanisms.shared.parameters import log2
 from ldpaudit.profile import Number, require_delta, require_epsilon
 
 _BITS = 128

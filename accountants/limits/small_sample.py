@@ -20,6 +20,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.search import halved
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure
+from ldpaudit.mechanisms.shared.parameters import log2
 from ldpaudit.profile import Number
 
 _BITS = 128
@@ -57,6 +58,6 @@ def error_as_printed(
 def _answer(s: Setting, bits: Bits) -> Enclosure:
     with working_precision(_BITS):
         each = bits(s.users, s.values, s.epsilon, s.delta, s.shuffled)
-        wanted = ball(1 - s.beta) * information.log2(s.values)
+        wanted = ball(1 - s.beta) * log2(s.values)
         least = halved(lambda k: not k * each + 1 < wanted, 1, s.users + 1)
     return answer(Fraction(least - 1, 2), "Fano's inequality, few users")

@@ -79,7 +79,7 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2, ed
                 "privacy_parameters_details": _details(certificate, written),
             },
             "deployment_model": {
-                **_model(planned.plan),
+                **({"model_name": who, "model_name_details": _MODELS[who]} if (who := model(planned.plan)) else {}),
                 **({"actors": actors} if (actors := _actors(file, said.get("actors"))) else {}),
                 **_of(said, "release_type", "release_type_details", "data_source_type", "access_type"),
             },
@@ -254,11 +254,6 @@ _MODELS = {
     "Varies": "The epsilon is of the sum that is released; deployment and certificate say who adds noise.",
     "Local": "Each user randomizes their own reports.",
 }
-
-
-def _model(plan: Plan) -> dict[str, str]:
-    """Who applies the mechanism, as far as it is known."""
-    return {} if (name := model(plan)) is None else {"model_name": name, "model_name_details": _MODELS[name]}
 
 
 def _composition(claim: ClaimRecord) -> str:

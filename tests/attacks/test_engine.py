@@ -173,10 +173,6 @@ def betrayed(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float
     return np.where(seen & (side == 0), np.inf, 0.0)
 
 
-def hardly(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.where(rng.random(size) < (0.01, 0.0005)[side], np.inf, 0.0)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
     target = Target((0, 1), "{y = 7}", betrayed, calibrated=True)
@@ -185,7 +181,9 @@ def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
     assert evidence.guesses == evidence.right > 100
     # What the counts alone show is finite: (1 - alpha) confidence that a guess is right with probability alpha**(1/right).
     assert 3 < evidence.epsilon_lower < math.inf
-    assert "infinite" not in run(Target((0, 1), "{y = 7}", hardly, calibrated=True), Experiment(40_000)).event
+    rare = 0.01, 0.0005
+    hardly = Target((0, 1), "{y = 7}", lambda side, n, rng: np.where(rng.random(n) < rare[side], np.inf, 0.0), calibrated=True)
+    assert "infinite" not in run(hardly, Experiment(40_000)).event
     silent = run(Target((0, 1), "{y = 7}", noise), Experiment(2_000, mode=mode))
     assert silent.event == "{y = 7}"
 

@@ -22,7 +22,7 @@ from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaus
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.registry import ParameterError, build
 from tests.helpers import run
-from tests.oracles.pairs import excess, joint
+from tests.oracles.pairs import excess, joint, noise
 from tests.samples import matches, meet, table
 
 F = Fraction
@@ -31,10 +31,6 @@ CHANGES = st.lists(st.integers(-3, 3), min_size=1, max_size=3).filter(any).map(t
 CLOSE = 1e-9
 """Relative, to which what is not EXACT by a formula is certified."""
 WIDEST = 1e-7  # of several changes multiplied out: 6e-8 is the widest of 4,000 random ones, (-2, -2, -1) at alpha = 4/5
-
-
-def noise(z: int, alpha: Fraction) -> Fraction:
-    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
 
 
 def cells(k: int, alpha: Fraction) -> list[tuple[Fraction, Fraction]]:

@@ -13,13 +13,10 @@ from ldpaudit import Enclosure, Rigour, account
 from ldpaudit.accountants.geometric import ClosedForm
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.mechanisms import Geometric, KaryRandomizedResponse, TruncatedGeometric
+from tests.oracles.pairs import noise
 from tests.samples import matches, meet
 
 ALPHAS = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20)
-
-
-def noise(z: int, alpha: Fraction) -> Fraction:
-    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
 
 
 def summed(m: Geometric, epsilon: Fraction, window: int = 400) -> tuple[flint.arb, flint.arb]:

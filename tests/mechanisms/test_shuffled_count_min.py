@@ -3,7 +3,6 @@
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -103,16 +102,11 @@ def test_what_the_other_users_hold_does_not_matter() -> None:
     assert len(profiles) == 1
 
 
-def splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Ways to put at most this many messages into cells."""
-    return (y for y in product(range(total + 1), repeat=parts) if sum(y) <= total)
-
-
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE], ids=str)
 @pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 5)), (4, F(1, 2)), (3, F(9, 10))])
 def test_no_hash_functions_cost_more_than_those_that_collide(n: int, gamma: Fraction, relation: Neighbours) -> None:
     worst = worst_replaced(n, gamma, 3, 1) if relation == REPLACE_ONE else worst_added(n, gamma, 3, 1, 4)
-    for up, down in product(splits(3, 2), repeat=2):
+    for up, down in product([cells for cells in product(range(4), repeat=2) if sum(cells) <= 3], repeat=2):
         moves = Counter([*up, *(-d for d in down)])
         if relation == ADD_REMOVE:
             moves = Counter(up)

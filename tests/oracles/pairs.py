@@ -14,6 +14,11 @@ def heads(coins: int, p: Fraction) -> list[Fraction]:
     return [math.comb(coins, k) * p**k * (1 - p) ** (coins - k) for k in range(coins + 1)]
 
 
+def noise(z: int, alpha: Fraction) -> Fraction:
+    """Probability of z by geometric noise of either sign."""
+    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
+
+
 def joint(*parts: Views) -> list[tuple[Any, Any]]:
     """Of independent parts, every combination of their views."""
     one = Fraction(1)

@@ -65,6 +65,11 @@ def broken(mistake: str, declared: Any, delta: float = 0.0, **numbers: Any) -> B
     return Broken(mistake, declared, replace(declared, **numbers).sample, delta)
 
 
+def afresh(m: Any) -> Sample:
+    """Every report draws anew what is to be drawn once for all of them."""
+    return lambda x, size, rng: sum(replace(m, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(m.reports))
+
+
 def mutant(mistake: str, declared: Any, delta: float = 0.0, **numbers: Any) -> Mutant:
     """The declared mechanism with other numbers."""
     return Mutant(mistake, declared, replace(declared, **numbers), delta=delta)

@@ -29,16 +29,14 @@ def mistakes(m: CountNoise, most: int) -> Iterator[Broken]:
         drawn = m.noise(8 * size * len(x), rng)
         return np.add(x, drawn[np.abs(drawn) <= most][: size * len(x)].reshape(size, len(x)))
 
-    def cut_off(x: tuple[int, ...], size: int, rng: np.random.Generator) -> Views:
-        return np.add(x, np.clip(m.noise(size * len(x), rng), -most, most).reshape(size, len(x)))
-
     yield Broken("one noise serves all counts", m, lambda x, size, rng: np.add(x, m.noise(size, rng)[:, None]))
     yield Broken("the noise is seeded in each run", m,
                  lambda x, size, rng: np.repeat(m.sample(x, 1, np.random.default_rng(42)), size, axis=0))  # fmt: skip
     if isinstance(m, PolyaNoise):  # whose loss is largest next to 0
         return
     if not isinstance(m, DiscreteLaplace):  # whose loss stays the same far out
-        yield Broken("large noise is cut off", m, cut_off)
+        yield Broken("large noise is cut off", m,
+                     lambda x, size, rng: np.add(x, np.clip(m.noise(size * len(x), rng), -most, most).reshape(size, len(x))))
     yield Broken("large noise is drawn again", m, drawn_again)
 
 

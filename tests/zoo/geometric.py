@@ -15,18 +15,9 @@ def zero_is_drawn_with_either_sign(x: int, size: int, rng: np.random.Generator) 
     return x + np.where(rng.random(size) < 0.5, magnitude, -magnitude)
 
 
-def large_noise_is_cut_off(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return x + np.clip(EIGHT.sample(x, size, rng) - x, -EIGHT.bound // 2, EIGHT.bound // 2)
-
-
 def out_of_range_the_input_is_shown(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     views = CLAMPED.noised(x, size, rng)
     return np.where((views < 0) | (views > CLAMPED.bound), x, views)
-
-
-def the_noise_is_halved_to_stay_in_range(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    noise = CLAMPED.noised(0, size, rng)
-    return np.clip(x + np.fix(noise / 2).astype(np.int64), 0, CLAMPED.bound)
 
 
 COARSE = tenth(1 - EIGHT.alpha, up=True, of=20)
@@ -40,10 +31,12 @@ ZOO = Zoo(
         Broken("alpha is for inputs one step apart", EIGHT,
                lambda x, size, rng: x + Geometric.for_epsilon(1, 1).noised(0, size, rng)),
         Broken("zero is drawn with either sign", EIGHT, zero_is_drawn_with_either_sign),
-        Broken("large noise is cut off", EIGHT, large_noise_is_cut_off),
+        Broken("large noise is cut off", EIGHT,
+               lambda x, size, rng: x + np.clip(EIGHT.sample(x, size, rng) - x, -EIGHT.bound // 2, EIGHT.bound // 2)),
         Broken("the noise has no sign", EIGHT, lambda x, size, rng: x + rng.geometric(float(1 - EIGHT.alpha), size) - 1),
         Broken("out of range the input is shown", CLAMPED, out_of_range_the_input_is_shown),
-        Broken("the noise is halved to stay in range", CLAMPED, the_noise_is_halved_to_stay_in_range),
+        Broken("the noise is halved to stay in range", CLAMPED,
+               lambda x, size, rng: np.clip(x + np.fix(CLAMPED.noised(0, size, rng) / 2).astype(np.int64), 0, CLAMPED.bound)),
     ),
     refused=(*refusals("needs 1 <= bound <= 9007199254740992, got bound=9007199254740993", EIGHT, bound=[2**53 + 1]),),
     mutants=(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.heavy_thresh import HeavyThresh, HeavyThreshRepaired
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from tests.zoo import Broken, Mutant, Refusal, Zoo, mutant, no_data, no_inputs, refusals
+from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, mutant, no_data, no_inputs, refusals
 
 F = Fraction
 FORCED = HeavyThresh(4_000, 4, 2_000, F(6, 5), F(68, 1317), 4_000, domain=6, rows=60)
@@ -18,14 +18,10 @@ FREE = HeavyThresh(2_500, 6, 800, F(3, 5), F(191, 4164), 2_500, domain=6, start=
 REPAIRED = HeavyThreshRepaired(3_000, 6, 1_500, F(3), F(57, 1067), 3_000, domain=6, rows=60)
 
 
-def votes_are_not_counted(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    counted, free = FORCED.transcript(x), FORCED.uncounted(x)
-    return FORCED.published([c._replace(vote=f.vote) for c, f in zip(counted, free, strict=True)], size, rng)
-
-
-def every_epoch_has_a_fresh_counter_of_reports(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    counted, free = FREE.transcript(x), FREE.uncounted(x)
-    return FREE.published([c._replace(sent=f.sent) for c, f in zip(counted, free, strict=True)], size, rng)
+def uncounted(m: HeavyThresh, name: str) -> Sample:
+    """Votes, or reports, as they are without a counter of them."""
+    return lambda x, size, rng: m.published(
+        [c._replace(**{name: getattr(free, name)}) for c, free in zip(m.transcript(x), m.uncounted(x), strict=True)], size, rng)
 
 
 def a_user_without_budget_sends_its_first_word(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -72,8 +68,8 @@ ZOO = Zoo(
     ),
     at_one=(FORCED, FREE, REPAIRED),
     broken=(
-        Broken("votes are not counted", FORCED, votes_are_not_counted),
-        Broken("every epoch has a fresh counter of reports", FREE, every_epoch_has_a_fresh_counter_of_reports),
+        Broken("votes are not counted", FORCED, uncounted(FORCED, "vote")),
+        Broken("every epoch has a fresh counter of reports", FREE, uncounted(FREE, "sent")),
         Broken("a user without budget sends its first word", FREE, a_user_without_budget_sends_its_first_word),
         Broken("only yes votes are randomized", REPAIRED, only_yes_votes_are_randomized),
         Broken("the counter is checked before it grows", REPAIRED, PRINTED.sample),

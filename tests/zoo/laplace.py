@@ -171,11 +171,6 @@ glps_heavy_hitter = Zoo(
 )  # fmt: skip
 
 
-def one_noise_serves_all_projections(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    noise = rng.laplace(0, float(FRESH.scale), (size, 1))
-    return np.asarray(FRESH.column(x) + noise * (np.arange(FRESH.domain) % 2), dtype=np.float64)
-
-
 def the_product_of_a_value_with_itself_has_no_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     views = SUMS.sample(x, size, rng)
     views[:, x] = 1
@@ -193,7 +188,8 @@ jl_heavy_hitter = Zoo(
                lambda x, size, rng: np.sign(PROJECTED.columns(x)) + rng.laplace(0, float(PROJECTED.scale), (size, PROJECTED.rows))),
         wrong_noise(PROJECTED)[1],
         broken("the noise is for one projection", FRESH, scale=FRESH.scale / FRESH.domain),
-        Broken("one noise serves all projections", FRESH, one_noise_serves_all_projections),
+        Broken("one noise serves all projections", FRESH,
+               lambda x, size, rng: FRESH.column(x) + np.arange(FRESH.domain) % 2 * rng.laplace(0, float(FRESH.scale), (size, 1))),
         broken("the noise is for one product", SUMS, scale=SUMS.scale / SUMS.domain),
         Broken("a value's own product has no noise", SUMS, the_product_of_a_value_with_itself_has_no_noise),
     ),

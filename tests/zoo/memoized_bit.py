@@ -9,6 +9,7 @@ from ldpaudit.accountants.memoized_bit import same_pattern
 from ldpaudit.mechanisms.memoized_bit import MemoizedBit, Stream
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
+from tests.zoo.rappor import reported
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 LONGER = MemoizedBit(3, QUARTER, Fraction(107940829, 273870523), Fraction(165929694, 273870523))
@@ -24,14 +25,10 @@ def copies(m: MemoizedBit, x: Stream, size: int, lost: Fraction, rng: np.random.
     return np.asarray(kept[:, places])
 
 
-def reports(m: MemoizedBit, kept: NDArray[np.bool_], coin: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return coin < np.where(kept, float(m.q), float(m.p))
-
-
 def the_report_of_a_value_is_kept_too(x: Stream, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     values, places = np.unique(x, return_inverse=True)
     coin = rng.random((size, len(values)))[:, places]
-    return reports(NOISY, copies(NOISY, x, size, NOISY.f / 2, rng), coin)
+    return reported(NOISY, copies(NOISY, x, size, NOISY.f / 2, rng), coin)
 
 
 @st.composite
@@ -52,7 +49,7 @@ ZOO = Zoo(
     at_one=(SHORT, NOISY, LONGER),
     broken=(
         Broken("the permanent step is left out", SHORT,
-               lambda x, size, rng: reports(SHORT, copies(SHORT, x, size, Fraction(0), rng), rng.random((size, 2)))),
+               lambda x, size, rng: reported(SHORT, copies(SHORT, x, size, Fraction(0), rng), rng.random((size, 2)))),
         Broken("the copy itself is reported", LONGER, lambda x, size, rng: copies(LONGER, x, size, LONGER.f / 2, rng)),
         Broken("the report of a value is kept too", NOISY, the_report_of_a_value_is_kept_too),
         broken("f is halved twice", SHORT, f=SHORT.f / 2),

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
-from tests.zoo import Broken, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
+from tests.zoo import Broken, Zoo, afresh, broken, mutant, no_data, no_inputs, refusals, tenth
 
 MEAN = OneBitMean.for_epsilon(1.0)
 TWICE = OneBitMean.for_epsilon(2.0)
@@ -13,11 +13,6 @@ KEPT = OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=10)
 HALVES = OneBitMean(Fraction(1, 5), Fraction(2, 3))
 BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
 FLIPPED = PerturbedDBitFlip.for_epsilon(1.0, k=4, d=3, gamma=Fraction(1, 10), reports=8)
-
-
-def every_collection_rounds_afresh(x: float, size: int, rng: np.random.Generator) -> Views:
-    fresh = OneBitMean(KEPT.low, KEPT.high, KEPT.gamma)
-    return np.sum([fresh.sample(x, size, rng) for _ in range(KEPT.reports)], axis=0, dtype=np.int64)
 
 
 def the_users_own_bucket_is_always_drawn(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -48,7 +43,7 @@ ZOO = Zoo(
     at_one=(MEAN, OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=40), BUCKETS,
             DBitFlip.for_epsilon(2.0, k=4, d=1), FLIPPED),
     broken=(
-        Broken("every collection rounds afresh", KEPT, every_collection_rounds_afresh),
+        Broken("every collection rounds afresh", KEPT, afresh(KEPT)),
         Broken("the probability is rounded to a tenth", TWICE,
                lambda x, size, rng: rng.random(size) < round(float(TWICE.kept(x)), 1)),
         Broken("the number is divided by half its range", MEAN,

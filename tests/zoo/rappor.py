@@ -1,12 +1,11 @@
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanisms import LongitudinalUnary, PermanentRappor, Rappor
-from tests.zoo import Broken, Refusal, Sample, Zoo, broken, mutant, refusals, tenth
+from ldpaudit.mechanisms import LongitudinalUnary, MemoizedBit, PermanentRappor, Rappor
+from tests.zoo import Broken, Refusal, Zoo, afresh, broken, mutant, refusals, tenth
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 CHROMIUM = Rappor(bits=32, hashes=2, f=HALF, p=QUARTER, q=1 - QUARTER)
@@ -16,18 +15,8 @@ ONE, BOTH = Rappor.for_epsilon(1, bits=8, hashes=1, f=QUARTER), Rappor.for_epsil
 EIGHTHS = tenth(ONE.p, of=8)
 
 
-def afresh(m: Any) -> Sample:
-    """Every report draws a new copy of the bits."""
-    return lambda x, size, rng: sum(replace(m, reports=1).sample(x, size, rng).astype(np.int64) for _ in range(m.reports))
-
-
-def reported(m: Rappor, kept: NDArray[np.bool_], coin: NDArray[np.float64]) -> NDArray[np.bool_]:
+def reported(m: Rappor | MemoizedBit, kept: NDArray[np.bool_], coin: NDArray[np.float64]) -> NDArray[np.bool_]:
     return coin < np.where(kept, float(m.q), float(m.p))
-
-
-def the_permanent_response_is_left_out(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    kept = np.tile(CHROMIUM.signature(x), (size, 1))
-    return reported(CHROMIUM, kept, rng.random(kept.shape))
 
 
 def both_steps_share_a_coin(x: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -43,7 +32,8 @@ ZOO = Zoo(
            PermanentRappor(5, 3, Fraction(1, 4), domain=8), PermanentRappor.for_epsilon(2, bits=4, hashes=1, domain=9)),
     at_one=(Rappor.for_epsilon(1.0, bits=32, hashes=2), Rappor.for_epsilon(1.0, bits=8, hashes=1, f=QUARTER), KEPT),
     broken=(
-        Broken("the permanent response is left out", CHROMIUM, the_permanent_response_is_left_out),
+        Broken("the permanent response is left out", CHROMIUM,
+               lambda x, size, rng: reported(CHROMIUM, CHROMIUM.signature(x), rng.random((size, CHROMIUM.bits)))),
         Broken("both steps share a coin", CHROMIUM, both_steps_share_a_coin),
         broken("half of the noise is half again", CHROMIUM, f=CHROMIUM.f / 2),
         Broken("every report draws a new permanent response", REPEATED, afresh(REPEATED)),

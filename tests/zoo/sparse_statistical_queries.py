@@ -2,21 +2,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldpaudit.mechanism import Views
-from ldpaudit.mechanisms.sparse_statistical_queries import QuerySet, SparseStatisticalQueries
-from tests.zoo import Broken, Refusal, Zoo, blanket_lost, no_data, refusals
+from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
+from tests.zoo import Broken, Refusal, Zoo, blanket_lost, broken, no_data, refusals
 from tests.zoo.range_queries import own_messages_are_sent_twice
 
 ONE = SparseStatisticalQueries(users=1, queries=256, k=1, changed=1, tau=4, rho=40)
 FOUR = SparseStatisticalQueries(3, 4, 2, 2, 2, 2)
 DELTA = 0.11712045553340752
 """The delta of this one at epsilon = 1."""
-
-
-def most_of_the_blanket_is_lost(x: QuerySet, size: int, rng: np.random.Generator) -> Views:
-    (like, shares), (number, own) = ONE.groups(x)
-    left = like - ONE.rho * 3 // 4
-    return np.asarray(sum(rng.multinomial(n, [float(p) for p in law], size) for n, law in ((left, shares), (number, own))))
 
 
 ZOO = Zoo(
@@ -26,7 +19,7 @@ ZOO = Zoo(
     ),
     at_one=(ONE,),
     broken=(
-        Broken("most of the blanket is lost", ONE, most_of_the_blanket_is_lost),
+        broken("most of the blanket is lost", ONE, rho=ONE.rho // 4),
         Broken("a query is sent twice", ONE, own_messages_are_sent_twice(ONE)),
     ),
     refused=(

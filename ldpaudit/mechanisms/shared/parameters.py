@@ -103,6 +103,11 @@ def ball(value: Fraction) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
+def log2(value: int) -> flint.arb:
+    """Logarithm to base 2 of a positive integer, at the current precision."""
+    return flint.arb(value).log() / flint.arb(2).log()
+
+
 def rounded_up(value: flint.arb) -> Fraction:
     """A dyadic rational of `SIGNIFICANT_BITS` bits that is not below a positive ball."""
     end = dyadic(value.upper())

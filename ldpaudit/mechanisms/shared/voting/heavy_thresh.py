@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms.shared.parameters import log2
 from ldpaudit.mechanisms.shared.projections.public_columns import Projection
 from ldpaudit.mechanisms.shared.voting.thresh import (
     Levels,
     Users,
     by_epoch,
     dyadic,
-    log2,
     log_of,
     thresholds,
     vote_margin,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.mechanisms.shared.coins import SIGNIFICANT_BITS
-from ldpaudit.mechanisms.shared.parameters import ball, odds
+from ldpaudit.mechanisms.shared.parameters import ball, log2, odds
 from ldpaudit.neighbours import USER_LEVEL
 
 _GUARD_BITS = 64
@@ -52,11 +52,6 @@ def levels(users: int, epochs: int, rounds: int, delta: Fraction, smallest: int,
 def log_of(value: Fraction) -> flint.arb:
     """Natural logarithm, at the current precision."""
     return ball(value).log()
-
-
-def log2(value: int) -> flint.arb:
-    """Logarithm to base 2, at the current precision."""
-    return flint.arb(value).log() / flint.arb(2).log()
 
 
 def vote_noise(users: int, epochs: int, delta: Fraction, smallest: int, subgroups: int) -> Fraction:
