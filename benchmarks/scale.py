@@ -54,11 +54,6 @@ def cluster(workers: int = 2) -> Iterator[Any]:
         yield client
 
 
-def kill_one(client: Any) -> None:
-    """End one worker's process, without a word to the scheduler; its nanny starts another in its place."""
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-
-
 def killing(client: Any, half: Callable[[float, float], bool]) -> Callable[[float, float], None]:
     """Progress that ends a worker once half of the work is done."""
     done: list[bool] = []
@@ -66,7 +61,7 @@ def killing(client: Any, half: Callable[[float, float], bool]) -> Callable[[floa
     def progress(drawn: float, over: float) -> None:
         if not done and half(drawn, over):
             done.append(True)
-            kill_one(client)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)  # its nanny starts another one in its place
 
     return progress
 

@@ -337,11 +337,6 @@ def _best(crowd: Crowd, rate: float, out: float, rounds: int, curvature: Callabl
     return best
 
 
-def _larger(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """A bound of both."""
-    return max(one[0], other[0]), max(one[1], other[1])
-
-
 def _over_rounds(crowd: Crowd, level: float, out: float, rounds: int, curve: float, tau: float, turn: _Turn) -> float:
     weight = curve / (crowd.most * crowd.fewest * tau**2)
     if 2 * weight >= 1:
@@ -350,10 +345,10 @@ def _over_rounds(crowd: Crowd, level: float, out: float, rounds: int, curve: flo
     for _ in range(rounds):
         # Where the expected share on the verge is less than the largest, less of the level is asked of d.
         parts = [
-            (chance, _larger(*(
+            (chance, tuple(map(max, *(
                 _integral(crowd, own + more + s * turn[0], own + s * turn[1], s * turn[2], later)
                 for own, more in ((0.0, max(out, 0.0)), (level, out))
-            )))
+            ))))
             for chance, s in ((1 - 2 * weight, 0.0), (weight, tau), (weight, -tau))
         ]  # fmt: skip
         if not all(e + f < _LARGEST for _, (e, f) in parts):

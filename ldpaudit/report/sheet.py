@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ldpaudit.certificates.certificate import Certificate, ClaimRecord, UnitRecord
+from ldpaudit.certificates.certificate import Certificate, UnitRecord
 from ldpaudit.certificates.verification import deployment_of
 from ldpaudit.core.number import show
 from ldpaudit.display.digits import show_up
@@ -207,7 +207,8 @@ _LAWS = {"exact": "the law that is described", "grid": "probabilities on a grid"
 
 
 def _side_channels(certificate: Certificate, file: DeploymentTable, typed: RegistryTable) -> Layer:
-    shown = tuple(_drawn(certificate.claims))
+    beside = ((claim.id, *claim.drawn_beside) for claim in certificate.claims if claim.drawn_beside is not None)
+    shown = tuple(f"{name}: epsilon in {drawn} as drawn, in {described} as described." for name, described, drawn in beside)
     law = file.sampler and _LAWS.get(file.sampler.law)
     tuned = _said("Tuning on real data", typed.preprocessing_and_hyperparameter_tuning)
     return Layer(
@@ -216,13 +217,6 @@ def _side_channels(certificate: Certificate, file: DeploymentTable, typed: Regis
         (_said("Sampler", law), _said("Random source"), tuned),
         ("Timing, and errors.",),
     )
-
-
-def _drawn(claims: Sequence[ClaimRecord]) -> Iterator[str]:
-    for claim in claims:
-        if claim.drawn_beside is not None:
-            described, drawn = claim.drawn_beside
-            yield f"{claim.id}: epsilon in {drawn} as drawn, in {described} as described."
 
 
 def _report(file: DeploymentTable) -> str:

@@ -187,8 +187,7 @@ def _of_vectors(m: UnaryEncoding, command: str, s: Setting) -> System:
 
 
 def _draws_in_closed_form(s: Setting) -> System:
-    given = {"users": s.users, "k": s.values}
-    return _of_draws(*_closed("randomized_response", "shuffled_as_printed", given, s, shuffled=True), s)
+    return _of_draws(*_closed("randomized_response", "shuffled_as_printed", {"users": s.users, "k": s.values}, s, shuffled=True), s)
 
 
 def _draws(s: Setting) -> System:
