@@ -219,7 +219,7 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
-        seen = Products(s, intervals, False, _CELLS[fine] // len(vectors.held) // part, _MOST_CELLS // part)
+        seen = replace(told, step=s, is_told=False)
         sets = tuple(
             OthersAlike(CutBlanket(seen.data_set(own, at, fine), is_symmetric=not at and own[1:5:3] == own[2:6:3]), pair, x)
             for own, pair, x in vectors.held
