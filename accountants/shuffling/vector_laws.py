@@ -70,21 +70,21 @@ class VectorType:
 
         @cache
         def exact() -> list[PointMass]:
-            values, masses = self._spread(e, self.knots[1])
+            values, masses = self._spread(e, 1)
             most, balls = int(masses.argmax()), [*map(flint.arb, masses.tolist())]
             balls[most] += 1 - sum(balls, _NONE)
             return list(zip(map(flint.arb, values.tolist()), balls, strict=True))
 
-        values, masses = self._spread(e, self.knots[0])
+        values, masses = self._spread(e, 0)
         return Law(values, masses, np.zeros_like(values), exact)
 
     @cached
     def _factors(self) -> list[list[tuple[Floats, Floats]]]:
         return [[spread(*each, knots) for each in self.factors] for knots in self.knots]
 
-    def _spread(self, e: float, knots: int) -> tuple[Floats, Floats]:
+    def _spread(self, e: float, fine: int) -> tuple[Floats, Floats]:
         """Values and probabilities, of which the likeliest is what is left of 1, of a law that is at least W's."""
-        (a, p), (b, q), (c, r) = self._factors[self.knots.index(knots)]
+        ((a, p), (b, q), (c, r)), knots = self._factors[fine], self.knots[fine]
         b, c = b[:, None], e * c[None, :]
         d, q = spread(b - c + _ROOM * (b + c), q[:, None] * r, knots)
         w, p = spread(a[:, None] * d, p[:, None] * q, knots)
@@ -130,7 +130,7 @@ class Products:
             found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
         if not hidden.any():
             return tuple((r1, r2, b) for r1, r2, b in found.values())
-        sent = (-ball(self.step) * int(hidden[0]) - ball(self.step) ** 2 / 2 * int(hidden[1])).exp()
+        sent = self._sent(hidden)
         return (*((r1, r2, sent * b) for r1, r2, b in found.values()), (_NONE, _NONE, 1 - sent))
 
     def data_set(self, overlap: Overlap, epsilon: float, fine: int) -> tuple[Balls, ...]:
@@ -149,13 +149,17 @@ class Products:
 
     def type(self, overlap: Overlap, knots: tuple[int, int]) -> VectorType | None:
         """W of this overlap; None where floats do not hold products of its probabilities."""
-        whole, half = parts(overlap)[2]
         laws = self._fine(overlap, 2 * _LONGEST)
         factors = [(np.array([float(p2 / p) for _, p, p2 in law]), np.array([float(p) for _, p, _ in law])) for law in laws]
-        sent = (-ball(self.step) * int(whole) - ball(self.step) ** 2 / 2 * int(half)).exp()
+        sent = self._sent(parts(overlap)[2])
         if math.prod(float(w.max()) for w, _ in factors) > _LARGEST or not min(p.min() for _, p in factors) * sent > _RAREST:
             return None
         return VectorType((factors[0], factors[1], factors[2]), sent, knots)
+
+    def _sent(self, hidden: NDArray[np.int64]) -> flint.arb:
+        """Probability that another user sends anything."""
+        whole, half = map(int, hidden)
+        return (-ball(self.step) * whole - ball(self.step) ** 2 / 2 * half).exp()
 
     def _computed(self, near: int, far: int, intervals: int, most: int) -> Factor:
         """The law of a product of as many ratios of either distance, with these intervals, on at most this many values."""
