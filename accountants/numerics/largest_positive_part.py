@@ -53,9 +53,9 @@ from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.core.cached import cached
 
-_DEVIATIONS, _FINE = 8.0, 256
-"""Standard deviations of the integrand, or thetas, that are cut evenly, and intervals there: the chords are too large by 1e-4."""
-_RATIO, _FAR = 1.01, 64.0
+_DEVIATIONS, _FINE = 8.0, 192
+"""Standard deviations of the integrand, or thetas, that are cut evenly, and intervals there: chords are too large by some 1e-4."""
+_RATIO, _FAR = 1.015, 64.0
 """Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
 _ROUNDS, _LIKELY = 6, 8  # laws by which the contour is chosen: those that are largest on one that others were
@@ -314,8 +314,9 @@ class _Transform:
 
     def _fallen(self, u: Floats) -> Floats:
         halves = np.multiply.outer(u / 2, self.values)
-        sines = np.sin(halves)
-        versed, sines = 2 * sines**2, 2 * sines * np.cos(halves)  # the transform is 1 - a + ib
+        tangents = np.tan(halves)
+        scale = 2 / (1 + tangents**2)
+        versed, sines = scale * tangents**2, scale * tangents  # the transform is 1 - a + ib
         a, b, angles = sums(versed, self.masses), sums(sines, self.masses), 2 * np.abs(halves)
         # An angle is wrong by a relative 1e-15; so are sines up to a right angle, and beyond they are by that of the angle.
         blur = _ROOM * (a + np.abs(b) * sums(np.abs(sines), self.masses))

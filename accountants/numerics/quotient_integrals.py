@@ -84,10 +84,11 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     weights = b * growth
     tilted = weights / weights.sum(axis=1, keepdims=True)
     left = w - (tilted * w).sum(axis=1, keepdims=True)
-    squares = (tilted * left**2).sum(axis=1)
-    variance = np.maximum(squares * (1 - ROOM) - 10 * WRONG * (tilted * a**2).sum(axis=1), 0)
-    fourth = 2 * (tilted * left**4).sum(axis=1) + 6 * squares**2
-    fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * a**4).sum(axis=1)
+    square, size = left**2, a**2
+    squares = (tilted * square).sum(axis=1)
+    variance = np.maximum(squares * (1 - ROOM) - 10 * WRONG * (tilted * size).sum(axis=1), 0)
+    fourth = 2 * (tilted * square**2).sum(axis=1) + 6 * squares**2
+    fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * size**2).sum(axis=1)
     end = np.sqrt(12 * variance / fourth) * (1 - ROOM)
 
     # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
@@ -185,12 +186,14 @@ def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
 
     ``left``: of the values, without their means.
     """
-    mean, skew = (tilted * w).sum(axis=1), (tilted * left**3).sum(axis=1) / 6
+    mean, skew = (tilted * w).sum(axis=1), (tilted * left**2 * left).sum(axis=1) / 6
     off = 4 * ROOM * (tilted * np.abs(w)).sum(axis=1) + 40 * WRONG * (tilted * a).sum(axis=1)
     wrong = WRONG * a + off[:, None]
     size = np.abs(left) + wrong
-    second, third, fifth = ((tilted * size**k).sum(axis=1) * (1 + ROOM) for k in (2, 3, 5))
-    room = ROOM * third + (tilted * wrong * size**2).sum(axis=1)
+    square = size**2
+    of_square = tilted * square
+    second, third, fifth = (each.sum(axis=1) * (1 + ROOM) for each in (of_square, of_square * size, of_square * square * size))
+    room = ROOM * third + (of_square * wrong).sum(axis=1)
     return np.array([off - mean, off + mean, room - skew, room + skew, room + np.abs(skew), fifth / 120, second])
 
 
@@ -236,16 +239,16 @@ def _by_blocks(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> 
         places = np.where(inside, block, 0).astype(np.int64) + _NARROW * np.arange(len(w))[:, None]
         parts = np.bincount(places.ravel(), (tilted * inside).ravel(), _NARROW * len(w)).reshape(-1, _NARROW)
         wide = parts.reshape(len(w), _BLOCKS, -1).sum(axis=2)
-        pairs = np.array([(wide[:, k:] * wide[:, :-k]).sum(axis=1) for k in range(2, _BLOCKS)])
-        total = pairs.sum(axis=0)
-        inverse = (pairs / np.arange(1, _BLOCKS - 1)[:, None]).sum(axis=0) / total / width[:, 0] * (_BLOCKS / _NARROW) * (1 + 1e-6)
+        apart = np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1.0  # whole blocks between two
+        total, inverse = ((wide @ each * wide).sum(axis=1) for each in (apart > 0, np.where(apart > 0, 1 / apart, 0)))
+        inverse = inverse / total / width[:, 0] * (_BLOCKS / _NARROW) * (1 + 1e-6)
         mean = np.where((total > 0) & (blur < 1e-8 * width[:, 0]), i0e(m * total * (1 - ROOM)), math.inf)[:, None]
         # Each point of the transform speaks for all that are nearer to it than to others.
         step = np.pi / 2 / _NARROW / width
         at = np.concatenate([end[:, None], np.maximum(end[:, None], step * (np.arange(2 * _NARROW) + 0.5))], axis=1)
         moduli = np.abs(np.fft.rfft(parts, 4 * _NARROW))[:, : 2 * _NARROW] + (1 - parts.sum(axis=1, keepdims=True))
         moduli += at[:, 1:] * (width + blur[:, None]) / 2 + (deviation + width) * step / 2 + _BLUR
-        passed = np.minimum(moduli, 1) ** m * (1 / at[:, :-1] - 1 / at[:, 1:])
+        passed = np.exp(m * np.log(np.minimum(moduli, 1))) * (1 / at[:, :-1] - 1 / at[:, 1:])
         beyond = mean / at * (1 + 2 * np.pi * inverse[:, None] / at)
         beyond[:, 1:] += np.cumsum(passed, axis=1)
     return np.asarray(np.fmin.reduce(beyond, axis=1, initial=math.inf), dtype=np.float64)

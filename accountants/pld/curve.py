@@ -10,6 +10,7 @@ in Doroshenko et al. 2022.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TypeAlias
@@ -65,7 +66,7 @@ def dominated_pair(
     In composition it gives a lower bound if one pair of inputs attains `there` at every epsilon, and `back` in the other order.
     The curve ends where that of `above` does, if that is given.
     """
-    seen = _looks(there, points, None if above is None else max(_looks(above, points)))
+    seen = _looks(there, points, above)
     alphas, epsilons = _alphas([*seen]), list(seen)
     orders = [[*seen.values()], [*seen.values()] if back is there else [back.delta(epsilon) for epsilon in epsilons]]
     bottoms = [_bottoms(*_ends(alphas, epsilons, each)) for each in orders]
@@ -74,36 +75,53 @@ def dominated_pair(
     return pair_of(*(_lines(lower_hull([start, *each])) for each in bottoms))
 
 
-def _looks(profile: PrivacyProfile, points: int, last: float | None = None) -> dict[float, Enclosure]:
-    """Delta at epsilons from 0 to the end of the curve, closer to each other where it bends.
+def _looks(profile: PrivacyProfile, points: int, ends_with: PrivacyProfile | None = None) -> dict[float, Enclosure]:
+    """Delta at epsilons from 0 to the end of the curve, or of another one, closer to each other where it bends.
 
     The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
     """
     kept: dict[int, dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
     if points not in kept:
-        kept[points] = _looked_at(profile, points, _last(profile) if last is None else last)
+        longest = vars(ends_with or profile)
+        if "_last" not in longest:
+            longest["_last"] = _last(ends_with or profile)
+        kept[points] = _looked_at(profile, points, longest["_last"])
     return kept[points]
 
 
 def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float, Enclosure]:
-    known = {0.0: profile.delta(0.0), last: profile.delta(last)}
-    queue: list[tuple[float, float, float]] = []
+    known: dict[float, Enclosure] = {}
+    loose: set[float] = set()  # where less is known from a smaller epsilon, for delta never rises
 
-    def enqueue(a: float, b: float) -> None:
+    def look(epsilon: float) -> None:
+        known[epsilon] = profile.delta(epsilon)
+        least = math.inf
+        for at, each in sorted(known.items()):
+            if each.high > least:
+                loose.add(at)
+                known[at] = replace(each, high=least)
+            least = known[at].high
+
+    def cost(a: float, b: float) -> float:
         # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
         share = known[a].high**_TILT or 1.0
-        heappush(queue, ((known[b].high - known[a].high) / share * (b - a) ** 2, a, b))
+        least = 0.0 if b in loose and a not in loose else known[b].high
+        return (least - known[a].high) / share * (b - a) ** 2
 
-    if last > 0:
-        enqueue(0.0, last)
+    look(0.0)
+    look(last)
+    queue = [(cost(0.0, last), 0.0, last)] if last > 0 else []
     while len(known) < points and queue:
-        _, a, b = heappop(queue)
+        before, a, b = heappop(queue)
+        if (now := cost(a, b)) > before:  # meanwhile less is known to be between them
+            heappush(queue, (now, a, b))
+            continue
         middle = (a + b) / 2
         if middle in known:  # between these two there is no float
             continue
-        known[middle] = profile.delta(middle)
-        enqueue(a, middle)
-        enqueue(middle, b)
+        look(middle)
+        heappush(queue, (cost(a, middle), a, middle))
+        heappush(queue, (cost(middle, b), middle, b))
     return dict(sorted(known.items()))
 
 

@@ -74,10 +74,11 @@ _BOX, _QUICK_BOX = 5e-4, 3e-3
 """Width of the narrowest boxes of other users' inputs, next to the ends."""
 _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
-_USUAL, _DECADES = 1e-6, 1
-"""Delta that is looked at first, and the decades from one that cells are made for to the next."""
-_RAREST, _QUICK_RAREST, _MISSED = 1e-30, 1e-8, 1e4
-"""The least delta that cells are made for, also for curves; and by how much a bound exceeds it where others may be better."""
+_USUAL = 1e-6  # delta that is looked at first
+_DECADES = tuple(range(31))
+_QUICK_DECADES = (0, 3, 6, 9, 12, 16, 20, 24)
+"""Of one over delta that cells are made for, also for curves."""
+_MISSED = 1e4  # by how much a bound exceeds the delta that it is made for where others may be better
 
 
 def bound(s: Fraction, ends: tuple[float, float], users: int) -> Bound:
@@ -113,8 +114,9 @@ class _Focused(Bound):
     def near(self, delta: float) -> _Cut:
         """See `Bound`; a sample has about its rate's part of the delta of those who are drawn."""
         delta *= (self.drawn_from or self.users) / self.users
-        decades = max(0, math.ceil(-math.log10(max(delta, _QUICK_RAREST if self.is_quick else _RAREST)) / _DECADES - 0.25))
-        return _near(self.s, self.ends, self.users, self.is_quick, 10.0 ** (-_DECADES * decades), self.drawn_from)
+        steps = _QUICK_DECADES if self.is_quick else _DECADES
+        decades = next((step for step in steps if 10.0 ** -(step + 0.25) <= delta), steps[-1])
+        return _near(self.s, self.ends, self.users, self.is_quick, 10.0**-decades, self.drawn_from)
 
     def _at(self, epsilon: Fraction) -> _Cut:
         """For the delta that a data set has there."""
@@ -122,7 +124,7 @@ class _Focused(Bound):
         for _ in range(2):
             estimate = found.estimates()[0]
             nats = log_of(found.low(epsilon, _ROUGH)) if estimate is None else estimate(float(epsilon))
-            found = self.near(math.exp(min(max(nats, math.log(_RAREST)), 0.0)))
+            found = self.near(math.exp(min(nats, 0.0)))
         return found
 
     def high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
@@ -132,7 +134,10 @@ class _Focused(Bound):
         delta = own.goal
         while found > delta * _MISSED and delta < 1:
             delta *= _MISSED
-            found = found.min(self.near(delta).high(epsilon, tolerance))
+            other = self.near(delta).high(epsilon, tolerance)
+            if found < 1 and other >= found:
+                break
+            found = found.min(other)
         return found
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:

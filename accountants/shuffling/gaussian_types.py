@@ -56,6 +56,8 @@ from ldpaudit.accountants.numerics.positive_part import PointMass
 
 Gain: TypeAlias = tuple[flint.arb, flint.arb]
 """What the density of 0 counts, and less what the one of s: 1 and E."""
+Chances: TypeAlias = tuple[flint.arb, flint.arb, flint.arb]
+"""Of reports below some place, where 0, s and one more input are held."""
 
 _CLOSE = 1e-6
 """Relative distance of the two thresholds between which two puts cross; and of a cut from an end that is no other."""
@@ -95,7 +97,10 @@ class Line:
         """The laws of all types, and what is to be added to the mean of their sums for what is cut off, or hardly matters."""
         gain = flint.arb(1), e
         added = reduce(flint.arb.max, (self.added(x, gain).upper() for x in range(len(self.held))))
-        laws = [self.box(e, x) for x in range(len(self.held) - 1)]
+        t = self._where(e)
+        chances = [below(t - ball(x)) for x in self.held]
+        ends = [(chances[0], chances[-1], each) for each in chances]
+        laws = [self.box(gain, t, x, *pair) for x, pair in enumerate(pairwise(ends))]
         if not e > 1:  # user 1's puts are no larger
             return laws, added
         excess = self.excess(e, least)
@@ -110,29 +115,30 @@ class Line:
         """The mean of what W exceeds its value at the first cut by."""
         return gain[0] * self.masses[0][0] - gain[1] * self.masses[-1][0] - self.value(x, 0, gain) * self.masses[x][0]
 
-    def _chances(self, y: flint.arb, x: int) -> tuple[flint.arb, flint.arb, flint.arb]:
-        """Probabilities of reports below y, where 0, s and the x-th input are held."""
+    def _chances(self, y: flint.arb, x: int) -> Chances:
         return below(y - ball(self.held[0])), below(y - ball(self.held[-1])), below(y - ball(self.held[x]))
 
-    def spread(self, x: int, gain: Gain, end: flint.arb, at_end: flint.arb, left: bool) -> Iterator[PointMass]:
+    def spread(self, x: int, gain: Gain, end: flint.arb, below_end: Chances, at_end: flint.arb, left: bool) -> Iterator[PointMass]:
         """The values of W on one side of an end, in cells that are spread to their ends; beyond, it is that of the last cut."""
         side, y = (1, float(end)) if left else (-1, -float(end))
         cuts = [i for i, place in list(enumerate(self.places))[::side] if side * place < y - _CLOSE]
         values = [*(self.value(x, i, gain) for i in cuts), at_end]
-        places = [(self.masses[0][i], self.masses[-1][i], self.masses[x][i]) for i in cuts] + [self._chances(end, x)]
-        yield values[0], places[0][2] if left else 1 - places[0][2]
-        for (here, there), (one, other) in zip(pairwise(places), pairwise(values), strict=True):
-            first, second, mass = (side * (b - a) for a, b in zip(here, there, strict=True))
-            near = (gain[0] * first - gain[1] * second - other * mass) / (one - other)
+        masses = [*(self.masses[x][i] for i in cuts), below_end[2]]
+        gained = [gain[0] * self.masses[0][i] - gain[1] * self.masses[-1][i] for i in cuts]
+        gained.append(gain[0] * below_end[0] - gain[1] * below_end[1])
+        yield values[0], masses[0] if left else 1 - masses[0]
+        for (here, there), (start, stop), (one, other) in zip(pairwise(masses), pairwise(gained), pairwise(values), strict=True):
+            mass, own = (there - here, stop - start) if left else (here - there, start - stop)
+            near = (own - other * mass) / (one - other)
             yield one, near
             yield other, mass - near
 
-    def box(self, e: flint.arb, x: int) -> Law:
-        """User 1 holds 0 or s, and another user a number between the x-th input and the next one."""
-        gain, zero, t = (flint.arb(1), e), flint.arb(0), self._where(e)
-        silent = self._chances(t, x)[2] - self._chances(t, x + 1)[2]
-        left, right = self.spread(x + 1, gain, t, zero, left=True), self.spread(x, gain, t, zero, left=False)
-        return _together((*left, (zero, silent), *right))
+    def box(self, gain: Gain, t: flint.arb, x: int, before: Chances, after: Chances) -> Law:
+        """User 1 holds 0 or s, and another user a number between the x-th input and the next one, of the chances to be below t."""
+        zero = flint.arb(0)
+        left = self.spread(x + 1, gain, t, after, zero, left=True)
+        right = self.spread(x, gain, t, before, zero, left=False)
+        return _together((*left, (zero, before[2] - after[2]), *right))
 
     def outside(self, e: flint.arb) -> Law:
         """User 1 holds one end or any number, and another user the other end: 0 or u among others at s, which is the mirror image.
@@ -151,7 +157,8 @@ class Line:
         rest = 1 - upper[2] - lower[2]
         near = ((1 - e) * (1 - lower[0]) - (upper[0] - e * upper[1]) + k0 * rest) / (k0 - k1)
         between = ((-k1, near), (-k0, rest - near))
-        return _together((*self.spread(last, own, y1, -k1, left=True), *between, *self.spread(last, equal, y0, -k0, left=True)))
+        ups, equals = self.spread(last, own, y1, upper, -k1, left=True), self.spread(last, equal, y0, lower, -k0, left=True)
+        return _together((*ups, *between, *equals))
 
     def excess(self, e: flint.arb, enough: float) -> flint.arb:
         """An upper bound of how much larger the puts of equal inputs are than those of user 1's that are 0 and s."""

@@ -237,6 +237,17 @@ def test_masses_of_a_loose_curve_add_up_to_one(times: Fraction) -> None:
         assert law.delta(epsilon).high <= compose(((pair, 1),), "x").delta(epsilon).high <= more(epsilon) * 1.001
 
 
+def test_a_curve_is_not_looked_at_closely_where_an_upper_end_rises_above_what_is_known_at_less() -> None:
+    seen: list[Number] = []
+
+    def rising(epsilon: Number) -> float:
+        seen.append(epsilon)
+        return 1e-3 * (1 - epsilon / 0.3) ** 2 + 1e-20 if epsilon < 0.3 else math.exp(30 * (0.3 - epsilon))
+
+    assert dominating_curve(UpperEnd(rising, lambda delta: 2.0), 40).infinite <= 1e-20
+    assert sum(epsilon < 0.3 for epsilon in seen) > 15
+
+
 @given(st.data())
 def test_a_dominating_pair_has_the_largest_divergence_of_its_pairs_and_their_reversed_pairs(data: st.DataObject) -> None:
     size = data.draw(st.integers(2, 4))

@@ -17,7 +17,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.positive_part import positive_part
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
-from ldpaudit.accountants.shuffling.gaussian_noise import _blanket, _Cut, _near
+from ldpaudit.accountants.shuffling.gaussian_noise import _blanket, _Cut, _Focused, _near
 from ldpaudit.accountants.shuffling.gaussian_types import Line, below
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.core.working_precision import working_precision
@@ -294,3 +294,10 @@ def test_a_sum_of_values_none_of_which_is_likely_is_known(users: int) -> None:
 def test_shuffles_of_noise_compose(m: Noise) -> None:
     once, thrice = hidden(m, 10**6), account(Repeat(Shuffle(m, 10**6), 3)).epsilon(1e-6)
     assert once.low < thrice.low < thrice.high < 3 * once.high
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-12, 1e-16])
+def test_a_curve_from_which_rounds_are_composed_knows_small_deltas(delta: float) -> None:
+    bound, found = _Focused(F(1, 2), (0.0, 0.5), 10**4, is_quick=True), account(Shuffle(GaussianReport(F(2)), 10**4)).epsilon(delta)
+    low, high = bound.attained(F(found.low), 1e-2).value, bound.high(F(found.low), 1e-2)
+    assert delta * 0.9 < low < high < delta * 1.2
