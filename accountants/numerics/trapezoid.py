@@ -44,7 +44,7 @@ _WORTHWHILE = 0.8  # more cells must leave at most this share of the bound; with
 _SECOND = 1 << 13
 """Most cells when a gap is first tried with more; 2**11 or 2**17 double the time of shuffle bounds at n = 300."""
 _ATTEMPTS = 3  # gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider, with 6 nothing changes
-_AT_ONCE = 1 << 11  # points times gaps whose sines are computed together
+_AT_ONCE = 1 << 13  # points times gaps whose sines are computed together
 _HARDLY = 0.02  # nats that the least likely pairs are left out for
 _ENOUGH = 25.0  # nats by which a peak is lower than the highest possible one if its rings are not bounded again
 _WINDOWS = (1 << 7, 1 << 10, 1 << 13)
