@@ -21,7 +21,7 @@ import flint
 from ldpaudit.accountants.counting.compose import PRECISION, CountersProfile, LowerTotal, UpperTotal
 from ldpaudit.accountants.counting.counter import HitCounter, dominating, shown
 from ldpaudit.accountants.numerics.balls import as_ball, ball
-from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
 from ldpaudit.accountants.numerics.normal import about_epsilon
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.accountants.pld.distribution import BallPLD, Groups
@@ -269,7 +269,7 @@ class MergedHits(SummedLosses):
             for t, chance in self._blocks:
                 middle, spread = float(t * self._ratio), math.sqrt(float(t * self._ratio * (1 - self._ratio)))
                 ends = sorted({min(max(round(middle + i * _CELL * spread), 0), t + 1) for i in range(-_CELLS, _CELLS + 1)} | {0})
-                tails = [(self._tail(t, end), binomial_upper(t, self._ratio, end)) for end in [*ends, t + 1]]
+                tails = [self._tails(t, end) for end in [*ends, t + 1]]
                 cells += [(chance * (p - p_next), chance * (q - q_next)) for (p, q), (p_next, q_next) in pairwise(tails)]
                 infinite += chance * tails[-1][0]
             points = [((p / q).log(), p) for p, q in cells if p > 0 and q > 0]
@@ -317,9 +317,14 @@ class MergedHits(SummedLosses):
             rest -= float(found[-1][1])
         return tuple(found)
 
-    def _tail(self, t: int, count: int) -> flint.arb:
-        """Probability under the first law that N is at least so large."""
-        return sum((chance * binomial_upper(t, self._ratio, count - j) for j, chance in self._own), flint.arb(0))
+    def _tails(self, t: int, count: int) -> tuple[flint.arb, flint.arb]:
+        """Probabilities under the first and the second law that N is at least so large."""
+        second = upper = binomial_upper(t, self._ratio, count)
+        first, least = flint.arb(0), count
+        for j, chance in reversed(self._own):
+            upper += sum((binomial_pmf(t, self._ratio, n) for n in range(count - j, least)), flint.arb(0))
+            first, least = first + chance * upper, count - j
+        return first, second
 
     @property
     def _mean(self) -> Fraction:
@@ -350,7 +355,8 @@ class MergedHits(SummedLosses):
                 # About the count from which on the first law has more than that many times the probabilities of the second, which
                 # ends at t.
                 count = t + 1 if epsilon > _LARGEST else min(max(math.ceil((t + moved) * share), moved), t + 1)
-                gain = self._tail(t, count) - ratio * binomial_upper(t, self._ratio, count)
+                first, second = self._tails(t, count)
+                gain = first - ratio * second
                 if gain > 0 and chance > 0:
                     total += chance * gain
             return max(0.0, round_down(total))
