@@ -76,7 +76,7 @@ _HARDLY = 1e-3
 """Part of delta that may be added for what hardly matters."""
 _USUAL = 1e-6  # delta that is looked at first
 _DECADES = tuple(range(31))
-_QUICK_DECADES = (0, 3, 6, 9, 12, 16, 20, 24)
+_QUICK_DECADES = (0, 3, 6, 9, 12, 16, 20)
 """Of one over delta that cells are made for, also for curves."""
 _MISSED = 1e4  # by how much a bound exceeds the delta that it is made for where others may be better
 
