@@ -326,6 +326,10 @@ class PrivacyProfile(ABC):
         """The same, certified within a thousandth or so where that is much cheaper: for curves that are looked at."""
         return self
 
+    def upper_end(self) -> PrivacyProfile:
+        """The same from above, and perhaps nothing from below, where that is cheaper."""
+        return self
+
     def witness(self, epsilon: Number) -> Witness | None:
         """What attains the lower end of ``delta(epsilon)``, where the accountant knows it."""
         return None

@@ -39,6 +39,7 @@ from ldpaudit.accountants.pld.profiles import (
     PostProcessedProfile,
     SmallestBound,
     SummedLosses,
+    UpperEnd,
     below,
 )
 from ldpaudit.accountants.pld.renyi import gdp
@@ -130,6 +131,17 @@ class ComposedProfile(PrivacyProfile):
         pure = self.pure()
         return pure if delta == 0 else self._enclose(lambda profile: profile.epsilon(delta), pure.high)
 
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        if any(part.profile.rigour < Rigour.INTERVAL for part in self.parts):
+            return self
+        above, pure = self._several or self.upper, self.pure().high
+
+        def deltas(epsilon: Number) -> float:
+            return 0.0 if math.isfinite(pure) and epsilon >= pure else above.delta(epsilon).high
+
+        return UpperEnd(deltas, lambda delta: self.epsilon(delta).high)
+
     def pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""
         return self._added(lambda profile: profile.epsilon(0), "epsilons")
@@ -191,10 +203,8 @@ class ComposedProfile(PrivacyProfile):
     @cached
     def _several(self) -> PrivacyProfile | None:
         """Of runs of one plan whose pairs are all listed and none is known to dominate: which may be another one in each run."""
-        if len(self.parts) > 1 or self.is_exact:
-            return None
         above = _above(self.parts[0].profile)
-        if not isinstance(above, FiniteProfile) or not above.all_pairs:
+        if len(self.parts) > 1 or not isinstance(above, FiniteProfile) or not above.all_pairs or self.is_exact:
             return None
         found = SeveralPairs(above.pairs, self.parts[0].times, self.upper_source)
         return found if found.applies else None

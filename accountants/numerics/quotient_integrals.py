@@ -240,7 +240,8 @@ def _by_blocks(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> 
         parts = np.bincount(places.ravel(), (tilted * inside).ravel(), _NARROW * len(w)).reshape(-1, _NARROW)
         wide = parts.reshape(len(w), _BLOCKS, -1).sum(axis=2)
         apart = np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1.0  # whole blocks between two
-        total, inverse = ((wide @ each * wide).sum(axis=1) for each in (apart > 0, np.where(apart > 0, 1 / apart, 0)))
+        weights = np.where(apart > 0, 1.0, 0.0), np.where(apart > 0, 1 / apart, 0.0)
+        total, inverse = (np.einsum("li,ij,lj->l", wide, each, wide) for each in weights)
         inverse = inverse / total / width[:, 0] * (_BLOCKS / _NARROW) * (1 + 1e-6)
         mean = np.where((total > 0) & (blur < 1e-8 * width[:, 0]), i0e(m * total * (1 - ROOM)), math.inf)[:, None]
         # Each point of the transform speaks for all that are nearer to it than to others.

@@ -36,6 +36,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, positive_part, rarely
 from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 
 Cell: TypeAlias = tuple[Probability, Probability, Probability]
@@ -64,7 +65,7 @@ _ACCURATE = 80
 """Bits; a tail that subtractions have left with fewer is computed anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Blanket:
     """User 1's message among the other users' messages, which are known in part: their blanket."""
 
@@ -136,10 +137,13 @@ class Blanket:
     @property
     def silence(self) -> Probability:
         """How likely another user sends nothing; exactly 0 where that is so."""
+        return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0)) if self._silence is None else self._silence
+
+    @cached
+    def _silence(self) -> Fraction | None:
+        """The same, where it is known exactly."""
         exact = [b for _, _, b in self.cells if not isinstance(b, flint.arb)]
-        if len(exact) == len(self.cells):
-            return 1 - sum(map(Fraction, exact), Fraction(0))
-        return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0))
+        return fraction(1 - sum(map(rational, exact), flint.fmpq(0))) if len(exact) == len(self.cells) else None
 
 
 @lru_cache(maxsize=4096)

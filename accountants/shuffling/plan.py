@@ -267,6 +267,11 @@ class ShuffleProfile(SummedLosses):
         return self.local.epsilon(0)
 
     @cached
+    def _alone(self) -> PrivacyProfile:
+        """What the unshuffled plan costs at most."""
+        return self.local.upper_end()
+
+    @cached
     def _curve(self) -> UpperEnd:
         """Its upper ends, of which compositions are made."""
         quick = replace(self, bound=self.bound.quick)
@@ -319,7 +324,7 @@ class ShuffleProfile(SummedLosses):
         return Enclosure.met(found.low, high, Rigour.INTERVAL, f"{found.source}; at most as alone")
 
     def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        return self._hidden(self.local.delta(epsilon), epsilon, tolerance)
+        return self._hidden(self._alone.delta(epsilon), epsilon, tolerance)
 
     def _hidden(self, unshuffled: Enclosure, epsilon: Fraction, tolerance: float) -> flint.arb:
         """Upper bound of delta, which is at most what is seen of one view that is not shuffled."""
@@ -382,7 +387,7 @@ class ShuffleProfile(SummedLosses):
         _, beyond = self.bound.estimates()
         if beyond is None:
             return None
-        return serialized(lambda epsilon: min(math.exp(min(beyond(epsilon), 0.0)), self.local.delta(epsilon).high))
+        return serialized(lambda epsilon: min(math.exp(min(beyond(epsilon), 0.0)), self._alone.delta(epsilon).high))
 
     def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
         return certified_crossing(*self._looks(value, goal), guess or None, both)

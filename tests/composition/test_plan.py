@@ -294,7 +294,8 @@ class _Guess(PrivacyProfile):
 
 def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(composition, "account", lambda plan, neighbours: _Guess())
-    assert composition.profile(Repeat(rr(3), 3)).delta(0.5).rigour is Rigour.FLOAT
+    for found in (guessed := composition.profile(Repeat(rr(3), 3)), guessed.upper_end()):
+        assert found.delta(0.5).rigour is Rigour.FLOAT
 
 
 def _never_silent(plan: Plan) -> Iterator[Enclosure]:
@@ -318,6 +319,9 @@ def test_no_question_is_answered_with_a_nan_or_out_of_range(plan: Plan) -> None:
     for i, found in enumerate(_never_silent(plan)):
         assert 0 <= found.low <= found.high
         assert i >= 6 or found.high <= 1
+    for epsilon in (0, 0.5, 1e3, math.inf):
+        found = account(plan).delta(epsilon)
+        assert found.low <= account(plan).upper_end().delta(epsilon).high == pytest.approx(found.high, rel=1e-9)
 
 
 def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
