@@ -28,7 +28,7 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, toget
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.all_pairs import AllPairs
-from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.curve import POINTS, dominated_curve, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -316,7 +316,8 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return ((dominating_pair(pairs), 1),)
         case SmallestBound(points=int(points)):
             return ((dominating_curve(profile, points), 1),)
-    return ((dominating_curve(profile), 1),)
+    end = profile.upper_end()
+    return ((dominating_curve(end, POINTS if end is profile else POINTS // 2), 1),)
 
 
 def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:

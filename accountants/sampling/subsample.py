@@ -91,15 +91,25 @@ def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> Priv
 
 
 @dataclass(frozen=True)
-class NamedSample(PrivacyProfile):
+class _OfDrawn(PrivacyProfile):
+    """Profile of a subsampled plan, from that of the plan on the users who are drawn."""
+
+    inner: PrivacyProfile  # replace-one
+    rate: Fraction  # q, in (0, 1)
+
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        end = self.inner.upper_end()
+        return self if end is self.inner else replace(self, inner=end)
+
+
+@dataclass(frozen=True)
+class NamedSample(_OfDrawn):
     r"""What is known of a subsampled plan whose reports name their users: who was drawn is seen.
 
     :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
     value, with probability q they show user 1's report, and which of the two it was.
     """
-
-    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
-    rate: Fraction  # q, in (0, 1)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta."""
@@ -131,11 +141,9 @@ def _sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
 
 
 @dataclass(frozen=True)
-class SubsampledProfile(PrivacyProfile):
+class SubsampledProfile(_OfDrawn):
     """What is known of a subsampled plan."""
 
-    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
-    rate: Fraction  # q, in (0, 1)
     tight: bool  # whether the bound is attained
 
     def delta(self, epsilon: Number) -> Enclosure:

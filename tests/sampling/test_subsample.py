@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import Aggregate, Mechanism, Plan, Poisson, Repeat, Run, Shuffle, Subsample, Unsupported, account, audit
+from ldpaudit import Aggregate, Compose, Mechanism, Plan, Poisson, Repeat, Run, Shuffle, Subsample, Unsupported, account, audit
 from ldpaudit.accountants.sampling.subsample import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
 from ldpaudit.enclosure import Enclosure, Rigour
@@ -184,3 +185,11 @@ def test_an_audit_draws_reports_as_often_as_they_are_sent() -> None:
         assert np.unique(scores) == pytest.approx(sorted((0.0, right)))
         assert len(scores) == 3000
         assert abs(np.count_nonzero(scores) - 750) < 150
+
+
+@pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])
+def test_the_upper_end_of_a_sample_is_that_of_the_plan_on_it(around: Callable[[Plan], Plan]) -> None:
+    found = account(around(Compose([Repeat(Laplace(F(3)), 3), KaryRandomizedResponse(3, F(1, 2))])))
+    for epsilon in (0.0, 0.1, 1.0, math.inf):
+        assert found.upper_end().delta(epsilon).high == found.delta(epsilon).high
+    assert found.upper_end().delta(0.1).low == 0 < found.delta(0.1).low
