@@ -48,7 +48,7 @@ from ldpaudit.accountants.pld.several_pairs import SeveralPairs
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
-from ldpaudit.plan import Guarantee, Plan, Run, flat
+from ldpaudit.plan import Guarantee, Plan, PostProcess, Repeat, Run, flat
 from ldpaudit.profile import Number, PrivacyProfile
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
@@ -249,6 +249,8 @@ def profile(plan: Plan, neighbours: Neighbours | None = None) -> PrivacyProfile:
             return account(only, _relation(only, neighbours))
         if isinstance(only, Guarantee) and only.delta == 1:
             return stated(only)
+        if isinstance(only, PostProcess):  # what is computed from each view is computed from all
+            return PostProcessedProfile(account(Repeat(only.plan, times), neighbours))
     return composed(_part(leaf, times, neighbours) for leaf, times in leaves.items())
 
 

@@ -12,7 +12,7 @@ import mpmath
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Subsample, Unsupported, account
+from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Subsample, Unsupported, account
 from ldpaudit.accountants.composition import plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
@@ -274,6 +274,14 @@ def test_below_the_probability_of_an_infinite_loss_epsilon_is_infinite() -> None
     assert found.epsilon(lost - Fraction(1, 10**12)).high == math.inf
     assert found.epsilon(lost + Fraction(1, 10**12)).high <= 100
     assert lost in found.delta(math.inf)
+
+
+@pytest.mark.parametrize("inner", [Run(rr(3, 4)), Aggregate(UnaryEncoding.flips(Fraction(1, 4), 2), 10)], ids=str)
+def test_what_is_computed_from_each_of_some_views_is_computed_from_all(inner: Plan) -> None:
+    each, all_ = PostProcess(inner, "rounding"), account(PostProcess(Repeat(inner, 2), "rounding")).epsilon(1e-3)
+    for plan in (Repeat(each, 2), Compose([each, each]), Compose([Repeat(each, 2)])):
+        assert account(plan).epsilon(1e-3) == all_
+    assert all_.high == account(Repeat(inner, 2)).epsilon(1e-3).high
 
 
 def test_what_a_part_does_is_not_known_from_its_post_processing() -> None:
