@@ -120,7 +120,7 @@ def _sums_in_floats(values: Floats, masses: Floats, m: int) -> tuple[Floats, Flo
     """`_sums`: their values, the sizes of what is added, and probabilities."""
     counts = _multisets(len(values), m)
     added = counts.astype(np.float64)
-    powers = np.array([masses**c / math.factorial(c) for c in range(m + 1)])
+    powers = np.array([masses**c / float(math.factorial(c)) for c in range(m + 1)])
     chances = np.ones(len(counts))
     for own, column in zip(powers.T, counts.T, strict=True):
         chances *= own[column]

@@ -122,7 +122,7 @@ def test_noise_on_a_lattice_is_integrated(seed: int) -> None:
         # of one of the sizes that a lattice's two likeliest values give
         sizes = module._NOISE * np.arange(1, len(law))
         noise = np.abs(np.sinh(np.multiply.outer(sizes, s)) / np.multiply.outer(sizes, s))
-        truth.append(some.m * math.log(moment) + np.log(np.trapezoid(noise * moduli**some.m / np.abs(s) ** 2, u) / math.pi))
+        truth.append(some.m * math.log(moment) + np.log(trapezoid(noise * moduli**some.m / np.abs(s) ** 2, u) / math.pi))
     found = some.ends_with_noise(some.m)[0]
     gaps = found - np.max(truth, axis=0)
     assert ((gaps > -1e-4) & (gaps < 0.05)).any() or found == math.inf
@@ -163,4 +163,4 @@ def test_beyond_an_end_a_transform_is_bounded_by_blocks(seed: int) -> None:
     for v, p, end, bound in zip(values, masses, ends, found, strict=True):
         u = end * np.geomspace(1, 30, 12_001)
         moduli = np.abs(np.exp(1j * np.multiply.outer(u, v)) @ p)
-        assert float(np.trapezoid(moduli**m / u**2, u)) <= bound * (1 + 1e-3)
+        assert float(trapezoid(moduli**m / u**2, u)) <= bound * (1 + 1e-3)
