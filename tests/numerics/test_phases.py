@@ -8,6 +8,7 @@ from typing import Self
 import flint
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from ldpaudit.accountants.numerics import largest_positive_part as module
 from ldpaudit.accountants.numerics.largest_positive_part import Law, _Floats, _Integrand
