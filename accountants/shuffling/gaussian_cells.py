@@ -63,7 +63,7 @@ class Spread:
             low, high = high, 4 * high
 
         def excess(epsilon: float) -> float:
-            return max(sum_at(epsilon)[1], -_LEVELS) - goal
+            return max(-_LEVELS, sum_at(epsilon)[1]) - goal  # nothing where it is not a number
 
         high = brentq(excess, low, high, xtol=high * 2.0**-_HALVINGS) if excess(low) > 0 else high * 2.0**-_HALVINGS
         values, _, theta = sum_at(high)
