@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
 from types import SimpleNamespace
@@ -28,6 +28,7 @@ from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of
 from tests.aggregation.test_sums import together
 from tests.attacks.test_shuffled import DRAWS, OFF
+from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
 
 F = Fraction
@@ -42,10 +43,7 @@ def filtered(m: Mechanism, most: int) -> Any:
     """The mechanism whose reports are counted where they are accepted, and are nothing else where they are not."""
 
     def law(x: Any) -> Outcomes:
-        found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-        for y, p in m.law(x).items():
-            found[(*y, 1) if sum(y) <= most else (0,) * (len(y) + 1)] += p
-        return found
+        return law_of(((*y, 1) if sum(y) <= most else (0,) * (len(y) + 1), p) for y, p in m.law(x).items())
 
     return SimpleNamespace(summed="vector", inputs=m.inputs, law=law)
 
@@ -172,10 +170,10 @@ def test_sums_from_which_reports_are_left_out_are_drawn_as_they_are(m: Mechanism
     assert bits is not None
     assert bits.together is not None
     places = tuple(bits.at)[:2]
-    reports: list[dict[tuple[int, ...], F]] = [defaultdict(F) for _ in range(3)]
-    for table, own in zip(reports, (x, x, third), strict=True):
-        for row, p in m.law(own).items():
-            table[tuple(row[place] if sum(row) <= most else 0 for place in places)] += p
+    reports = [
+        law_of((tuple(row[place] if sum(row) <= most else 0 for place in places), p) for row, p in m.law(own).items())
+        for own in (x, x, third)
+    ]
     drawn = np.column_stack(game.Dependent(bits.together, witness, places).draw(0, DRAWS, np.random.default_rng(3)))
     found = Counter(map(tuple, drawn.tolist()))
     assert all(abs(found[outcome] / DRAWS - share) < OFF for outcome, share in summed(reports).items())

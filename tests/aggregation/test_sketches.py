@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
@@ -24,6 +23,7 @@ from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.neighbours import REPLACE_ONE
 from tests.aggregation.test_exchanged import noise_of
 from tests.aggregation.test_sums import together
+from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
 
 F = Fraction
@@ -165,10 +165,7 @@ def test_the_lower_end_is_what_the_difference_of_the_values_cells_or_their_sum_s
     for factors in [*projections(m), *([] if noise else [weights(m)])]:
 
         def projected(law: Outcomes, factors: list[int] = factors) -> Outcomes:
-            found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-            for y, p in law.items():
-                found[(sum(c * z for c, z in zip(factors, y, strict=True)),)] += p
-            return found
+            return law_of(((sum(c * z for c, z in zip(factors, y, strict=True)),), p) for y, p in law.items())
 
         laws = [projected(outcomes(m, value)) for value in m.inputs]
         added: list[Outcomes] = [{(c * z,): p for (z,), p in coins.items()} for c in factors if c and noise]

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -48,11 +48,8 @@ def witness_of(plan: Plan, delta: float) -> Witness:
 
 def scores_have_laws(game: Target, laws: Sequence[Mapping[Any, F]]) -> None:
     """A game's scores are the log-likelihood ratios of views of these two laws, and as frequent."""
-    wanted: list[dict[float, float]] = [defaultdict(float), defaultdict(float)]
-    for view in laws[0]:
-        score = round(math.log(laws[0][view] / laws[1][view]), 6)
-        for side in (0, 1):
-            wanted[side][score] += float(laws[side][view])
+    scores = {view: round(math.log(p / laws[1][view]), 6) for view, p in laws[0].items()}
+    wanted = [oracle.law_of((score, float(law[view])) for view, score in scores.items()) for law in laws]
     for side in (0, 1):
         found = Counter(np.round(game.draw(side, DRAWS, np.random.default_rng(side)), 6).tolist())
         assert set(found) <= set(wanted[side])

@@ -1,7 +1,7 @@
 """Two data sets through sums, of numbers and with noise too, and through compositions of sums: the attack, its event and power."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +34,7 @@ from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import DataSet, Witness
 from tests.attacks.test_shuffled import DRAWS, OFF, scores_have_laws
-from tests.oracles import sums
+from tests.oracles import shuffle as oracle, sums
 
 F = Fraction
 Q = F(1, 20)
@@ -252,10 +252,7 @@ def test_a_claim_about_a_sum_is_judged_with_evidence_a_witness_and_a_proof(
 def test_numbers_of_a_report_that_depend_on_each_other_are_drawn_together(m: Mechanism) -> None:
     plan = Aggregate(m, 3, [COINS])
     witness = Witness(plan, (DataSet.of({0: 2, 2: 1}), DataSet.of({0: 1, 1: 1, 2: 1})), "the sum")
-    reports: list[dict[tuple[int, ...], F]] = [defaultdict(F) for _ in range(3)]
-    for table, x in zip(reports, (0, 0, 2), strict=True):
-        for y, p in m.law(x).items():
-            table[tuple(int(y == i) if m.summed == "one-hot" else int(y[i]) for i in (0, 1))] += p
+    reports = [oracle.law_of((y[:2], p) for y, p in sums.outcomes(m, x).items()) for x in (0, 0, 2)]
     law = sums.summed([*reports, noise_law(COINS, 2)])
     summands = summed._summands(m, [0, 1, 2], None)
     assert summands is not None

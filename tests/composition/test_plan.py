@@ -28,6 +28,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.profile import Number, PrivacyProfile
 from tests.oracles.pairs import joint
+from tests.oracles.shuffle import law_of
 
 HALF, NARROW = Fraction(1, 2), 1e-14  # relative width that an EXACT enclosure has at most: a few floats
 
@@ -46,10 +47,8 @@ def enumerated(pairs: list[ExactPLD]) -> FiniteProfile:
     """The obvious oracle: every sum of losses, in rationals."""
     law, kept = {Fraction(1): Fraction(1)}, Fraction(1)
     for pair in pairs:
-        after: dict[Fraction, Fraction] = {}
-        for (a, p), (b, q) in product(law.items(), pair.atoms):
-            after[a * b] = after.get(a * b, Fraction(0)) + p * q
-        law, kept = after, kept * (1 - pair.infinite)
+        law = law_of((a * b, p * q) for (a, p), (b, q) in product(law.items(), pair.atoms))
+        kept *= 1 - pair.infinite
     atoms = [(mass, mass / ratio) for ratio, mass in law.items()]
     return FiniteProfile((ExactPLD.of([*atoms, (1 - kept, Fraction(0))]),), "enumeration")
 

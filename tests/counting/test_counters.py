@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections import defaultdict
 from fractions import Fraction
+from itertools import product
 
 import flint
 import numpy as np
@@ -20,6 +20,7 @@ from ldpaudit.accountants.numerics.binomial_ranges import masses
 from ldpaudit.accountants.pld import lattice
 from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.oracles.shuffle import law_of
 
 F = Fraction
 
@@ -132,12 +133,8 @@ def test_cells_whose_mass_may_be_0_leave_the_total_a_number(exchanged: bool) -> 
     p, q = (fewer, more) if exchanged else (more, fewer)
     ratios: dict[Fraction, Fraction] = {F(1): F(1)}  # Q over P
     for _ in range(9):
-        sums: dict[Fraction, Fraction] = defaultdict(F)
-        for ratio, mass in ratios.items():
-            for ours, theirs in zip(p, q, strict=True):
-                if ours:
-                    sums[ratio * theirs / ours] += mass * ours
-        ratios = sums
+        every = product(ratios.items(), zip(p, q, strict=True))
+        ratios = law_of((ratio * theirs / ours, mass * ours) for (ratio, mass), (ours, theirs) in every if ours)
     counter = NoisyCounter(6, gamma, 0, 1)
     with flint.ctx.workprec(PRECISION):
         found = CountersProfile(

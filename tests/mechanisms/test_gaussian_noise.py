@@ -1,7 +1,7 @@
 """Gaussian noise on counts, rounded and discrete, and sums of shares of noise: against mpmath, rationals and all counts."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -26,6 +26,7 @@ from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaus
 from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from tests.oracles.polya import polya
+from tests.oracles.shuffle import law_of
 from tests.samples import matches, meet, table
 
 F = Fraction
@@ -142,10 +143,10 @@ def test_a_rounded_claim_exceeds_its_delta_by_little() -> None:
 
 def weights(change: tuple[int, ...], sigma_squared: Fraction, reach: int) -> dict[int, float]:
     """The law of T, but for a factor, over all points of a box."""
-    found: dict[int, float] = defaultdict(float)
-    for x in product(range(-reach, reach + 1), repeat=len(change)):
-        found[sum(a * b for a, b in zip(change, x, strict=True))] += math.exp(-sum(a * a for a in x) / (2 * sigma_squared))
-    return found
+    return law_of(
+        (sum(a * b for a, b in zip(change, x, strict=True)), math.exp(-sum(a * a for a in x) / (2 * sigma_squared)))
+        for x in product(range(-reach, reach + 1), repeat=len(change))
+    )
 
 
 @pytest.mark.parametrize(("change", "sigma_squared"), [((1, -1), F(1, 2)), ((1, 2), F(2)), ((1, 1, -1), F(1)), ((3, 1), F(3))])

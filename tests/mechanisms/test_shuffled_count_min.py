@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -34,6 +34,7 @@ from ldpaudit.mechanisms import OneSidedShuffledCountMin, ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_count_min import Held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.studies.literature import measure
+from tests.oracles.shuffle import law_of
 from tests.samples import meet
 
 F = Fraction
@@ -54,11 +55,8 @@ def played(m: ShuffledCountMin, data: tuple[Held | None, ...]) -> Table:
         own = [(t, int(m.hashes(x, t))) for x in ((held,) if isinstance(held, int) else held) for t in range(m.rows)]
         law = {tuple(c + own.count(place) for c, place in zip(y, places, strict=True)): p for y, p in law.items()}
         for i in range(len(places)):
-            after: Table = defaultdict(Fraction)
-            for y, p in law.items():
-                after[y] += p * (1 - m.gamma)
-                after[(*y[:i], y[i] + 1, *y[i + 1 :])] += p * m.gamma
-            law = dict(after)
+            coin = ((0, 1 - m.gamma), (1, m.gamma))
+            law = law_of(((*y[:i], y[i] + up, *y[i + 1 :]), p * q) for y, p in law.items() for up, q in coin)
     return law
 
 

@@ -23,7 +23,7 @@ from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Words, alike as grouped
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
-from tests.oracles.shuffle import divergence
+from tests.oracles.shuffle import divergence, law_of
 from tests.oracles.trie import literal
 from tests.samples import around, fits
 
@@ -58,16 +58,14 @@ def test_units_of_two_letters_are_letters_of_another_alphabet() -> None:
 
 def votes_too(users: Sequence[Words], batch: int, threshold: int, levels: int) -> dict[Any, Fraction]:
     """Algorithm 1, with the votes of what grows: every batch of every round."""
-    found: dict[Any, Fraction] = {}
-    whole = math.comb(len(users), batch) ** levels
+    views = []
     for rounds in product(combinations(users, batch), repeat=levels):
         trie: dict[str, int] = {}
         for level, drawn in enumerate(rounds):
             votes = Counter(w[: level + 1] for (w,) in drawn if len(w) > level and (not level or w[:level] in trie))
             trie |= {prefix: n for prefix, n in votes.items() if n >= threshold}
-        view = frozenset(trie.items())
-        found[view] = found.get(view, Fraction(0)) + Fraction(1, whole)
-    return found
+        views.append(frozenset(trie.items()))
+    return law_of((view, Fraction(1, len(views))) for view in views)
 
 
 HELD = ("", "a", "b", "aa", "ab")

@@ -1,13 +1,13 @@
 """Shuffled Hadamard response, line by line: all multisets of messages, for data sets of a few users."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from tests.oracles.shuffle import law_of
 
 Multiset = tuple[int, ...]
 """How many messages there are of each tuple of indices."""
@@ -32,11 +32,8 @@ class Oracle:
 
     def plus(self, law: dict[Multiset, Fraction], element: int) -> dict[Multiset, Fraction]:
         codeword = self.codewords[element]
-        found: dict[Multiset, Fraction] = defaultdict(Fraction)
-        for counts, weight in law.items():
-            for i in codeword:
-                found[(*counts[:i], counts[i] + 1, *counts[i + 1 :])] += weight / len(codeword)
-        return found
+        every = ((counts, i, weight / len(codeword)) for counts, weight in law.items() for i in codeword)
+        return law_of(((*counts[:i], counts[i] + 1, *counts[i + 1 :]), p) for counts, i, p in every)
 
     def pair(self, number: int, others: Sequence[int], first: Sequence[int], second: Sequence[int]) -> FiniteProfile:
         """Profile of two data sets: so many blanket messages, the others' elements, and user 1's."""

@@ -1,13 +1,12 @@
 """Shuffled mechanisms by enumeration in rationals: slow, obvious, the oracle."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, permutations
 from math import comb
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from scipy.optimize import linprog
 from ldpaudit.mechanism import Mechanism
 
 Law = Mapping[Any, Fraction]
+P = TypeVar("P", int, float, Fraction)
 
 
 def short_of_mixtures(truth: NDArray[np.float64], above: NDArray[np.float64]) -> float:
@@ -41,6 +41,14 @@ def channel(rows: Sequence[Sequence[Fraction]]) -> list[Law]:
     return [dict(enumerate(row)) for row in rows]
 
 
+def law_of(outcomes: Iterable[tuple[Any, P]]) -> dict[Any, P]:
+    """Law of outcomes that are listed with their probabilities, or weights: those of equal ones are added."""
+    found: dict[Any, P] = {}
+    for y, p in outcomes:
+        found[y] = found[y] + p if y in found else p
+    return found
+
+
 def whole(law: Law) -> tuple[dict[Any, int], int]:
     """A law in integers, and how many of them are one."""
     unit = math.lcm(*(p.denominator for p in law.values()))
@@ -57,12 +65,7 @@ def multisets(data: Iterable[Mapping[Any, int]]) -> dict[tuple[Any, ...], int]:
     """The same in integers."""
     found: dict[tuple[Any, ...], int] = {(): 1}
     for law in data:
-        grown: dict[tuple[Any, ...], int] = defaultdict(int)
-        for seen, weight in found.items():
-            for y, p in law.items():
-                if p:
-                    grown[tuple(sorted((*seen, y)))] += weight * p
-        found = grown
+        found = law_of((tuple(sorted((*seen, y))), w * p) for seen, w in found.items() for y, p in law.items() if p)
     return found
 
 

@@ -1,6 +1,5 @@
 """Sums of reports by brute force: every data set, every outcome, in rationals."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
@@ -8,7 +7,7 @@ from operator import add
 from typing import Any
 
 from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch
-from tests.oracles.shuffle import divergence as divergence, whole
+from tests.oracles.shuffle import divergence as divergence, law_of, whole
 
 Outcomes = Mapping[tuple[int, ...], Fraction]
 
@@ -19,20 +18,14 @@ def summed(reports: Iterable[Outcomes]) -> Outcomes:
     unit = 1
     for report in reports:
         weights, own = whole(report)
-        found: dict[tuple[int, ...], int] = defaultdict(int)
-        for a, p in total.items():
-            for b, q in weights.items():
-                found[tuple(map(add, a, b)) if a else b] += p * q
-        total, unit = found, unit * own
+        total = law_of((tuple(map(add, a, b)) if a else b, p * q) for a, p in total.items() for b, q in weights.items())
+        unit *= own
     return {a: Fraction(p, unit) for a, p in total.items()}
 
 
 def outcomes(m: Any, value: Any) -> Outcomes:
     """Law of a report as the vector that is summed."""
-    found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-    for y, p in m.law(value).items():
-        found[as_summed(m, y)] += p  # two rows without a one are the same matrix
-    return found
+    return law_of((as_summed(m, y), p) for y, p in m.law(value).items())  # two rows without a one are the same matrix
 
 
 def as_summed(m: Any, view: Any) -> tuple[int, ...]:

@@ -189,10 +189,8 @@ def test_discrete_gaussian_noise_costs_what_its_law_does_alone_and_on_counts(see
     for held in ([p] * ones + [q] * (users - 1 - ones) for ones in range(users)):
         sums = []
         for own in (p, q):
-            noisy: dict[int, Fraction] = defaultdict(Fraction)
-            for (heads_up, mass), (z, height) in product(heads([own, *held]).items(), law.items()):
-                noisy[heads_up + z] += mass * height
-            sums.append(noisy)
+            every = product(heads([own, *held]).items(), law.items())
+            sums.append(oracle.law_of((heads_up + z, mass * height) for (heads_up, mass), (z, height) in every))
         worst = max(worst, divergence(sums[0], sums[1], e), divergence(sums[1], sums[0], e))
     assert worst - near <= delta_of(plan, e, {"digits": 30, "starts": list(range(users))}) <= worst + near
 

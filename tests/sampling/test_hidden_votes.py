@@ -17,6 +17,7 @@ from ldpaudit.accountants.sampling.crowd import Crowd, Row
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.oracles.shuffle import law_of
 from tests.sampling.test_trie import votes
 
 Atom = tuple[Fraction, Fraction]  # P's mass, and the density of the user's law
@@ -54,10 +55,7 @@ def told(atoms: list[Atom], c: Fraction) -> Fraction:
 
 
 def released(law: dict[tuple[int, ...], Fraction], theta: int) -> dict[tuple[bool, ...], Fraction]:
-    found: dict[tuple[bool, ...], Fraction] = defaultdict(Fraction)
-    for j, mass in law.items():
-        found[tuple(v >= theta for v in j)] += mass
-    return found
+    return law_of((tuple(v >= theta for v in j), mass) for j, mass in law.items())
 
 
 SMALL = [(n, m, theta) for n in range(3, 7) for m in range(2, n + 1) for theta in range(2, m + 1)]

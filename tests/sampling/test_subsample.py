@@ -31,12 +31,9 @@ def worst(m: Mechanism, users: int, batch: int, exp_epsilon: Fraction) -> Fracti
     channel, size = oracle.laws(m), len(m.inputs)
 
     def view(data: tuple[int, ...]) -> dict[tuple[object, ...], Fraction]:
-        law: dict[tuple[object, ...], Fraction] = {}
         batches = list(combinations(data, batch))
-        for drawn in batches:
-            for y, p in oracle.shuffled([channel[x] for x in drawn]).items():
-                law[y] = law.get(y, F(0)) + p / len(batches)
-        return law
+        views = (oracle.shuffled(channel[x] for x in drawn).items() for drawn in batches)
+        return oracle.law_of((y, p / len(batches)) for law in views for y, p in law)
 
     found = F(0)
     for others in combinations_with_replacement(range(size), users - 1):

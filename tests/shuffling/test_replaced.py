@@ -1,7 +1,7 @@
 """The replacement bound is above every data set, and next to the worst one where users are many."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -55,19 +55,13 @@ def positive_mean(laws: Sequence[dict[Fraction, Fraction]]) -> Fraction:
     unit = math.lcm(*(q.denominator for law in laws for q in law.values()))
     sums = {0: 1}
     for law in laws:
-        grown: dict[int, int] = defaultdict(int)
-        for total, ways in sums.items():
-            for w, q in law.items():
-                grown[total + int(w * step)] += ways * int(q * unit)
-        sums = grown
+        every = product(sums.items(), law.items())
+        sums = oracle.law_of((total + int(w * step), ways * int(q * unit)) for (total, ways), (w, q) in every)
     return Fraction(sum(max(total, 0) * ways for total, ways in sums.items()), step * unit ** len(laws))
 
 
 def terms(first: Row, second: Row, other: Row, e: Fraction) -> dict[Fraction, Fraction]:
-    found: dict[Fraction, Fraction] = defaultdict(Fraction)
-    for r1, r2, r in zip(first, second, other, strict=True):
-        found[(r1 - e * r2) / r] += r
-    return dict(found)
+    return oracle.law_of(((r1 - e * r2) / r, r) for r1, r2, r in zip(first, second, other, strict=True))
 
 
 def replaced(rows: Sequence[Row]) -> Replacement:
