@@ -1,7 +1,6 @@
 """Shuffled reports of users who do not all run the same plan."""
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,33 +19,21 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.oracles.sums import divergence, outcomes, summed
 
 F = Fraction
 CAUTIOUS, USUAL, OPEN = (KaryRandomizedResponse.for_epsilon(e, k=10) for e in (F(1, 2), 2, 4))
 
 
-def reports(sent: Sequence[tuple[KaryRandomizedResponse, int]]) -> dict[tuple[int, ...], float]:
-    """The law of the numbers of reports of each value."""
-    law: dict[tuple[int, ...], float] = {(0,) * sent[0][0].k: 1.0}
-    for m, x in sent:
-        after: dict[tuple[int, ...], float] = defaultdict(float)
-        for counts, chance in law.items():
-            for y in range(m.k):
-                after[*counts[:y], counts[y] + 1, *counts[y + 1 :]] += chance * float(m.p if y == x else m.lie)
-        law = after
-    return law
-
-
-def worst(groups: Sequence[tuple[KaryRandomizedResponse, int]], epsilon: float) -> float:
+def worst(groups: Sequence[tuple[KaryRandomizedResponse, int]], epsilon: float) -> Fraction:
     """The largest delta of all pairs of neighbouring data sets."""
-    k, found = groups[0][0].k, 0.0
+    k, found = groups[0][0].k, F(0)
     for own, _ in groups:
         others = [m for m, users in groups for _ in range(users - (m is own))]
         for held in product(range(k), repeat=len(others)):
-            rest = list(zip(others, held, strict=True))
-            laws = [reports([*rest, (own, x)]) for x in range(k)]
-            for one, two in permutations(laws, 2):
-                found = max(found, sum(max(0.0, chance - math.exp(epsilon) * two.get(y, 0.0)) for y, chance in one.items()))
+            rest = summed(map(outcomes, others, held))
+            laws = [summed([rest, outcomes(own, x)]) for x in range(k)]
+            found = max(found, *(divergence(*pair, F(math.exp(epsilon))) for pair in permutations(laws, 2)))
     return found
 
 

@@ -2,10 +2,8 @@
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Mapping
 from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import flint
@@ -28,6 +26,7 @@ from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
 from tests.oracles import shuffle as oracle
+from tests.oracles.sums import outcomes, summed
 
 F = Fraction
 
@@ -217,18 +216,6 @@ def test_simulated_errors_are_below_their_bounds_and_not_far_where_data_are_all_
         assert off.mean() > 0.5 * bounds.expected_error().high
 
 
-def counted(m: Mechanism, data: tuple[int, ...]) -> Mapping[tuple[int, ...], Fraction]:
-    """Law of how many reports count for each value, by enumeration of everybody's report."""
-    found: Mapping[tuple[int, ...], Fraction] = {(0,) * len(m.inputs): F(1)}
-    for x in data:
-        more: defaultdict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-        for (counts, p), (view, q) in product(found.items(), m.law(x).items()):
-            seen = view if isinstance(m, UnaryEncoding) else [int(view == j) for j in m.inputs]
-            more[tuple(c + int(s) for c, s in zip(counts, seen, strict=True))] += p * q
-        found = more
-    return found
-
-
 @pytest.mark.parametrize(
     "m", [draws(F(1, 5), 3), draws(F(4, 5), 3), flips(F(1, 10), 2), UnaryEncoding(2, F(1, 2), F(1, 5))], ids=str
 )
@@ -239,7 +226,7 @@ def test_no_data_have_a_larger_expected_error_than_its_bound_nor_exceed_the_othe
     for data in combinations_with_replacement(range(values), users):
         means = [data.count(j) * bounds.on + (users - data.count(j)) * bounds.off for j in range(values)]
         off = [(p, max(abs(c - mean) for c, mean in zip(counts, means, strict=True)) / (bounds.on - bounds.off))
-               for counts, p in counted(m, data).items()]  # fmt: skip
+               for counts, p in summed(outcomes(m, x) for x in data).items()]  # fmt: skip
         assert sum(p for p, _ in off) == 1
         assert sum(p * far for p, far in off) <= bounds.expected_error().high
         for beta in (F(1, 2), F(1, 20)):
