@@ -15,7 +15,7 @@ HYPOTHESES = {
         f"{_LAWS}the_accountant_agrees_with_enumeration",
     ),
     "steps": (
-        "the inputs are so many steps of 1 in one count apart; the loss of the two is the sum of the losses of the steps",
+        "the inputs are some steps of 1 in one count apart; the loss of the two is the sum of the losses of the steps",
         f"{_MECHANISMS}count_noise.py::test_the_pattern_of_a_change_matters_and_not_its_sum_alone",
     ),
     "geometric noise": (

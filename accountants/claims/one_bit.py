@@ -46,4 +46,4 @@ EXAMPLES = (
     Setting(Fraction(1), 32, 8, 16, Fraction(1, 5)),
     Setting(Fraction(2), 1000, 16, 1000, Fraction(2, 5)),
 )
-"""One bit; several; and so many reports that the flips hide nothing."""
+"""One bit; several; and more reports than the flips hide."""

@@ -314,9 +314,10 @@ class _Transform:
 
     def _fallen(self, u: Floats) -> Floats:
         halves = np.multiply.outer(u / 2, self.values)
-        tangents = np.tan(halves)
-        scale = 2 / (1 + tangents**2)
-        versed, sines = scale * tangents**2, scale * tangents  # the transform is 1 - a + ib
+        tangents = np.tan(halves)  # one function where there would be a sine and a cosine
+        squares = tangents**2
+        scale = 2 / (1 + squares)
+        versed, sines = scale * squares, scale * tangents  # the transform is 1 - a + ib
         a, b, angles = sums(versed, self.masses), sums(sines, self.masses), 2 * np.abs(halves)
         # An angle is wrong by a relative 1e-15; so are sines up to a right angle, and beyond they are by that of the angle.
         blur = _ROOM * (a + np.abs(b) * sums(np.abs(sines), self.masses))

@@ -59,6 +59,8 @@ and the nats that a law must have lost where one begins."""
 _ANCHORS = (0.0, 0.5, 0.999)
 """Where the likeliest value lies in its block: the best of these is taken."""
 _BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard deviations; of which pairs are added up
+_APART = np.tri(_BLOCKS, k=-2)  # of each two blocks, whether others are between them
+_INVERSE = _APART / np.maximum(np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1, 1)  # one over how many
 GAINED, _TRIES = 0.05, 4
 """Nats below the largest integral down to which laws are looked at for what phases gain, and how many gains are tried."""
 _BLUR = 1e-9  # error of a cosine, with room
@@ -239,9 +241,7 @@ def _by_blocks(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> 
         places = np.where(inside, block, 0).astype(np.int64) + _NARROW * np.arange(len(w))[:, None]
         parts = np.bincount(places.ravel(), (tilted * inside).ravel(), _NARROW * len(w)).reshape(-1, _NARROW)
         wide = parts.reshape(len(w), _BLOCKS, -1).sum(axis=2)
-        apart = np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1.0  # whole blocks between two
-        weights = np.where(apart > 0, 1.0, 0.0), np.where(apart > 0, 1 / apart, 0.0)
-        total, inverse = (np.einsum("li,ij,lj->l", wide, each, wide) for each in weights)
+        total, inverse = (np.einsum("li,ij,lj->l", wide, each, wide) for each in (_APART, _INVERSE))
         inverse = inverse / total / width[:, 0] * (_BLOCKS / _NARROW) * (1 + 1e-6)
         mean = np.where((total > 0) & (blur < 1e-8 * width[:, 0]), i0e(m * total * (1 - ROOM)), math.inf)[:, None]
         # Each point of the transform speaks for all that are nearer to it than to others.

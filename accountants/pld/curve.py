@@ -82,11 +82,16 @@ def _looks(profile: PrivacyProfile, points: int, ends_with: PrivacyProfile | Non
     """
     kept: dict[int, dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
     if points not in kept:
-        longest = vars(ends_with or profile)
-        if "_last" not in longest:
-            longest["_last"] = _last(ends_with or profile)
-        kept[points] = _looked_at(profile, points, longest["_last"])
+        kept[points] = _looked_at(profile, points, _end(ends_with or profile))
     return kept[points]
+
+
+def _end(profile: PrivacyProfile) -> float:
+    """Where its curve ends, which the profile keeps, too."""
+    kept = vars(profile)
+    if "_end" not in kept:
+        kept["_end"] = _last(profile)
+    return float(kept["_end"])
 
 
 def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float, Enclosure]:

@@ -137,7 +137,9 @@ class Blanket:
     @property
     def silence(self) -> Probability:
         """How likely another user sends nothing; exactly 0 where that is so."""
-        return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0)) if self._silence is None else self._silence
+        if self._silence is not None:
+            return self._silence
+        return 1 - sum((as_ball(b) for _, _, b in self.cells), flint.arb(0))
 
     @cached
     def _silence(self) -> Fraction | None:

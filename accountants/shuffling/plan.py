@@ -278,7 +278,7 @@ class ShuffleProfile(SummedLosses):
 
         def highest(epsilon: Number) -> float:
             at_last = math.isinf(epsilon)  # where no epsilon is enough for delta = 0
-            return self.local.delta(epsilon).high if at_last else round_up(quick._high(Fraction(epsilon), _COMPOSED))
+            return self._alone.delta(epsilon).high if at_last else round_up(quick._high(Fraction(epsilon), _COMPOSED))
 
         def far(delta: Number) -> float:
             """Not the least one: where a curve ends need not be known well."""

@@ -98,7 +98,7 @@ def cases(plan, relation):
         inside, outside, apart = ways  # views of a value, all others, and how many of the former another value does not have
         high, low = probability(p) / inside, (1 - probability(p)) / outside
         found = [[(apart, high, low), (apart, low, high), (inside - apart, high, high), (outside - apart, low, low)]]
-    elif word == "bits":  # independent bits: 1 with probability p where set, else q; at most so many set by one value only
+    elif word == "bits":  # independent bits: 1 with probability p where set, else q; `here` or `there` set by one value only
         _, p, q, here, there = only(plan, "word", "p", "q", "only_here", "only_there")
         p, q, here, there = probability(p), probability(q), whole(here, 0, 500), whole(there, 0, 500)
         need(here + there > 0, "a bit that differs")
@@ -113,7 +113,7 @@ def cases(plan, relation):
         spend(10 * whole(change, 1, 1000) ** 2 * len(str(alpha)), change * len(str(alpha)))
         ends = [(1, 1 / (1 + alpha), alpha**change / (1 + alpha)), (1, alpha**change / (1 + alpha), 1 / (1 + alpha))]
         found = [ends + [(1 - alpha, alpha**y / (1 + alpha), alpha ** (change - y) / (1 + alpha)) for y in range(1, change)]]
-    elif word == "binomial":  # heads of so many coins, added to a count that differs by `change`
+    elif word == "binomial":  # heads of `coins` coins, added to a count that differs by `change`
         _, coins, gamma, change = only(plan, "word", "coins", "gamma", "change")
         gamma, none = probability(gamma), [Fraction(0)] * whole(change, 1, 10**5)
         spend(whole(coins, 1, 4000) ** 2 * len(str(gamma)) + 100 * change, coins * len(str(gamma)))
@@ -175,7 +175,7 @@ def pure(plan, relation, rests):
             need(0 < (change := number(only(part, "word", "change")[1])) <= 10**6, "a change above 0")
             nats += change * times
             continue
-        if word == "discrete_laplace":  # so many steps of 1
+        if word == "discrete_laplace":  # `change` steps of 1
             part, times = {**part, "change": 1}, times * whole(part.get("change"))
         if is_noise := word in ("binomial", "discrete_gaussian"):
             _, *size, change = only(part, "word", *(["coins", "gamma"] if word == "binomial" else ["variance"]), "change")
