@@ -1,7 +1,7 @@
 r"""Profile of a composition of given pairs: by formula, by enumeration, or on a lattice."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -22,7 +22,7 @@ from ldpaudit.accountants.pld.profiles import OnlyInfinite, limit_of_delta
 from ldpaudit.accountants.pld.tilt import Tilted, summed
 from ldpaudit.accountants.pld.total import TotalLoss
 from ldpaudit.core.cached import cached
-from ldpaudit.core.working_precision import working_precision
+from ldpaudit.core.working_precision import working_bits, working_precision
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import RESOLUTION, Number, PrivacyProfile, bracket
 
@@ -33,6 +33,9 @@ _FEW_POINTS = 1 << 14
 """Most total losses that are enumerated in balls: with 15,708 epsilon is known to 2e-15, on a lattice to 1e-6 in the same time."""
 _NEAREST = 2.0**-4
 """First step away from the float estimate of epsilon, per `RESOLUTION`: with 1 an epsilon is known to 3e-14 instead of 2e-15."""
+_COARSE_POINTS, _DEVIATIONS = 1 << 14, 4.0
+"""Points of a lattice of a curve, and standard deviations of epsilon that one tilt is for: an upper delta is up to 1e-5 larger, and
+a curve of 256 points needs some five lattices."""
 _LEAST_LOG = -744.0  # logarithm of the least delta for which a lattice is made: next to the least float above 0
 
 
@@ -60,10 +63,20 @@ class LatticeProfile(PrivacyProfile):
 
     groups: Groups  # different laws, with the number of runs of each
     source: str  # what is composed
+    is_coarse: bool = False  # whether lattices have fewer points, and each is for many epsilons
 
     @cached
     def _total(self) -> TotalLoss:
-        return TotalLoss(self.groups)
+        return TotalLoss(self.groups, _COARSE_POINTS if self.is_coarse else None)
+
+    def coarse(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, is_coarse=True)
+
+    @cached
+    def _apart(self) -> float:
+        """Nats from one epsilon that has its own tilt to the next, of a coarse one."""
+        return _DEVIATIONS * math.sqrt(self._total.moments.at(0.0)[2])
 
     @cached
     def _pure(self) -> Enclosure:
@@ -78,7 +91,8 @@ class LatticeProfile(PrivacyProfile):
         """From a lattice under a tilt made for this epsilon; 0 from the sum of all largest losses on."""
         if epsilon >= self._pure.high:
             return limit_of_delta(self.groups, self.source)
-        return self._read(self._total.moments.for_epsilon(float(epsilon)), epsilon)
+        mean = epsilon - epsilon % self._apart if self.is_coarse and self._apart else epsilon
+        return self._read(self._total.moments.for_epsilon(float(mean)), epsilon)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By a search on one lattice, under a tilt made for this delta; infinite below the infinite-loss mass."""
@@ -148,12 +162,19 @@ class FewLosses(PrivacyProfile):
 
     def _points(self) -> list[Point]:
         """All finite total losses with their probabilities, at the current precision."""
-        points = [(flint.arb(0), flint.arb(1))]
-        for law, times in self.groups:
-            tilted = Tilted(law, Fraction(0))
-            whole = tilted.total**times
-            points = summed(points, [(loss, mass * whole) for loss, mass in tilted.points(times)])
-        return points
+        if working_bits() not in self._listed:
+            points = [(flint.arb(0), flint.arb(1))]
+            for law, times in self.groups:
+                tilted = Tilted(law, Fraction(0))
+                whole = tilted.total**times
+                points = summed(points, [(loss, mass * whole) for loss, mass in tilted.points(times)])
+            self._listed[working_bits()] = points
+        return self._listed[working_bits()]
+
+    @cached
+    def _listed(self) -> dict[int, list[Point]]:
+        """These, by the precision: curves ask often."""
+        return {}
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """By steps away from a float estimate; both ends are certified by `delta`."""

@@ -11,6 +11,11 @@ the method:
 - otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
 
 Where all pairs of one plan are listed and none dominates, `pld.several_pairs` lets each run have its own, from above.
+
+A run of a sample has pairs that occur, too: those of the plan on it, beside views that tell nothing where reports name their users,
+and among the views of another user where one user is drawn secretly. Of that one open: all others then hold one of user 1's two
+values. Another value, or several, may be worse, and the dominating pair is as if they were: a hundred runs of it are known to a few
+percent, and five hundred to a fifth.
 """
 
 import math
@@ -18,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
@@ -28,7 +34,7 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, toget
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.all_pairs import AllPairs
-from ldpaudit.accountants.pld.curve import POINTS, dominated_curve, dominating_curve
+from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -43,6 +49,7 @@ from ldpaudit.accountants.pld.profiles import (
     below,
 )
 from ldpaudit.accountants.pld.renyi import gdp
+from ldpaudit.accountants.pld.sampled import NamedSample, SubsampledProfile
 from ldpaudit.accountants.pld.searched import Quadratic
 from ldpaudit.accountants.pld.several_pairs import SeveralPairs
 from ldpaudit.core.cached import cached
@@ -135,7 +142,7 @@ class ComposedProfile(PrivacyProfile):
         """See `PrivacyProfile`."""
         if any(part.profile.rigour < Rigour.INTERVAL for part in self.parts):
             return self
-        above, pure = self._several or self.upper, self.pure().high
+        above, pure = (self._several or self.upper).coarse(), self.pure().high
 
         def deltas(epsilon: Number) -> float:
             return 0.0 if math.isfinite(pure) and epsilon >= pure else above.delta(epsilon).high
@@ -318,8 +325,7 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return ((dominating_pair(pairs), 1),)
         case SmallestBound(points=int(points)):
             return ((dominating_curve(profile, points), 1),)
-    end = profile.upper_end()  # if that is of a composition, a point takes long; with half of them epsilon is up to 2e-3 larger
-    return ((dominating_curve(end, POINTS if end is profile else POINTS // 2), 1),)
+    return ((dominating_curve(profile.upper_end()), 1),)
 
 
 def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
@@ -337,7 +343,25 @@ def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
             return tuple(((pair.complete(), 1),) for pair in profile.telling())
         case OnePairProfile():
             return (((dominated_curve(profile), 1),),)
+        case NamedSample(inner, rate):
+            return tuple(((pair.at_times(rate), 1),) for pair in _laws(inner))
+        case SubsampledProfile(inner, rate, tight=True):
+            return tuple(((law, 1),) for pair in _laws(inner) for law in pair.among_second(rate))
     return ()
+
+
+def _laws(profile: PrivacyProfile) -> Iterator[ExactPLD]:
+    """Pairs of inputs that occur in a plan with this profile, or less, each as one law in either direction."""
+    reverses: set[Groups] = set()
+    for groups in chain.from_iterable(map(_pairs, below(profile))):
+        match groups:
+            case ((ExactPLD() as only, 1),):
+                yield only
+            case _ if groups not in reverses and all(isinstance(law, ExactPLD) for law, _ in groups):
+                turned = tuple((law.reversed, times) for law, times in groups if isinstance(law, ExactPLD))
+                reverses.add(turned)
+                there, back = (compose(each, "a pair that occurs").coarse() for each in (groups, turned))
+                yield from dominated_pair(there, back)
 
 
 def _choices(parts: tuple[Part, ...]) -> Iterator[Groups]:

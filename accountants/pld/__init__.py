@@ -14,9 +14,9 @@ Ghazi, Kamath, Kumar, Manurangsi 2022), here with a bound of second order on wha
 
 Reading order: `distribution` (the privacy loss distribution and its three forms), `exact` (in rationals, and
 dominating pairs), `finite` (profiles of exact pairs); `lattice`, `tilt`, `total` and `hockey_stick` (sums of many
-losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `searched` (profiles whose
-epsilon is searched for, as that of two normal laws); `all_pairs` (many laws, any two of which are neighbours),
-`several_pairs` (their runs, in each of which another two may be told apart), `own_law` (mechanisms that users write);
-what a curve says in other terms: `trade_off` (the best test between two neighbours), `renyi` (Renyi divergences, rho
-and mu).
+losses); `curve` (from a profile back to a pair), `profiles` (profiles made of profiles), `sampled` (of plans on some
+of the users), `searched` (profiles whose epsilon is searched for, as that of two normal laws); `all_pairs` (many
+laws, any two of which are neighbours), `several_pairs` (their runs, in each of which another two may be told apart),
+`own_law` (mechanisms that users write); what a curve says in other terms: `trade_off` (the best test between two
+neighbours), `renyi` (Renyi divergences, rho and mu).
 """

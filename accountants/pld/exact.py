@@ -102,6 +102,27 @@ class ExactPLD(PrivacyLossDistribution):
             return self
         return ExactPLD.of([*((mass, mass / ratio) for ratio, mass in self.atoms), (self.infinite, Fraction(0)), (p, q)])
 
+    def at_times(self, rate: Fraction) -> ExactPLD:
+        """The same, with all of its mass listed, so that it may be composed."""
+        return ExactPLD.of([*((rate * p, rate * q) for p, q in self._both), (1 - rate, 1 - rate)])
+
+    @property
+    def reversed(self) -> ExactPLD:
+        """The pair in the other order; all of its mass is listed."""
+        return ExactPLD.of((q, p) for p, q in self._both)
+
+    def among_second(self, rate: Fraction) -> tuple[ExactPLD, ...]:
+        """Of views of P with this probability, and else of Q, beside views of Q; in both orders."""
+        return both_directions([(rate * p + (1 - rate) * q, q) for p, q in self._both])
+
+    @property
+    def _both(self) -> list[Atom]:
+        """All views, with P's probability and with Q's."""
+        whole = self.complete()
+        only_second = 1 - sum((mass / ratio for ratio, mass in whole.atoms), Fraction(0))
+        atoms = ((mass, mass / ratio) for ratio, mass in whole.atoms)
+        return [*atoms, (whole.infinite, Fraction(0)), (Fraction(0), only_second)]
+
     @cached
     def ratios(self) -> tuple[Fraction, ...]:
         """The likelihood ratios above 1, decreasing."""

@@ -32,7 +32,7 @@ EXACT_POINTS = 1 << 17
 _MOST_MULTIPLE = 1 << 12
 """Largest quotient in Euclid's algorithm on losses: 16 runs of a law with losses of 4096 steps and their opposites
 already have `EXACT_POINTS` total losses."""
-_KEPT = 4  # lattices kept in memory: a search for one epsilon uses one tilt
+_KEPT = 4 * LATTICE_POINTS  # points kept in memory: a search for one epsilon uses one tilt, and a coarse curve some ten
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TotalLoss:
         """
         rate = Fraction(float(f"{tilt:.3g}"))
         if rate not in self._made:
-            while len(self._made) >= _KEPT:
+            while len(self._made) >= _KEPT // (self.points or LATTICE_POINTS):
                 del self._made[next(iter(self._made))]
             groups = self.moments.groups
             # Laws without a finite loss other than 0 count, too: they may have infinite-loss mass.

@@ -16,28 +16,25 @@ For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \m
 :math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`.
 """
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.accountants.pld.sampled import NamedSample, SubsampledProfile
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound, known
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.replaced import of_any_map
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Poisson, Run, Shuffle, Subsample, names_users, nodes
-from ldpaudit.profile import Number, PrivacyProfile, require_delta, require_epsilon
+from ldpaudit.profile import PrivacyProfile
 
 _FEW = 2000
 """Reports up to which amplification of the whole shuffle may show less than `replaced` does."""
-_PRECISION = 192
-"""Bits: far more than a float's 53, and expm1 and log1p keep relative accuracy."""
 
 
 def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
@@ -52,7 +49,10 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     inner = plan.plan
     if any(isinstance(leaf, Run) and leaf.mechanism.model == "central" for leaf in inner.leaves()):
         raise Unsupported(inner, "a sample of users needs a mechanism for one user, but this one is central: it is of all of them")
-    if plan.batch > 1 and not (isinstance(inner, Shuffle) and inner.users == plan.batch):
+    for node in nodes(inner):
+        if isinstance(node, Shuffle | Aggregate) and node.users != plan.batch:
+            raise Unsupported(plan, f"{node} is of {node.users} users, but the number drawn is {plan.batch}")
+    if plan.batch > 1 and not isinstance(inner, Shuffle):
         raise Unsupported(plan, f"to hide who was drawn, the reports of all {plan.batch} users need to be shuffled together")
     whole, rate = account(inner, REPLACE_ONE), Fraction(plan.batch, plan.users)
     if plan.batch == plan.users:
@@ -90,45 +90,6 @@ def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> Priv
     return NamedSample(inner, plan.rate)
 
 
-@dataclass(frozen=True)
-class _OfDrawn(PrivacyProfile):
-    """Profile of a subsampled plan, from that of the plan on the users who are drawn."""
-
-    inner: PrivacyProfile  # replace-one
-    rate: Fraction  # q, in (0, 1)
-
-    def upper_end(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        end = self.inner.upper_end()
-        return self if end is self.inner else replace(self, inner=end)
-
-
-@dataclass(frozen=True)
-class NamedSample(_OfDrawn):
-    r"""What is known of a subsampled plan whose reports name their users: who was drawn is seen.
-
-    :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
-    value, with probability q they show user 1's report, and which of the two it was.
-    """
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """q times the inner delta."""
-        found = self.inner.delta(require_epsilon(epsilon))
-        ends = round_down(Fraction(found.low) * self.rate), round_up(Fraction(found.high) * self.rate)
-        return Enclosure(*ends, found.rigour, self._source(found))
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """The inner epsilon at delta/q."""
-        goal = Fraction(require_delta(delta)) / self.rate
-        if goal >= 1:
-            return Enclosure(0.0, 0.0, Rigour.EXACT, "delta is at least the rate")
-        found = self.inner.epsilon(goal)
-        return replace(found, source=self._source(found))
-
-    def _source(self, found: Enclosure) -> str:
-        return f"drawn at rate {float(self.rate):.6g}, and a report names its user: {found.source}"
-
-
 def _sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
     """Of a secret sample of these users, from the shuffle of those who are drawn and epsilon0 of one report."""
     rate = Fraction(bound.users, users)
@@ -138,48 +99,3 @@ def _sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
         replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)
         sets = tuple(replace(each, blanket=each.blanket.drawn(rate)) for each in exact)
     return BlanketBound((), sets, bound.users, finest=max(bound.finest, FINE), replaced=replaced, drawn_from=users)
-
-
-@dataclass(frozen=True)
-class SubsampledProfile(_OfDrawn):
-    """What is known of a subsampled plan."""
-
-    tight: bool  # whether the bound is attained
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """q times the inner delta at the larger epsilon."""
-        require_epsilon(epsilon)
-        near, far = self._ends(epsilon, 1 / self.rate)
-        high, low = self.inner.delta(near), self.inner.delta(far)
-        ends = round_down(Fraction(low.low) * self.rate), round_up(Fraction(high.high) * self.rate)
-        return self._known(*ends, min(low.rigour, high.rigour), high.source)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """``log(1 + q (e**epsilon - 1))`` of the inner epsilon at delta/q."""
-        require_delta(delta)
-        goal = Fraction(delta) / self.rate
-        if goal >= 1:
-            return self._known(0.0, 0.0, Rigour.EXACT, "delta is at least the rate")
-        above = round_up(goal)
-        high = self.inner.epsilon(round_down(goal))
-        low = self.inner.epsilon(above) if above < 1 else replace(high, low=0.0)
-        ends = self._ends(low.low, self.rate)[0], self._ends(high.high, self.rate)[1]
-        return self._known(*ends, min(low.rigour, high.rigour), high.source)
-
-    @staticmethod
-    def _ends(epsilon: Number, rate: Fraction) -> tuple[float, float]:
-        """Both ends of the subsample's epsilon for one of the plan; at the inverse rate, of the plan's for one of the subsample."""
-        if math.isinf(epsilon):
-            return math.inf, math.inf
-        with working_precision(_PRECISION):
-            e, q = ball(Fraction(epsilon)), ball(rate)
-            # e**epsilon itself may be beyond balls; below 1 the difference of the two would cancel.
-            value = e + (q + (1 - q) * (-e).exp()).log() if e > 1 else (e.expm1() * q).log1p()
-        return max(round_down(value), 0.0), round_up(value)
-
-    def _known(self, low: float, high: float, rigour: Rigour, source: str) -> Enclosure:
-        """What holds of the subsample; from 0 where the bound is not attained."""
-        source = f"drawn at rate {float(self.rate):.6g} (Balle, Barthe, Gaboardi 2018): {source}"
-        if self.tight:
-            return Enclosure(low, high, rigour, source)
-        return Enclosure(0.0, high, min(rigour, Rigour.INTERVAL), source)

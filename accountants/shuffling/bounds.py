@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import flint
@@ -314,7 +314,7 @@ class BlanketBound(Bound):
         """See `Bound`."""
         if self.otherwise is not None and not self.data_sets:
             return self.otherwise.both_ways(epsilon)
-        if self.users <= _FEW or not self.data_sets:
+        if not self.data_sets:
             return ()
         about = [estimate(epsilon) for _, estimate in self._sets]
         likely = [each.blanket for (each, _), level in zip(self._sets, about, strict=True) if level >= max(about) - _AS_GOOD]
@@ -322,11 +322,7 @@ class BlanketBound(Bound):
         least = [float_estimate(each, self.users)(epsilon) for each in turned]
         best = max(range(len(likely)), key=least.__getitem__)
 
-        def value(blanket: Blanket, epsilon: Fraction, tolerance: float) -> flint.arb:
-            with working_precision(precision(self.users)):
-                return blanket.delta(ball(epsilon).exp(), self.users, tolerance)
-
-        return tuple(partial(value, each) for each in dict.fromkeys((likely[best], turned[best])))
+        return tuple(_among(each, self.users) for each in dict.fromkeys((likely[best], turned[best])))
 
     @cached
     def _above(self) -> FloatEstimate | None:
@@ -387,20 +383,11 @@ class BinaryBound(Bound):
     def both_ways(self, epsilon: float) -> tuple[Value, ...]:
         """See `Bound`: the worst one at this epsilon."""
         t = _worst(self.p, Fraction(epsilon), self.users, ROUGH).t
-        return tuple(map(self._held_by, dict.fromkeys((t, self.users - 1 - t))))
+        return tuple(_held_by(self.p, self.users, t) for t in dict.fromkeys((t, self.users - 1 - t)))
 
     def fixed(self, epsilon: Fraction, tolerance: float) -> Value:
         """A lower bound of delta at any epsilon: the data set that is worst at this one."""
-        return self._held_by(_worst(self.p, epsilon, self.users, tolerance).t)
-
-    def _held_by(self, t: int) -> Value:
-        """Delta where t of the others hold the first value."""
-
-        def value(epsilon: Fraction, tolerance: float) -> flint.arb:
-            with working_precision(_bits(self.p, epsilon, self.users)):
-                return TiltedResponse(self.p, ball(epsilon).exp()).value(t, self.users - 1)
-
-        return value
+        return _held_by(self.p, self.users, _worst(self.p, epsilon, self.users, tolerance).t)
 
     def attained(self, epsilon: Fraction, tolerance: float) -> Attained:
         """See `Bound`."""
@@ -410,6 +397,28 @@ class BinaryBound(Bound):
         first, second = self.values
         pair = neighbours_of(self.values, {first: found.t, second: self.users - 1 - found.t})
         return Attained(found.low, pair, f"at least {least} of the views are {self.first_view}")
+
+
+@lru_cache(maxsize=256)
+def _among(blanket: Blanket, users: int) -> Value:
+    """Delta of one data set: the same function for the same one."""
+
+    def value(epsilon: Fraction, tolerance: float) -> flint.arb:
+        with working_precision(precision(users)):
+            return blanket.delta(ball(epsilon).exp(), users, tolerance)
+
+    return value
+
+
+@lru_cache(maxsize=256)
+def _held_by(p: Fraction, users: int, t: int) -> Value:
+    """Delta where t of the others hold the first value of binary response: the same function for the same t."""
+
+    def value(epsilon: Fraction, tolerance: float) -> flint.arb:
+        with working_precision(_bits(p, epsilon, users)):
+            return TiltedResponse(p, ball(epsilon).exp()).value(t, users - 1)
+
+    return value
 
 
 @lru_cache(maxsize=256)

@@ -217,7 +217,7 @@ class OneDataSet(OnePairProfile):
 
     def delta(self, epsilon: Number) -> Enclosure:
         """To a relative 2e-4 or so."""
-        if self.local.delta(require_epsilon(epsilon)).high == 0:
+        if require_epsilon(epsilon) >= self.local.epsilon(0).high:
             return Enclosure(0.0, 0.0, Rigour.INTERVAL, "as alone")
         found = self.value(Fraction(epsilon), _DATA_SET)
         return Enclosure.of(found, rigour=Rigour.INTERVAL, source="one data set").clamp(0.0, 1.0)
@@ -287,6 +287,10 @@ class ShuffleProfile(SummedLosses):
             return math.exp(bisect(lambda e: highest(math.exp(e)) > delta, -_FAR, math.log(_LARGEST), _STEPS))
 
         return UpperEnd(highest, far)
+
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return self._curve
 
     @cached
     def dominating(self) -> Groups:

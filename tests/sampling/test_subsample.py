@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ldpaudit import Aggregate, Compose, Mechanism, Plan, Poisson, Repeat, Run, Shuffle, Subsample, Unsupported, account, audit
-from ldpaudit.accountants.sampling.subsample import SubsampledProfile
+from ldpaudit.accountants.pld.sampled import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE
 from tests.oracles import shuffle as oracle
+from tests.oracles.pairs import Views, excess, joint
 
 F = Fraction
 ROUNDED = 1e-15
@@ -97,7 +98,7 @@ def test_reports_that_are_not_shuffled_tell_who_was_drawn() -> None:
     m = KaryRandomizedResponse(2, F(3, 4))
     with pytest.raises(Unsupported, match="shuffled together"):
         account(Subsample(m, 10, 2))
-    with pytest.raises(Unsupported, match="shuffled together"):
+    with pytest.raises(Unsupported, match=r"is of 3 users, but the number drawn is 2"):
         account(Subsample(Shuffle(m, 3), 10, 2))
     with pytest.raises(Unsupported, match="replace-one"):
         account(Subsample(m, 10, 1), ADD_REMOVE)
@@ -184,9 +185,72 @@ def test_an_audit_draws_reports_as_often_as_they_are_sent() -> None:
         assert abs(np.count_nonzero(scores) - 750) < 150
 
 
+Rows = list[list[Fraction]]
+
+
+def some_of_two_runs(rows: Rows, rate: Fraction) -> Iterator[Views]:
+    """Of a user who runs a channel twice with this probability."""
+    pairs = [list(zip(a, b, strict=True)) for a, b in permutations(rows, 2)]
+    for runs in product(pairs, repeat=2):
+        yield [*((rate * p, rate * q) for p, q in joint(*runs)), (1 - rate, 1 - rate)]
+
+
+def one_drawn(rows: Rows, rate: Fraction) -> Iterator[Views]:
+    """Of a user who is drawn with this probability, and else one of others who all hold one value."""
+    for a, b in permutations(rows, 2):
+        for other in rows:
+            yield [(rate * p + (1 - rate) * r, rate * q + (1 - rate) * r) for p, q, r in zip(a, b, other, strict=True)]
+
+
+def three_users(rows: Rows, _: Fraction) -> Iterator[Views]:
+    laws = oracle.channel(rows)
+    for (x, x2), others in oracle.datasets(laws, 3):
+        one, two = (oracle.shuffled(laws[each] for each in (own, *others)) for own in (x, x2))
+        yield [(one[y], two.get(y, F(0))) for y in one]
+
+
+@pytest.mark.parametrize(
+    ("once", "pairs"),
+    [(lambda m, rate: Poisson(Repeat(m, 2), rate), some_of_two_runs),
+     (lambda m, rate: Subsample(m, rate.denominator, 1), one_drawn), (lambda m, _: Shuffle(m, 3), three_users)],
+    ids=["some of two runs", "one drawn", "three users"],
+)  # fmt: skip
+@given(rows=ROWS, rate=st.sampled_from([F(1, 2), F(1, 10)]), exp_epsilon=st.sampled_from([F(1), F(11, 10), F(3, 2), F(6)]))
+def test_what_is_run_twice_costs_what_its_worst_pairs_do(
+    once: Callable[[Mechanism, Fraction], Plan], pairs: Callable[[Rows, Fraction], Iterator[Views]], rows: list[list[int]],
+    rate: Fraction, exp_epsilon: Fraction,
+) -> None:  # fmt: skip
+    """Against any two pairs of inputs, one a run, listed."""
+    laws = [[F(w, sum(row)) for w in row] for row in rows[:2]]
+    truth = max(excess(joint(*runs), exp_epsilon) for runs in combinations_with_replacement(list(pairs(laws, rate)), 2))
+    found = account(Repeat(once(Channel(laws), rate), 2)).delta(math.log(exp_epsilon))
+    assert found.low <= truth + ROUNDED
+    assert truth <= found.high + ROUNDED
+
+
+ANSWER, NUMBER = KaryRandomizedResponse(4, F(1, 2)), Laplace(F(1))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    "plan",
+    [Repeat(Poisson(Repeat(ANSWER, 30), F(1, 2)), 40), Repeat(Poisson(NUMBER, F(1, 3)), 50), Repeat(Subsample(ANSWER, 100, 1), 5),
+     Repeat(Poisson(Compose([Repeat(NUMBER, 3), ANSWER]), F(1, 10)), 10), Repeat(Shuffle(NUMBER, 2), 5)], ids=str,
+)  # fmt: skip
+def test_runs_of_samples_and_of_few_users_are_known_to_a_thousandth(plan: Plan) -> None:
+    found = account(plan).epsilon(1e-6)
+    assert found.high <= 1.001 * found.low
+
+
+@pytest.mark.parametrize("inner", [Shuffle(ANSWER, 10), Aggregate(ANSWER, 10), Repeat(Shuffle(ANSWER, 10), 2)], ids=str)
+def test_a_plan_of_ten_users_is_none_of_the_one_who_is_drawn(inner: Plan) -> None:
+    with pytest.raises(Unsupported, match=r"\w+\(.*\) is of 10 users, but the number drawn is 1"):
+        account(Subsample(inner, 100, 1))
+
+
 @pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])
 def test_the_upper_end_of_a_sample_is_that_of_the_plan_on_it(around: Callable[[Plan], Plan]) -> None:
     found = account(around(Compose([Repeat(Laplace(F(3)), 3), KaryRandomizedResponse(3, F(1, 2))])))
     for epsilon in (0.0, 0.1, 1.0, math.inf):
-        assert found.upper_end().delta(epsilon).high == found.delta(epsilon).high
+        assert found.delta(epsilon).high <= found.upper_end().delta(epsilon).high <= found.delta(epsilon).high * (1 + 1e-5)
     assert found.upper_end().delta(0.1).low == 0 < found.delta(0.1).low

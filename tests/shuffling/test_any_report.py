@@ -263,8 +263,8 @@ def test_a_data_set_that_is_composed_is_known_in_both_orders_of_the_inputs(k: in
     assert any(all(e.low * (1 - 1e-9) <= x <= e.high * (1 + 1e-9) for e, x in zip(ends, truth, strict=True)) for truth in truths)
 
 
-@pytest.mark.parametrize("plan", [Shuffle(Guarantee(Fraction(1)), 20), Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)])
-def test_where_no_data_set_of_that_kind_is_known_one_run_is_the_lower_end(plan: Shuffle) -> None:
+def test_where_no_data_set_of_that_kind_is_known_one_run_is_the_lower_end() -> None:
+    plan = Shuffle(Guarantee(Fraction(1)), 20)
     once, twice = account(plan).delta(0.2), account(Repeat(plan, 2)).delta(0.2)
     assert twice.low == once.low
     assert twice.high > once.high
