@@ -24,6 +24,9 @@ MOST_POINTS = 1 << 13
 DEPTH = 54  # tilted tails below 2**-54 are left out and counted as outside, one digit below a float
 _SPARE = 8.0  # bits, beside those of the tails, below which a loss of one run does not widen the lattice
 _FAR = 60.0  # nats by which the largest loss may outweigh the next: masses of 88 bits show no more than e**60
+_HALVINGS, _UNSEEN, _WIDER = 24, 10.0, 4.0
+"""Smaller tilts that are tried; nats below a delta at which tilted mass that is left out does no harm; and how many times as wide a
+lattice has to be."""
 _CLOSE = 1e-6  # losses closer than this part of the widest range of a law count as one for the largest tilt
 
 
@@ -75,12 +78,23 @@ class Moments:
         return _FAR / float(min(gaps, default=_FAR))
 
     def for_epsilon(self, epsilon: float) -> float:
-        """The tilt under which epsilon is the mean loss; 0 where epsilon is below the mean without a tilt."""
-        return self._bisect(lambda tilt: self.at(tilt)[1] < epsilon)
+        """The tilt under which epsilon is the mean loss, or a smaller one; 0 where epsilon is below the mean without a tilt."""
+        found = self._bisect(lambda tilt: self.at(tilt)[1] < epsilon)
+        return self._narrower(found, self.at(found)[0] - found * epsilon)
 
     def for_delta(self, log_delta: float) -> float:
-        """The tilt under whose mean loss the saddle point estimates this delta."""
-        return self._bisect(lambda tilt: self.log_delta(tilt) > log_delta)
+        """The tilt under whose mean loss the saddle point estimates this delta, or a smaller one."""
+        return self._narrower(self._bisect(lambda tilt: self.log_delta(tilt) > log_delta), log_delta)
+
+    def _narrower(self, tilt: float, log_delta: float) -> float:
+        """A smaller tilt that shows this delta on a narrower lattice, if there is one.
+
+        A loss that is large and rare may have half of the tilted mass: then a lattice for both halves is too coarse for either.
+        """
+        smaller = [0.0, *(tilt / 2**k for k in range(1, _HALVINGS))]
+        enough = [each for each in smaller if self.at(each)[0] - DEPTH * math.log(2) < log_delta - _UNSEEN]
+        narrowest = min(enough, key=lambda each: self.width(each, DEPTH), default=tilt)
+        return narrowest if self.width(narrowest, DEPTH) < self.width(tilt, DEPTH) / _WIDER else tilt
 
     def log_delta(self, tilt: float) -> float:
         """Saddle-point estimate of the logarithm of delta at the mean loss under the tilt."""

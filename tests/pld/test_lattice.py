@@ -277,3 +277,18 @@ def test_the_listed_sums_of_runs_are_all_sequences_of_losses() -> None:
         assert len(listed) == tilted.values(4) == len(sums)
         for found, mass in listed:
             assert mass.overlaps(sums[found.str(10, radius=False)])
+
+
+def test_a_loss_that_is_large_and_next_to_never_seen_makes_no_lattice_coarse() -> None:
+    """A thousand runs, with it and without, at a delta that its probability is far below."""
+    near, rare = [(301, 300), (299, 300), (505, 500), (495, 500), (8400, 8405), (8405, 8400)], Fraction(1, 10**28)
+    rest = (1 - 151 * rare) / sum(p for p, _ in near)
+    far = [(150 * rare, rare), (rare, 150 * rare)]
+    with_it, without = (
+        compose(((ExactPLD.of([*((p * share, q * share) for p, q in near), *more]), 1000),), "runs")
+        for share, more in ((rest, far), (rest / (1 - 151 * rare), []))
+    )
+    found, alone = with_it.epsilon(1e-6), without.epsilon(1e-6)
+    assert found.high <= 1.0001 * found.low
+    assert found.low == pytest.approx(alone.low, rel=1e-4)
+    assert (seen := with_it.delta(found.low)).high <= 1.001 * seen.low
