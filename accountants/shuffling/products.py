@@ -37,9 +37,9 @@ from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
 from ldpaudit.core.working_precision import working_precision
 
-_FEW_TYPES, _MOST_TYPES, _MOST_FLOATS, _MOST_COVERED = 40, 400, 2500, 20_000
-"""Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; up to which three moments of
-each are compared; and up to which others may stand for those that clearly tell less."""
+_FEW_TYPES, _MOST_TYPES, _MOST_COMPARED = 40, 400, 30_000
+"""Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; and up to which three moments of
+each are compared, or others stand for those that clearly tell less."""
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS = 1000
 """Kinds of bundles up to which a law is listed, of a type or of a data set."""
@@ -120,16 +120,21 @@ def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyRep
 
 
 def _replacement(parts: Sequence[tuple[Replacement | None, Fraction, int]]) -> Replacement | None:
-    """Of all types of a bundle; None where they, or their kinds, are too many."""
+    """Of all types of a bundle, or of any bundle of as many epsilon0; None where they, or their kinds, are too many."""
     known = [(_of_one_run(found, epsilon0), times) for found, epsilon0, times in parts]
+    return _of_runs(known) or _of_runs([(_of_any_run(found, epsilon0), times) for found, epsilon0, times in parts])
+
+
+def _of_runs(known: Sequence[tuple[tuple[Part, Probability], int]]) -> Replacement | None:
+    """Of the types of a run of each part and the mass of its blanket; None where all, or their kinds, are too many."""
     types, masses = [(own, times) for (own, _), times in known], [(gamma, times) for (_, gamma), times in known]
     count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
-    if count > _MOST_COVERED:
+    if count > _MOST_COMPARED:
         return None
     exact = not any(isinstance(gamma, flint.arb) for gamma, _ in masses)
     powers = (gamma**times if exact else as_ball(gamma) ** times for gamma, times in masses)
     gamma = math.prod(powers, start=Fraction(1) if exact else flint.arb(1))
-    if _MOST_TYPES < count <= _MOST_FLOATS and (pairs := _moments(types)) is not None:
+    if count > _MOST_TYPES and (pairs := _moments(types)) is not None:
         return Replacement(tuple(map(ProductType, _bundles(types))), gamma, pairs=pairs)
     bundles = tuple(map(ProductType, _bundles(types) if count <= _FEW_TYPES else _covering(types)))
     return Replacement(bundles, gamma) if len(bundles) <= _MOST_TYPES and all(map(_is_listed, bundles)) else None
@@ -198,11 +203,16 @@ def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Pr
         return found.runs, found.gamma
     exact = [each for each in found.types if isinstance(each, Blanket) and _is_rational(each)] if found is not None else []
     if found is None or not exact or len(exact) < len(found.types):
-        any_map = of_any_map(ball(epsilon0))
-        types = tuple(CutBlanket(each.cells) for each in any_map.types if isinstance(each, Blanket))
-        return types, any_map.gamma if found is None else found.gamma
+        return _of_any_run(found, epsilon0)
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
     return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma
+
+
+def _of_any_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:
+    """The same of any report with this epsilon0."""
+    any_map = of_any_map(ball(epsilon0))
+    types = tuple(CutBlanket(each.cells) for each in any_map.types if isinstance(each, Blanket))
+    return types, any_map.gamma if found is None else found.gamma
 
 
 def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, ...]]:

@@ -41,7 +41,7 @@ _MOST_CELLS = 1 << 17  # views times inputs up to which a law is tabulated; some
 _MOST_PAIRS = 12
 """Pairs of inputs, up to symmetry, up to which all of them are evaluated: 4 ms each at four kinds of views, 0.1 s at thirty."""
 _MOST_KINDS = 1 << 10  # pairs of inputs, up to the names of their views, whose blankets are made; some of these are one
-_MOST_TYPED = 5  # inputs up to which all types are listed beside their floats, for other plans to use: a hundred of them
+_MOST_TYPED = 7  # inputs up to which all types are listed beside their floats, for other plans to use: three hundred of them
 _MOST_DIFFERENCES = 1 << 21
 """Views times pairs of inputs whose differences are held: 128 inputs on as many views take about a second."""
 _MOST_SETS, _MANY = 8, 10**4

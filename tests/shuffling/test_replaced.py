@@ -168,6 +168,8 @@ def test_among_many_users_it_is_above_all_data_sets_of_a_channel_and_near_the_wo
 
 UNARY = LongitudinalUnary(3, Fraction(1, 4), Fraction(1, 5), Fraction(4, 5), Fraction(2, 5), 3)
 UNEVEN = Channel([[Fraction(p, 5) for p in row] for row in ((3, 1, 1), (1, 2, 2), (1, 3, 1))])
+SIX_ROWS = [[1 + i * j % 5 + 3 * (i == j) for j in range(5)] for i in range(6)]
+SIX = Channel([[Fraction(p, sum(row)) for p in row] for row in SIX_ROWS])
 BITS = Repeat(KaryRandomizedResponse(2, Fraction(622459, 10**6)), 5)
 TWO = Compose(KaryRandomizedResponse(k, Fraction(p, 10**6)) for k, p in ((2, 731059), (4, 475367)))
 MILLION: list[tuple[Any, float]] = [
@@ -181,6 +183,9 @@ NEAR: list[tuple[Plan, float, float | None]] = [
     *((Shuffle(m, 10**6), most, None) for m, most in MILLION), *((Shuffle(SKETCH, users), 1.003, None) for users in (1000, 10**5)),
     (Shuffle(Rappor(3, 1, Fraction(0), Fraction(1, 10), Fraction(1, 3), domain=3), 1000), 1.005, None),
     # Of its inputs the second one hides the other two least if user 1 changes from the last to the first.
+    (Shuffle(SIX, 1000), 1.005, None), (Shuffle(Repeat(SIX, 2), 10**4), 1.001, None),
+    (Shuffle(Compose([SIX, UNEVEN]), 10**4), 1.001, None),
+    (Shuffle(Repeat(TruncatedGeometric(6, Fraction(2, 3)), 3), 10**4), 2.5, None),  # whose types are too many
     (Shuffle(UNEVEN, 1000), 1.005, None), (Shuffle(Repeat(UNEVEN, 3), 10**4), 1.005, None),
     (Shuffle(Repeat(KaryRandomizedResponse(4, Fraction(13, 16)), 3), 10**4), 1.005, None),  # 156 users' bundles are blanket
     (Shuffle(Repeat(KaryRandomizedResponse.for_epsilon(Fraction(1, 4), 2), 12), 10**5), 1.01, None),
