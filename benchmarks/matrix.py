@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from benchmarks.contract import load_everything
 from benchmarks.experiment import apart, options, say, show, timed
-from ldpaudit import Aggregate, Compose, Mechanism, Plan, Repeat, Run, Shuffle, Subsample, Unsupported, account
+from ldpaudit import Aggregate, Compose, Mechanism, Plan, Poisson, Repeat, Run, Shuffle, Subsample, Unsupported, account
 from ldpaudit.mechanisms import DiscreteLaplace, KaryRandomizedResponse
 from tests.zoo import ONE_EACH
 
@@ -34,6 +34,8 @@ NOUNS: dict[str, Callable[[Mechanism], Plan]] = {
     "rounds": lambda m: Repeat(Shuffle(m, 10**4), 3),
     "beside": lambda m: Compose([Shuffle(m, 10**4), Shuffle(BITS, 10**4)]),
     "secret": lambda m: Subsample(Shuffle(m, 1000), 10**5, 1000),
+    "secrets": lambda m: Repeat(Subsample(Shuffle(m, 1000), 10**5, 1000), 20),
+    "some": lambda m: Repeat(Poisson(Repeat(m, 3), Fraction(1, 10)), 10),
     "sum": lambda m: Aggregate(m, 1000),
     "noisy": lambda m: Aggregate(m, 1000, [NOISE]),
     "sums": lambda m: Repeat(Aggregate(m, 1000), 3),

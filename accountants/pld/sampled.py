@@ -15,25 +15,20 @@ _PRECISION = 192
 
 
 @dataclass(frozen=True)
-class _OfDrawn(PrivacyProfile):
-    """Profile of a subsampled plan, from that of the plan on the users who are drawn."""
+class NamedSample(PrivacyProfile):
+    r"""What is known of a subsampled plan whose reports name their users: who was drawn is seen.
 
-    inner: PrivacyProfile  # replace-one
+    :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
+    value, with probability q they show user 1's report, and which of the two it was.
+    """
+
+    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
     rate: Fraction  # q, in (0, 1)
 
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
         end = self.inner.upper_end()
         return self if end is self.inner else replace(self, inner=end)
-
-
-@dataclass(frozen=True)
-class NamedSample(_OfDrawn):
-    r"""What is known of a subsampled plan whose reports name their users: who was drawn is seen.
-
-    :math:`\delta_{sub}(\varepsilon) = q\, \delta(\varepsilon)`, tight: with probability 1 - q the views do not depend on user 1's
-    value, with probability q they show user 1's report, and which of the two it was.
-    """
 
     def delta(self, epsilon: Number) -> Enclosure:
         """q times the inner delta."""
@@ -54,14 +49,17 @@ class NamedSample(_OfDrawn):
 
 
 @dataclass(frozen=True)
-class SubsampledProfile(_OfDrawn):
+class SubsampledProfile(PrivacyProfile):
     """What is known of a subsampled plan."""
 
+    inner: PrivacyProfile  # of the plan on the users who are drawn, replace-one
+    rate: Fraction  # q, in (0, 1)
     tight: bool  # whether the bound is attained
 
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        inner = self.inner.upper_end()
+        if (inner := self.inner.upper_end()) is self.inner:
+            return self
 
         def deltas(epsilon: Number) -> float:
             return round_up(Fraction(inner.delta(self._ends(epsilon, 1 / self.rate)[0]).high) * self.rate)
