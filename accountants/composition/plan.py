@@ -13,9 +13,8 @@ the method:
 Where all pairs of one plan are listed and none dominates, `pld.several_pairs` lets each run have its own, from above.
 
 A run of a sample has pairs that occur, too: those of the plan on it, beside views that tell nothing where reports name their users,
-and among the views of another user where one user is drawn secretly. Of that one open: all others then hold one of user 1's two
-values. Another value, or several, may be worse, and the dominating pair is as if they were: a hundred runs of it are known to a few
-percent, and five hundred to a fifth.
+and among the views of another user where one user is drawn secretly. Open: how much worse than user 1's two values others may be
+that the others hold, where not all laws are listed; then the dominating pair says a fifth more for five hundred runs.
 """
 
 import math

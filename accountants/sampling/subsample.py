@@ -13,26 +13,33 @@ For shuffled reports of a mechanism `shuffling.replaced` shows less, and data se
 Where reports name their users (`NamedSample`), who was drawn is no secret, and only delta is smaller.
 
 For m = 1 it is tight: where all others hold the other value x', :math:`\nu = \mu'`, and
-:math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`.
+:math:`D_{e^{\varepsilon'}}((1-q) \mu' + q \mu \,\|\, \mu') = q D_{e^\varepsilon}(\mu \| \mu')`. Composed, no pair of inputs and
+value of the others is the worst at every epsilon: where the laws are few, all are listed.
 """
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations, product
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.sampled import NamedSample, SubsampledProfile
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound, known
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
+from ldpaudit.accountants.shuffling.randomizers import tabulated
 from ldpaudit.accountants.shuffling.replaced import of_any_map
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
+from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
 from ldpaudit.plan import Aggregate, Poisson, Run, Shuffle, Subsample, names_users, nodes
 from ldpaudit.profile import PrivacyProfile
 
+_FEW_INPUTS, _FEW_VIEWS = 8, 64
+"""Up to which all pairs of laws of one user who is drawn are listed, some four hundred."""
 _FEW = 2000
 """Reports up to which amplification of the whole shuffle may show less than `replaced` does."""
 
@@ -59,6 +66,9 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
         return whole
     if names_users(plan):
         return NamedSample(whole, rate)
+    listed = _listed(inner.mechanism, rate) if isinstance(inner, Run) and plan.batch == 1 else ()
+    if listed:
+        return FiniteProfile(listed, f"drawn at rate {float(rate):.6g}, whatever the others hold", all_pairs=True)
     if plan.batch == 1 or not isinstance(whole, ShuffleProfile):
         return SubsampledProfile(whole, rate, plan.batch == 1)
     needed = whole.bound.needs_epsilon0
@@ -68,6 +78,20 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     # What holds of any plan is attained at delta = 0, where all views are the one with the largest ratio; and few reports hide
     # little more.
     return ShuffleProfile(plan, SubsampledProfile(whole if needed and plan.batch <= _FEW else whole.local, rate, tight=True), own)
+
+
+def _listed(m: Mechanism, rate: Fraction) -> tuple[ExactPLD, ...]:
+    """All pairs of laws of one user who is drawn at this rate, and else another one, if they are few.
+
+    Where the others hold several values that one's law is a mixture of these, and no divergence is larger.
+    """
+    laws = tabulated(m) or {}
+    rows = list(dict.fromkeys(tuple(law.values()) for law in laws.values())) if len(laws) <= _FEW_INPUTS else []
+    if len(rows) < 2 or len(rows[0]) > _FEW_VIEWS:
+        return ()
+    pairs = product(permutations(rows, 2), rows)
+    mixed = ([[rate * p + (1 - rate) * q for p, q in zip(row, other, strict=True)] for row in two] for two, other in pairs)
+    return tuple(dict.fromkeys(ExactPLD.of(zip(first, second, strict=True)) for first, second in mixed))
 
 
 def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> PrivacyProfile:

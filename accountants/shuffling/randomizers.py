@@ -121,6 +121,12 @@ def independent(bit: Sequence[Fraction], size: int) -> dict[Pattern, Fraction]:
 
 def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     """What the finite law of a mechanism allows; None where it cannot be tabulated."""
+    laws = tabulated(m)
+    return None if laws is None else of_law(laws, users)
+
+
+def tabulated(m: Mechanism) -> Laws | None:
+    """The laws of all inputs; None where they are not known, or too many."""
     xs = m.inputs
     # Where others are taken, a sequence may only name the inputs that are hardest to hide.
     names_all = isinstance(xs, range) or type(m).require_input is Mechanism.require_input
@@ -129,7 +135,7 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
         return None
     try:
         few = m.law(m.inputs[0]).size * len(m.inputs) <= _MOST_CELLS
-        return of_law(table(m, m.inputs), users) if few else None
+        return table(m, m.inputs) if few else None
     except Unsupported:
         return None
 

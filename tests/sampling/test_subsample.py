@@ -234,7 +234,8 @@ ANSWER, NUMBER = KaryRandomizedResponse(4, F(1, 2)), Laplace(F(1))
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "plan",
-    [Repeat(Poisson(Repeat(ANSWER, 30), F(1, 2)), 40), Repeat(Poisson(NUMBER, F(1, 3)), 50), Repeat(Subsample(ANSWER, 100, 1), 5),
+    [Repeat(Poisson(Repeat(ANSWER, 30), F(1, 2)), 40), Repeat(Poisson(NUMBER, F(1, 3)), 50), Repeat(Subsample(ANSWER, 100, 1), 500),
+     Repeat(Subsample(NUMBER, 100, 1), 5),
      Repeat(Poisson(Compose([Repeat(NUMBER, 3), ANSWER]), F(1, 10)), 10), Repeat(Shuffle(NUMBER, 2), 5)], ids=str,
 )  # fmt: skip
 def test_runs_of_samples_and_of_few_users_are_known_to_a_thousandth(plan: Plan) -> None:
