@@ -40,8 +40,8 @@ from ldpaudit.profile import PrivacyProfile
 
 _FEW_INPUTS, _FEW_VIEWS = 8, 64
 """Up to which all pairs of laws of one user who is drawn are listed, some four hundred."""
-_FEW = 2000
-"""Reports up to which amplification of the whole shuffle may show less than `replaced` does."""
+_FEW = 100
+"""Reports up to which amplification of the whole shuffle may show less than `replaced` does; of twenty and more it never did."""
 
 
 def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyProfile:
