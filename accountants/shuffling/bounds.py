@@ -399,7 +399,7 @@ class BinaryBound(Bound):
         return Attained(found.low, pair, f"at least {least} of the views are {self.first_view}")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _among(blanket: Blanket, users: int) -> Value:
     """Delta of one data set: the same function for the same one."""
 
@@ -410,7 +410,7 @@ def _among(blanket: Blanket, users: int) -> Value:
     return value
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _held_by(p: Fraction, users: int, t: int) -> Value:
     """Delta where t of the others hold the first value of binary response: the same function for the same t."""
 
