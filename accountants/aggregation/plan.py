@@ -33,7 +33,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, SmallestBound, SummedLosses
+from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, SmallestBound, SummedLosses, Twice
 from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -61,6 +61,8 @@ _WAYS = 16
 """Ways that a user may move in all rounds together, up to which each is looked at alone."""
 _COMPOSED = 512
 """Groups of the integers of a coordinate that is composed: with 2,048, epsilon of ten sums grows by 1e-4 of itself."""
+_APART, _FAR_APART = 0.97, 0.5
+"""Ratio of the ends of several rounds of bits, and of other reports, below which one round is composed."""
 _USUAL = 1e-6
 """Delta at half of whose epsilon data sets are compared that are composed."""
 
@@ -107,7 +109,10 @@ def profile(
         pure, is_seen = local.epsilon(0), not plan.noise and plan.most_ones >= max(map(max, added.attained))
         return FilteredProfile(whole, local, chance, pure if is_seen else replace(pure, low=0.0, rigour=Rigour.INTERVAL))
     if local.epsilon(0).high > FAR:
-        return PostProcessedProfile(local)
+        if rounds > 1 and not isinstance(added, Clamped):
+            return _round_by_round(plan, rounds, relation)
+        hidden = (account(Repeat(Shuffle(inner, plan.users), rounds), relation),) if rounds > 1 else ()
+        return PostProcessedProfile(SmallestBound((local, *hidden)))
     if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
         # A round's sum is computed from that round's reports, which nothing links to other rounds' reports.
         shuffled = account(Repeat(Shuffle(inner, plan.users), rounds), relation)
@@ -134,7 +139,7 @@ def profile(
             told, both = NoisyCounts(bounds, *seen), cache(partial(two_counts, *seen))
             alpha = plan.noise[0].alpha if isinstance(plan.noise[0], DiscreteLaplace) and len(plan.noise) == 1 else None
             return replace(found, above=HiddenTotal(told, alpha, both) if alpha and of.k > 2 else told, both=both)
-        return found
+        return _composed(found, plan, rounds, relation, _FAR_APART)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
@@ -143,7 +148,17 @@ def profile(
     if plan.noise:
         a, b = (max(times) for times in zip(*added.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b, rounds)))
-    return BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds)
+    return _composed(BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds), plan, rounds, relation, _APART)
+
+
+def _composed(found: PrivacyProfile, plan: Aggregate, rounds: int, relation: Neighbours, near: float) -> PrivacyProfile:
+    """Of several rounds, where its ends are further apart than `near`: also as a composition of single ones."""
+    return found if rounds == 1 else Twice(found, _round_by_round(plan, rounds, relation), near)
+
+
+def _round_by_round(plan: Aggregate, rounds: int, relation: Neighbours) -> PrivacyProfile:
+    once = replace(plan, plan=Run(summed(plan)[0]))
+    return composed([Part(once, rounds, account(once, relation))])
 
 
 def _known_report(noise: tuple[Mechanism, ...], change: tuple[int, ...], rounds: int = 1) -> Iterator[PrivacyProfile]:

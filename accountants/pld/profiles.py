@@ -185,6 +185,28 @@ class SmallestBound(JoinedProfile):
 
 
 @dataclass(frozen=True)
+class Twice(JoinedProfile):
+    """A profile that two accountants enclose; the second one is asked where the first one's ends are apart."""
+
+    first: PrivacyProfile
+    second: PrivacyProfile  # INTERVAL or better
+    near: float  # ratio of the first one's ends from which on that is enough
+
+    def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
+        """What both enclose."""
+        found = reading(self.first)
+        if found.low >= self.near * found.high:
+            return found
+        other = reading(self.second)
+        best = min(found, other, key=lambda e: e.high)
+        return Enclosure.met(max(found.low, other.low), best.high, min(found.rigour, Rigour.INTERVAL), best.source)
+
+    def witness(self, epsilon: Number) -> Witness | None:
+        """The first one's."""
+        return self.first.witness(epsilon)
+
+
+@dataclass(frozen=True)
 class UpperEnd(PrivacyProfile):
     """The upper end of a profile alone, where it is cheaper than both; from below it is 0. Curves that dominate are
     made of it.

@@ -175,6 +175,17 @@ def test_rounds_are_summed_one_by_one() -> None:
     assert account(noisy).epsilon(1e-3).high < account(Repeat(noisy, 2)).epsilon(1e-3).high < account(noisy.plan).epsilon(0).low * 2
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("m", "runs", "most"), [
+    (UnaryEncoding(2, Fraction(9, 10), Fraction(1, 2)), 5, 1.002), (UnaryEncoding(2, Fraction(9, 10), Fraction(1, 2)), 500, 1.02),
+    (Rappor(3, 1, Fraction(0), Fraction(1, 10), Fraction(1, 3), domain=3), 500, 1.005),
+], ids=str)  # fmt: skip
+def test_many_rounds_of_bits_are_known_by_single_ones(m: Mechanism, runs: int, most: float) -> None:
+    once, found = account(Aggregate(m, 100)).epsilon(1e-6), account(Repeat(Aggregate(m, 100), runs)).epsilon(1e-6)
+    assert once.high < found.low <= found.high <= most * found.low
+    assert account(Repeat(Aggregate(m, 100), runs)).delta(found.high).high <= 1.001e-6
+
+
 def test_nothing_links_the_reports_that_are_summed_in_different_rounds() -> None:
     """Two sums of one-hot reports tell two multisets, and not one of pairs of reports."""
     m = KaryRandomizedResponse(3, Fraction(13, 16))
