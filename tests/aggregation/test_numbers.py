@@ -20,6 +20,7 @@ from ldpaudit.accountants.numerics.laplace_sum import density
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import DiscreteLaplace, Gaussian, GaussianReport, Geometric, Laplace, TruncatedGeometric
 from ldpaudit.neighbours import group
+from tests.helpers import raises
 from tests.oracles.sums import Outcomes, divergence, summed, worst
 
 F = Fraction
@@ -156,10 +157,8 @@ def test_noise_of_aggregators_adds_to_that_of_integers() -> None:
     assert both.epsilon(1e-6).high < min(account(Aggregate(m, 100)).epsilon(1e-6).low, alone.epsilon(1e-6).low)
     assert both.epsilon(0).high == alone.epsilon(0).high
     for real in (Laplace(F(1)), GaussianReport(F(1))):
-        with pytest.raises(Unsupported, match="these reports are real numbers"):
-            account(Aggregate(real, 9, [noise]))
-    with pytest.raises(Unsupported, match="spreads over"):
-        account(Aggregate(Geometric(1000, F(99999, 100000)), 10**6))
+        raises(Unsupported, "these reports are real numbers", account, Aggregate(real, 9, [noise]))
+    raises(Unsupported, "spreads over", account, Aggregate(Geometric(1000, F(99999, 100000)), 10**6))
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(2, F(1, 2)), (3, F(1, 10**12)), (40, F(9, 10)), (1000, F(1, 3)), (5, F(999, 1000))])

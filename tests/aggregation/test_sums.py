@@ -24,6 +24,7 @@ from ldpaudit.mechanisms.shared.parameters import ball
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.profile import DataSet, Witness
+from tests.helpers import raises, some
 from tests.oracles.polya import polya
 from tests.oracles.sums import Outcomes, divergence, summed, worst
 
@@ -406,8 +407,7 @@ def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
     assert found.values in m.differences.values()
     laws = laws_of(m, found)
     assert low == pytest.approx(float(divergence(laws[0], laws[1], Fraction(math.exp(0.5)))), abs=1e-6)
-    twice = account(Aggregate(Repeat(m, 2), 3)).witness(0.5)
-    assert twice is not None
+    twice = some(account(Aggregate(Repeat(m, 2), 3)).witness(0.5))
     assert twice.values in m.differences.values()
 
 
@@ -441,8 +441,7 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
     assert Witness(plan, (all_, one), "").values == (0, None)
     assert Witness(plan, (one, all_), "").values == (None, 0)
     for pair in ((one, DataSet.of({0: 1})), (one, DataSet.of({0: 1, 1: 1})), (all_, DataSet.of({1: 3}))):
-        with pytest.raises(ValueError, match="differ in one user"):
-            Witness(plan, pair, "")
+        raises(ValueError, "differ in one user", Witness, plan, pair, "")
 
 
 @pytest.mark.parametrize(
@@ -456,8 +455,7 @@ def test_a_witness_of_a_sum_may_lack_one_report_and_holds_as_many_as_are_summed(
      (Aggregate(symmetric(1), 9), group(10), "a group of 10 users does not fit into its 9")],
 )  # fmt: skip
 def test_a_plan_without_a_bound_names_what_is_missing(plan: Aggregate, neighbours: Neighbours | None, why: str) -> None:
-    with pytest.raises(Unsupported, match=why):
-        account(plan, neighbours)
+    raises(Unsupported, why, account, plan, neighbours)
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -28,6 +28,7 @@ from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from tests.attacks.test_level import limit
+from tests.helpers import raises
 from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
 
 REACH = 0.95
@@ -173,15 +174,12 @@ def test_what_an_audit_cannot_use_is_an_error_before_anything_is_called(
     def never(x: int) -> int:
         raise AssertionError("called")
 
-    with pytest.raises(error, match=says):
-        audit(never, **{"inputs": [0, 1], "epsilon": 1, "trials": 10_000, **options})
+    raises(error, says, audit, never, **{"inputs": [0, 1], "epsilon": 1, "trials": 10_000, **options})
 
 
 def test_who_works_and_who_is_told_are_of_the_right_kind() -> None:
-    with pytest.raises(TypeError, match=r"an executor of concurrent\.futures, got 2"):
-        Execution(2)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="progress to be callable, got 5"):
-        Execution(progress=5)  # type: ignore[arg-type]
+    raises(TypeError, r"an executor of concurrent\.futures, got 2", Execution, 2)
+    raises(TypeError, "progress to be callable, got 5", Execution, progress=5)
 
 
 def test_equal_inputs_of_other_types_are_different_inputs() -> None:
@@ -201,8 +199,7 @@ def test_long_views_are_as_few_as_can_be_drawn_and_none_of_too_long_ones() -> No
     assert views_within(Repeat(Compose([lengths[1], lengths[0]]), 2), 10**6) == 2**32 // 202_000
     assert views_within(UnaryEncoding.symmetric(1, k=64), 10**9) == 10**9
     for m in (UnaryEncoding.symmetric(1, k=2 * 10**9), JLHeavyHitter.for_epsilon(1, domain=10, rows=10**8)):
-        with pytest.raises(Unsupported, match="numbers, all of which are drawn; at most 67108864 are drawn"):
-            audit(m, epsilon=1)
+        raises(Unsupported, "numbers, all of which are drawn; at most 67108864 are drawn", audit, m, epsilon=1)
 
 
 @pytest.mark.parametrize("m", [*AT_ONE, *SMALL], ids=str)

@@ -20,6 +20,7 @@ from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Form, Mode
 from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, Laplace, LaplaceHistogram, SubsetSelection
+from tests.helpers import raises
 
 SIGMA = math.e / (1 + math.e)
 SURE = 0.99
@@ -191,16 +192,13 @@ def test_what_is_no_function_of_reports_is_said_to_be_none(
     function: Callable[..., Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(callables.probe, "__defaults__", (0.2,))
-    with pytest.raises(ImplementationError, match=message):
-        audit(function, inputs=[0, 1], epsilon=1.0, trials=1_000)
+    raises(ImplementationError, message, audit, function, inputs=[0, 1], epsilon=1.0, trials=1_000)
 
 
 def test_fewer_inputs_than_two_or_too_few_trials_are_refused() -> None:
     for inputs in (None, [], [0]):
-        with pytest.raises(ValueError, match="at least two inputs"):
-            audit(coin(1), inputs=inputs, epsilon=1.0)
-    with pytest.raises(ValueError, match="trials >= 214, got 213"):
-        audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=213)
+        raises(ValueError, "at least two inputs", audit, coin(1), inputs=inputs, epsilon=1.0)
+    raises(ValueError, "trials >= 214, got 213", audit, coin(1), inputs=[0, 1], epsilon=1.0, trials=213)
     assert audit(coin(1), inputs=[0, 1], epsilon=1.0, trials=214).trials <= 214
 
 

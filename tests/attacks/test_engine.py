@@ -36,6 +36,7 @@ from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from ldpaudit.workers.experiment import Experiment
+from tests.helpers import raises, some
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
 
 ALPHA = 1 - 0.95
@@ -161,8 +162,7 @@ def test_an_input_that_is_betrayed_is_found_among_twenty() -> None:
 
 
 def test_of_a_law_the_likeliest_input_is_guessed() -> None:
-    many = k_inputs.of_law(KaryRandomizedResponse.for_epsilon(1.0, k=7))
-    assert many is not None
+    many = some(k_inputs.of_law(KaryRandomizedResponse.for_epsilon(1.0, k=7)))
     assert many.guess(np.array([0, 3, 6, 7, -1])).tolist() == [0, 3, 6, -1, -1]
     assert many.shares == pytest.approx([math.e / (math.e + 6)] * 7)
     assert k_inputs.of_law(Laplace.for_epsilon(1.0)) is None
@@ -261,14 +261,12 @@ def test_what_draws_from_a_source_of_its_own_is_not_copied_to_other_processes(
 ) -> None:
     options: dict[str, Any] = {"target": BINARY, "implementation": code} if declared else {"target": code, "inputs": [0, 1]}
     options["trials"] = 1_000
-    with pytest.raises(TypeError, match="use threads"):
-        audit(**options, execution=Execution(processes))
+    raises(TypeError, "use threads", audit, **options, execution=Execution(processes))
     with ThreadPoolExecutor(2) as threads:
         assert audit(**options, execution=Execution(threads)).epsilon_lower < 1
         # As from Python 3.14 on: threads that share nothing.
         monkeypatch.setattr(futures, "InterpreterPoolExecutor", ThreadPoolExecutor, raising=False)
-        with pytest.raises(TypeError, match="use threads"):
-            audit(**options, execution=Execution(threads))
+        raises(TypeError, "use threads", audit, **options, execution=Execution(threads))
 
 
 @pytest.mark.parametrize("code", [callable_of_one, ignores, Log({x: [x] * 900 for x in (0, 1)}), Program("cat")])
@@ -286,8 +284,7 @@ def test_a_checkpoint_is_for_one_function_alone_though_another_has_its_name(tmp_
 
     for declared in (True, False):
         assert audit(**options(0.99, declared)) == audit(**options(0.99, declared))
-        with pytest.raises(ValueError, match="another one"):
-            audit(**options(0.7, declared))
+        raises(ValueError, "another one", audit, **options(0.7, declared))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -325,8 +322,7 @@ def test_1e9_views_of_binary_randomized_response_take_a_minute_at_most() -> None
 
 def test_what_does_not_pickle_is_refused_by_a_process_pool_in_words(processes: Executor) -> None:
     code: Callable[..., Any] = lambda x, size, rng: BINARY.sample(x, size, rng)  # noqa: E731
-    with pytest.raises(TypeError, match="importable"):
-        audit(BINARY, implementation=code, trials=1_000, execution=Execution(processes))
+    raises(TypeError, "importable", audit, BINARY, implementation=code, trials=1_000, execution=Execution(processes))
 
 
 class UnpluggedError(Exception):
@@ -353,8 +349,7 @@ def test_an_audit_goes_on_wherever_it_was_stopped(m: KaryRandomizedResponse, mod
             stops += 1
     assert evidence == alone
     assert stops >= 8
-    with pytest.raises(ValueError, match="another one"):
-        audit(m, execution=Execution(checkpoint=file), **{**options, "seed": 4})
+    raises(ValueError, "another one", audit, m, execution=Execution(checkpoint=file), **{**options, "seed": 4})
 
 
 def test_another_seed_draws_other_views_and_the_same_seed_the_same() -> None:
@@ -401,8 +396,7 @@ def test_a_checkpoint_is_for_the_version_that_wrote_it(
     (options, text), file = written, tmp_path / "audit.json"
     file.write_text(text, encoding="utf-8")
     monkeypatch.setattr(engine, "__version__", "0")
-    with pytest.raises(ValueError, match="another one"):
-        audit(**options, execution=Execution(checkpoint=file))
+    raises(ValueError, "another one", audit, **options, execution=Execution(checkpoint=file))
 
 
 STRICT = [(old, old + new) for old in ('"drawn": ', '"right": ') for new in ("NaN, ", "Infinity, ", "[" * 3000 + "]" * 3000 + ", ")]
@@ -413,8 +407,7 @@ STRICT += [(old, f"{old}1, {old}") for old in ('"drawn": ', '"right": ')]
 def test_what_is_no_checkpoint_or_no_strict_json_is_refused(text: Any, written: tuple[dict[str, Any], str], tmp_path: Path) -> None:
     (options, usual), file = written, tmp_path / "audit.json"
     file.write_text(text if isinstance(text, str) else usual.replace(text[0], text[1], 1), encoding="utf-8")
-    with pytest.raises(ValueError, match="needs a checkpoint of schema"):
-        audit(**options, execution=Execution(checkpoint=file))
+    raises(ValueError, "needs a checkpoint of schema", audit, **options, execution=Execution(checkpoint=file))
 
 
 def test_progress_shows_the_bound_as_it_tightens() -> None:

@@ -18,6 +18,7 @@ from ldpaudit.mechanism import ENUMERABLE, Law, Mechanism, Rows
 from ldpaudit.mechanisms import Channel, ShuffledBinarySums, SubsetSelection, UnaryEncoding, stem
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.helpers import raises
 from tests.zoo import AT_ONE, SMALL, delta_of
 
 FOUR, LOUD = (KaryRandomizedResponse.for_epsilon(epsilon, k=4) for epsilon in (1, 4))
@@ -59,8 +60,7 @@ def test_a_view_that_the_law_does_not_have_is_an_error(plan: Plan | Mechanism, c
 
 @pytest.mark.parametrize("views", [[0, True, 1], [0, 1.0, 1], [0, "1", 1], [0, None, 1], [0, Fraction(1), 1], [[0], [1], [1]]])
 def test_a_view_of_another_type_among_the_others_is_an_error(views: list[Any]) -> None:
-    with pytest.raises(ImplementationError):
-        Foreign(FOUR, FOUR, [0, 3]).held(views, 3, 0)
+    raises(ImplementationError, None, Foreign(FOUR, FOUR, [0, 3]).held, views, 3, 0)
 
 
 @pytest.mark.parametrize("views", [[0, 1, 3], (0, np.int8(1), np.uint64(3)), np.array([0, 1, 3], dtype=object)])
@@ -122,8 +122,7 @@ def test_rows_that_are_impossible_as_a_whole_are_not_passed_over(m: Mechanism, w
     def code(x: Any, size: int, rng: np.random.Generator) -> Any:
         return wrong(m.sample(x, size, rng))
 
-    with pytest.raises(ImplementationError, match="needs views that the declared law has"):
-        found(m, code, epsilon=50.0, delta=0.9)
+    raises(ImplementationError, "needs views that the declared law has", found, m, code, epsilon=50.0, delta=0.9)
 
 
 @pytest.mark.parametrize("m", [m for m in [*SMALL, *AT_ONE] if getattr(m, "view_length", 1) < 100], ids=str)
@@ -203,8 +202,7 @@ def test_words_are_held_to_the_law_of_whoever_wrote_them() -> None:
     assert 0.5 < audit(m, epsilon=1.1, trials=3_000).epsilon_lower < np.log(3)
     assert found(m, own(m), epsilon=1.1).epsilon_lower < np.log(3)
     for code in (lambda x: ("No", "yes")[x], lambda x: x, lambda x: ["no", "yes"]):
-        with pytest.raises(ImplementationError, match="needs views that the declared law has"):
-            found(m, code)
+        raises(ImplementationError, "needs views that the declared law has", found, m, code)
 
 
 @pytest.mark.parametrize("m", [m for m in SMALL if "TrieHeavyHitter" in type(m).__name__], ids=str)
@@ -215,8 +213,7 @@ def test_a_trie_of_prefixes_that_nobody_holds_is_an_error(m: Mechanism, shown: A
         views[:] = [shown] * size
         return views
 
-    with pytest.raises(ImplementationError, match="a view is a frozenset of prefixes that somebody holds"):
-        found(m, code, delta=0.1)
+    raises(ImplementationError, "a view is a frozenset of prefixes that somebody holds", found, m, code, delta=0.1)
 
 
 @pytest.mark.parametrize("m", [FOUR, REAL, AT_ONE[0]], ids=str)

@@ -16,6 +16,7 @@ from ldpaudit.attacks.blackbox.features import _NO_BIT, _lowest_bit
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Form
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.helpers import raises
 
 BOTH = (Form.RAW, Form.CANONICAL)
 CERTAIN = 5.0
@@ -211,9 +212,6 @@ def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: p
 
 def test_a_reading_is_for_callables_and_users_are_one_or_two() -> None:
     for reading in (Reading(Form.CANONICAL), Reading(users=2), Reading(learned=True)):
-        with pytest.raises(ValueError, match="for callables"):
-            audit(BINARY, reading=reading)
-    with pytest.raises(ValueError, match="users to be 1 or 2, got 3"):
-        Reading(users=3)
-    with pytest.raises(ValueError, match="'round'"):
-        Reading("round")  # type: ignore[arg-type]
+        raises(ValueError, "for callables", audit, BINARY, reading=reading)
+    raises(ValueError, "users to be 1 or 2, got 3", Reading, users=3)
+    raises(ValueError, "'round'", Reading, "round")

@@ -22,6 +22,7 @@ from ldpaudit.attacks.bounds.counts import Counts
 from ldpaudit.attacks.bounds.level import bound_of
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.helpers import raises
 
 ROUNDED = 2 * one_run.ROUNDING
 PROGRAMMED = 1e-6
@@ -315,7 +316,5 @@ def test_scores_of_another_s_run_are_counted_from_both_ends(n: int, data: st.Dat
 ])  # fmt: skip
 def test_what_is_wrong_is_said(change: dict[str, Any], error: type[Exception], words: str) -> None:
     given: dict[str, Any] = {"system": lambda users: users, "canaries": ["a", "b", "c"], **change}
-    with pytest.raises(error, match=words):
-        audit_one_run(**given)
-    with pytest.raises(ValueError, match="True and False"):
-        audit_scores([1, 2], [0.5, 1], 1)
+    raises(error, words, audit_one_run, **given)
+    raises(ValueError, "True and False", audit_scores, [1, 2], [0.5, 1], 1)

@@ -26,7 +26,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.report import html, text
-from tests.helpers import ROOT, run
+from tests.helpers import ROOT, raises, run, some
 from tests.oracles import shuffle as oracle
 from tests.oracles.hadamard import Oracle
 
@@ -41,9 +41,7 @@ REACHED = 0.9
 
 def witness_of(plan: Plan, delta: float) -> Witness:
     profile = account(plan)
-    found = profile.witness(profile.epsilon(delta).low)
-    assert found is not None
-    return found
+    return some(profile.witness(profile.epsilon(delta).low))
 
 
 def scores_have_laws(game: Target, laws: Sequence[Mapping[Any, F]]) -> None:
@@ -60,16 +58,14 @@ def test_a_data_set_says_what_it_holds() -> None:
     data = DataSet.of({2: 1, 0: 3000, 1: 0})
     assert (str(data), data.users) == ("3,000 users hold 0, 1 user holds 2", 3001)
     for counts in (((0, 0),), ((0, 1), (0, 2))):
-        with pytest.raises(ValueError, match="DataSet needs"):
-            DataSet(counts)
+        raises(ValueError, "DataSet needs", DataSet, counts)
 
 
 def test_a_witness_s_data_sets_differ_in_one_user() -> None:
     plan, one = Shuffle(KaryRandomizedResponse(2, F(3, 4)), 3), DataSet.of({0: 3})
     assert Witness(plan, (one, DataSet.of({0: 2, 1: 1})), "").values == (0, 1)
     for other in (one, DataSet.of({0: 1, 1: 2}), DataSet.of({0: 2})):
-        with pytest.raises(ValueError, match="differ in one user"):
-            Witness(plan, (one, other), "")
+        raises(ValueError, "differ in one user", Witness, plan, (one, other), "")
 
 
 @pytest.mark.few(2)
@@ -160,18 +156,15 @@ def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
     assert shuffled.views_within(Shuffle(m, 10**6), None, 10**6) == shuffled.REPORTS // 10**6
     for k in (3, 10**6):
         assert shuffled.views_within(Shuffle(UnaryEncoding.symmetric(4, k), 10**6), None, 10**6) == 10**6
-    with pytest.raises(Unsupported, match="16 views"):
-        ldp.audit(Shuffle(m, 10**8), epsilon=1.0)
+    raises(Unsupported, "16 views", ldp.audit, Shuffle(m, 10**8), epsilon=1.0)
     with pytest.raises(Unsupported, match="replace-one"):
         ldp.audit(Shuffle(UnaryEncoding.symmetric(4, 3), 5), epsilon=1.0, neighbours=ADD_REMOVE)
 
 
 def test_the_witness_of_another_plan_is_refused() -> None:
     m = KaryRandomizedResponse.for_epsilon(2, k=3)
-    with pytest.raises(ValueError, match="needs a witness of"):
-        ldp.audit(Shuffle(m, 7), witness=witness_of(Shuffle(m, 6), 1e-2))
-    with pytest.raises(ValueError, match="needs a witness of"):
-        ldp.audit(Run(m), witness=witness_of(Shuffle(m, 6), 1e-2))
+    raises(ValueError, "needs a witness of", ldp.audit, Shuffle(m, 7), witness=witness_of(Shuffle(m, 6), 1e-2))
+    raises(ValueError, "needs a witness of", ldp.audit, Run(m), witness=witness_of(Shuffle(m, 6), 1e-2))
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import DataSet, Witness
 from tests.attacks.test_shuffled import DRAWS, OFF, scores_have_laws
+from tests.helpers import raises, some
 from tests.oracles import shuffle as oracle, sums
 
 F = Fraction
@@ -42,9 +43,7 @@ NOISY = UnaryEncoding.flips(Q, 8)
 
 
 def witness_of(plan: Plan, epsilon: float, neighbours: Neighbours | None = None) -> Witness:
-    found = account(plan, neighbours).witness(epsilon)
-    assert found is not None
-    return found
+    return some(account(plan, neighbours).witness(epsilon))
 
 
 def law_of(m: Mechanism, own: Any, others: DataSet) -> sums.Outcomes:
@@ -134,14 +133,12 @@ def test_a_million_users_cost_what_their_counts_cost() -> None:
 
 def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
     assert summed.views_within(Aggregate(NOISY, 10**4), exactly, 10**6) == shuffled.REPORTS // 10**4
-    with pytest.raises(Unsupported, match="16 views"):
-        ldp.audit(Aggregate(NOISY, 10**7), implementation=exactly, epsilon=1.0)
+    raises(Unsupported, "16 views", ldp.audit, Aggregate(NOISY, 10**7), implementation=exactly, epsilon=1.0)
     for plan, why in (
         (Aggregate(CountMeanSketch(4, 2, F(3, 4), 64), 9), "no attack on sums of this mechanism's reports"),
         (Aggregate(ldp.Compose([NOISY, UnaryEncoding.flips(Q / 2, 8)]), 9), "a sum needs the reports of one mechanism"),
     ):
-        with pytest.raises(Unsupported, match=why):
-            ldp.audit(plan, epsilon=1.0)
+        raises(Unsupported, why, ldp.audit, plan, epsilon=1.0)
     with pytest.raises(Unsupported, match="replace-one"):
         ldp.audit(Aggregate(PermanentRappor(8, 1, F(1, 2)), 9), epsilon=1.0, neighbours=ADD_REMOVE)
 
@@ -254,8 +251,7 @@ def test_numbers_of_a_report_that_depend_on_each_other_are_drawn_together(m: Mec
     witness = Witness(plan, (DataSet.of({0: 2, 2: 1}), DataSet.of({0: 1, 1: 1, 2: 1})), "the sum")
     reports = [oracle.law_of((y[:2], p) for y, p in sums.outcomes(m, x).items()) for x in (0, 0, 2)]
     law = sums.summed([*reports, noise_law(COINS, 2)])
-    summands = summed._summands(m, [0, 1, 2], None)
-    assert summands is not None
+    summands = some(summed._summands(m, [0, 1, 2], None))
     assert summands.together is not None
     drawn = np.column_stack(summed.Dependent(summands.together, witness, (0, 1)).draw(0, DRAWS, np.random.default_rng(3)))
     found = Counter(map(tuple, drawn.tolist()))
@@ -422,8 +418,7 @@ def test_noise_that_spreads_over_millions_of_points_is_not_played() -> None:
         (TruncatedGeometric(1 << 11, F(1, 2)), None, "more than 1025 values"),
     ):
         plan = Aggregate(m, 9, [] if noise is None else [noise])
-        with pytest.raises(Unsupported, match=why):
-            ldp.audit(plan, epsilon=1.0)
+        raises(Unsupported, why, ldp.audit, plan, epsilon=1.0)
 
 
 def test_parts_of_a_composition_are_told_apart_together_and_repetitions_are_compositions() -> None:
@@ -444,7 +439,6 @@ def test_parts_of_a_composition_are_told_apart_together_and_repetitions_are_comp
     assert found.epsilon_lower > exact.high
     assert sources.views_within(Compose([NUMBERS, SUM]), None, 10**6) == 10**6
     assert sources.views_within(Compose([Aggregate(NOISY, 10**4)] * 2), exactly, 10**6) == shuffled.REPORTS // 10**4 // 2
-    with pytest.raises(Unsupported, match="4096 sums or shuffles"):
-        ldp.audit(Repeat(Compose([SUM, NUMBERS]), 2048))
+    raises(Unsupported, "4096 sums or shuffles", ldp.audit, Repeat(Compose([SUM, NUMBERS]), 2048))
     with pytest.raises(Unsupported, match="even 16 views"):
         ldp.audit(Compose([Aggregate(NOISY, 10**6)] * 2), implementation=exactly, epsilon=1.0)

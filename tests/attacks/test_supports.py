@@ -21,7 +21,7 @@ from ldpaudit.attacks import Reading
 from ldpaudit.attacks.blackbox.sampler import Sampler
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import SUPPORTED, UNREADABLE, Form
-from tests.helpers import within
+from tests.helpers import raises, within
 
 TRUTH = math.e / (1 + math.e)
 CLIENT = """
@@ -95,8 +95,7 @@ def test_of_reports_that_are_nearly_all_different_the_message_names_the_support_
 def test_a_support_that_raises_or_cannot_be_called_is_an_error_of_one_line() -> None:
     with pytest.raises(ImplementationError, match=r"the support raised ZeroDivisionError"):
         audit(client(0.9), inputs=[0, 1], trials=1_000, reading=Reading(support=lambda report, x: 1 / 0))
-    with pytest.raises(TypeError, match="support to be a function"):
-        Reading(support=7)  # type: ignore[arg-type]
+    raises(TypeError, "support to be a function", Reading, support=7)
 
 
 @pytest.mark.slow

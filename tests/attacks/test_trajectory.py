@@ -12,6 +12,7 @@ from ldpaudit.attacks.bounds.e_process import EProcess
 from ldpaudit.attacks.engine.play import FINAL
 from ldpaudit.evidence import Look, Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.helpers import some
 
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
 AUDITS: dict[str, dict[str, Any]] = {
@@ -23,8 +24,7 @@ AUDITS: dict[str, dict[str, Any]] = {
 
 
 def looks(**options: Any) -> tuple[Look, ...]:
-    found = audit(BINARY, **{"trials": 20_000, **options}).trajectory
-    assert found is not None
+    found = some(audit(BINARY, **{"trials": 20_000, **options}).trajectory)
     return found.looks
 
 
@@ -40,8 +40,7 @@ def test_the_bounds_of_all_looks_hold_together() -> None:
 @pytest.mark.parametrize("name", AUDITS)
 def test_each_look_says_what_the_any_time_test_says_of_its_counts_alone_and_the_last_is_where_the_audit_ended(name: str) -> None:
     evidence = audit(BINARY, trials=20_000, **AUDITS[name])
-    found = evidence.trajectory
-    assert found is not None
+    found = some(evidence.trajectory)
     assert found.level == 1 - FINAL
     share, alpha = evidence.delta * found.directions / evidence.inputs, found.level * (1 - evidence.confidence)
     test = EProcess(evidence.inputs, share, alpha, found.tuning)

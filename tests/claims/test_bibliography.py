@@ -12,7 +12,7 @@ from ldpaudit.commands.options import cache_of
 from ldpaudit.gate import cache as kept
 from ldpaudit.studies import literature, tables
 from ldpaudit.studies.bibliography import cited, sources
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, run, some
 
 
 def test_the_page_has_the_lines_of_the_file_in_its_order() -> None:
@@ -40,8 +40,7 @@ def test_bibtex_is_printed_in_place_of_a_table(capsys: pytest.CaptureFixture[str
 
 
 def test_claims_that_the_same_program_found_before_are_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = cache_of("claims")
-    assert cache is not None
+    cache = some(cache_of("claims"))
     found = _judged("subset_selection", cache)
     judge, judged = literature.claims, list[str]()
 

@@ -30,6 +30,7 @@ from ldpaudit.studies.certified_tails import deviations
 from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _by_tails, _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
+from tests.helpers import raises, some
 from tests.zoo import ONE_EACH
 
 ALPHA = 0.05
@@ -49,8 +50,7 @@ def contributions(m: Mechanism, x: int) -> tuple[NDArray[np.float64], NDArray[np
 
 @pytest.mark.parametrize("m", COINS, ids=lambda m: type(m).__name__)
 def test_what_a_report_adds_tells_the_chances_of_holders_and_of_others(m: Mechanism) -> None:
-    found = _two_numbers(m, m.estimate(m.sample(1, 9, np.random.default_rng(0))), 9, [], None)
-    assert found is not None
+    found = some(_two_numbers(m, m.estimate(m.sample(1, 9, np.random.default_rng(0))), 9, [], None))
     p, q, _ = found
     for x in m.inputs:
         adds, chances = contributions(m, x)
@@ -356,11 +356,9 @@ def test_what_says_nothing_has_no_estimate_and_what_is_biased_no_interval() -> N
     nothing = KaryRandomizedResponse(4, Fraction(1, 4))
     with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(Unsupported, match="nothing can be estimated"):
         Estimates.of_reports(nothing, [np.array([1, 2])])
-    with pytest.raises(ValueError, match="at least one report"):
-        Estimates.of_reports(nothing, [])
+    raises(ValueError, "at least one report", Estimates.of_reports, nothing, [])
     found = Estimates.of_reports(OneBitMean.for_epsilon(1), [np.array([0, 1, 1])])
-    with pytest.raises(Unsupported, match="sum to the number of users"):
-        found.processed("norm-sub")
+    raises(Unsupported, "sum to the number of users", found.processed, "norm-sub")
 
 
 def test_a_rare_report_that_adds_a_third_number_is_not_overlooked() -> None:

@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
-from tests.helpers import ROOT, fails_in_one_line, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
 PAGE = (ROOT / "docs" / "literature.md").read_text()
@@ -144,8 +144,7 @@ def test_one_source_is_asked_for_alone_and_another_is_an_error() -> None:
     assert {paper for stem in literature.stems() for paper in literature.PAPERS if stem in literature.stems(paper)} == set(
         literature.PAPERS
     )
-    with pytest.raises(ValueError, match="needs one of HKR12"):
-        literature.stems("JRUW")
+    raises(ValueError, "needs one of HKR12", literature.stems, "JRUW")
 
 
 def test_tables_are_written_for_other_programs() -> None:
@@ -306,8 +305,7 @@ def test_a_simulation_that_is_stopped_has_said_what_it_knew(monkeypatch: pytest.
     monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(400.0, 0.1),))
     monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL, SMALL))
     monkeypatch.setattr(literature, "measure", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        accuracy("sign_oracle", None, runs=20)
+    raises(KeyboardInterrupt, None, accuracy, "sign_oracle", None, runs=20)
     assert capsys.readouterr().out.count("HKR12 Theorem 0: over ten values") == 1
 
 

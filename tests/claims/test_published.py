@@ -131,8 +131,7 @@ def test_amplification_by_subsampling_is_tight_for_one_user_and_its_pure_form_is
         "delta < q, got delta=0.01 and q=0.001"
     )
     for inner, delta, rate in ((1, 0, Fraction(0)), (math.inf, 0, Fraction(1, 2)), (1, 1, Fraction(1, 2))):
-        with pytest.raises(ValueError, match="subsampling needs"):
-            without_replacement(inner, delta, rate)
+        raises(ValueError, "subsampling needs", without_replacement, inner, delta, rate)
 
 
 def test_a_theorem_on_noise_beside_both_data_sets_is_not_applied_where_a_user_takes_the_noise_along() -> None:
@@ -191,8 +190,7 @@ def test_the_renyi_divergence_of_a_sample_is_at_most_the_theorem_s_and_that_is_i
     own = {order: account(small).renyi(order).high for order in (2, 3)}
     gains = [0.01 * 3 * math.exp(own[2]) * math.expm1(0.1) ** 2, 0.001 * math.exp(2 * own[3]) * math.expm1(0.1) ** 3]
     assert subsampled_renyi(3, own, 0.1, Fraction(1, 10)).high == pytest.approx(math.log1p(sum(gains)) / 2, rel=1e-6)
-    with pytest.raises(ValueError, match="sampled Renyi needs"):
-        subsampled_renyi(3, own, 0.1, Fraction(0))
+    raises(ValueError, "sampled Renyi needs", subsampled_renyi, 3, own, 0.1, Fraction(0))
 
 
 def test_a_binary_sum_is_what_its_noise_promises_where_its_epsilon_is_at_most_1() -> None:

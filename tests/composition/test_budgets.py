@@ -21,6 +21,7 @@ from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.mechanisms import Gaussian, KaryRandomizedResponse
 from ldpaudit.neighbours import REPLACE_ONE, group
+from tests.helpers import raises
 
 runs = st.integers(1, 400)
 lengths = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
@@ -106,8 +107,7 @@ SLACK = Fraction(1, 10**6)
     ],
 )  # fmt: skip
 def test_a_failing_hypothesis_or_what_is_no_budget_is_named(call: Callable[[], object], hypothesis: str) -> None:
-    with pytest.raises(ValueError, match=hypothesis):
-        call()
+    raises(ValueError, hypothesis, call)
 
 
 def test_the_printed_heavy_hitters_formula_fails_where_delta_is_near_1() -> None:
@@ -206,8 +206,7 @@ def test_extreme_rhos_are_bounded() -> None:
 def test_no_shuffler_and_no_sum_hides_a_rho() -> None:
     for stated in (Guarantee(rho=Fraction(1, 50)), Guarantee(mu=Fraction(1, 5))):
         for plan in (Shuffle(stated, 100), Shuffle(Repeat(stated, 2), 100), Aggregate(stated, 100)):
-            with pytest.raises(Unsupported):
-                account(plan)
+            raises(Unsupported, None, account, plan)
     one = account(Subsample(Guarantee(mu=Fraction(1, 5)), users=10, batch=1))
     truth = (
         account(Gaussian(Fraction(5))).delta(0).high
@@ -226,14 +225,11 @@ def test_a_guarantee_says_one_thing_and_prints_as_it_is_written() -> None:
         assert repr(guarantee) == text
         assert eval(text) == guarantee
     assert len(shown) == 4
-    with pytest.raises(TypeError, match="epsilon needs an int, a float or a Fraction"):
-        Guarantee()
+    raises(TypeError, "epsilon needs an int, a float or a Fraction", Guarantee)
     for wrong in ({"epsilon": 1, "rho": 1}, {"rho": 1, "mu": 1}, {"rho": 1, "delta": Fraction(1, 2)}):
-        with pytest.raises(TypeError, match="needs an epsilon, and a delta with it, or a rho, or a mu"):
-            Guarantee(**wrong)
+        raises(TypeError, "needs an epsilon, and a delta with it, or a rho, or a mu", Guarantee, **wrong)
     for name in ("epsilon", "rho", "mu"):
-        with pytest.raises(ValueError, match=f"Guarantee needs {name} >= 0"):
-            Guarantee(**{name: Fraction(-1)})
+        raises(ValueError, f"Guarantee needs {name} >= 0", Guarantee, **{name: Fraction(-1)})
 
 
 def test_whoever_reads_only_epsilon_and_delta_of_a_rho_learns_nothing() -> None:
@@ -263,8 +259,7 @@ def test_with_all_of_delta_kept_the_sums_decide(parts: list[tuple[Fraction, Frac
             spent = [spent[0] + e, spent[1] + d]
         else:
             assert spent[0] + e > 2 or spent[1] + d > most
-            with pytest.raises(BudgetExceeded, match="admits epsilon <="):
-                budget.spend(e, d)
+            raises(BudgetExceeded, "admits epsilon <=", budget.spend, e, d)
     assert [budget.spent.epsilon, budget.spent.delta] == spent
     assert spent[0] <= 2
     assert spent[1] <= most
@@ -410,12 +405,10 @@ def test_a_table_that_was_cut_or_changed_is_refused(tmp_path: Path, change: obje
     path = tmp_path / "meters"
     UserOdometers.fresh(3, KINDS, SLACK).epoch({0: [True, False, True]}).save(path)
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(ValueError, match="needs a whole table of schema"):
-        UserOdometers.load(path)
+    raises(ValueError, "needs a whole table of schema", UserOdometers.load, path)
 
 
 def test_the_number_of_users_is_read_before_the_counts_are(tmp_path: Path) -> None:
     path = tmp_path / "meters"
     path.write_text(json.dumps({"users": 10**15, "guarantees": [["1", "0"]]}) + "\n")
-    with pytest.raises(ValueError, match="needs 8000000000000000 bytes of counts"):
-        UserOdometers.load(path)
+    raises(ValueError, "needs 8000000000000000 bytes of counts", UserOdometers.load, path)

@@ -24,6 +24,7 @@ from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, SignOracle, ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
+from tests.helpers import raises, some
 from tests.oracles import shuffle as oracle
 from tests.oracles.pairs import excess, joint
 from tests.zoo import SMALL, zoo
@@ -235,18 +236,15 @@ def test_a_deployment_file_names_a_group_and_its_certificate_is_checked_again() 
 
 @pytest.mark.parametrize("name", ["group-of-0", "group-of-", "group-of-1.5", "group", "pairs", "replace-two", "group-of-٣"])
 def test_what_names_no_relation_is_an_error_that_names_those_there_are(name: str) -> None:
-    with pytest.raises(ValueError, match="group"):
-        Neighbours.named(name)
-    with pytest.raises(DeploymentError, match=r"claims\.0.*neighbours"):
-        loads(DEPLOYED.replace("group-of-4", name))
+    raises(ValueError, "group", Neighbours.named, name)
+    raises(DeploymentError, r"claims\.0.*neighbours", loads, DEPLOYED.replace("group-of-4", name))
 
 
 @pytest.mark.parametrize("arguments", [{"kind": "group"}, {"kind": "group", "users": True}, {"kind": "replace-one", "users": 2}])
 def test_a_group_has_users_and_no_other_relation_has_and_its_name_names_it(arguments: dict[str, Any]) -> None:
     for relation in (REPLACE_ONE, ADD_REMOVE, USER_LEVEL, *map(group, (1, 7, 10**9))):
         assert Neighbours.named(str(relation)) == relation
-    with pytest.raises(ValueError, match="needs 1 <= users"):
-        Neighbours(**arguments)
+    raises(ValueError, "needs 1 <= users", Neighbours, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +267,7 @@ def test_published_bounds_of_a_group_stand_beside_its_certified_epsilon() -> Non
     plan = as_plan(RESPONSE(1, 4))
     certified = account(plan, group(100)).epsilon(RARE)
     rows = {row.name: row for row in published(plan, RARE, certified, group(100))}
-    printed = rows["BNS18 advanced grouposition"].printed
-    assert printed is not None
+    printed = some(rows["BNS18 advanced grouposition"].printed)
     assert printed.claimed == pytest.approx(102.5652177, abs=1e-6)
     assert printed.holds
     assert {"KOV15 closed form", "DKMMN06 basic composition"} <= set(rows)

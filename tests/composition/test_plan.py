@@ -27,6 +27,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.profile import Number, PrivacyProfile
+from tests.helpers import raises
 from tests.oracles.pairs import joint
 from tests.oracles.shuffle import law_of
 
@@ -339,8 +340,7 @@ def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.Mon
     once = Subsample(Run(KaryRandomizedResponse.for_epsilon(1, k=4)), 100, 1)
     found = composition.profile(Repeat(once, 7))
     assert found.epsilon(0).high == pytest.approx(7 * account(once).epsilon(0).high)
-    with pytest.raises(AssertionError, match="where a delta is asked for"):
-        found.epsilon(0.1)
+    raises(AssertionError, "where a delta is asked for", found.epsilon, 0.1)
 
 
 def test_a_curve_between_floats_that_have_none_between_them_has_an_end() -> None:
@@ -384,8 +384,7 @@ def test_the_infinite_losses_of_equal_runs_compose_as_independent_chances(batch:
 def test_parts_without_one_usual_relation_need_one_that_is_named() -> None:
     trie, response = of("trie_heavy_hitter", "TrieHeavyHitter", 1000, 30, 5, 1), KaryRandomizedResponse(3, HALF)
     for plan in (Compose([trie, response]), PostProcess(Compose([response, Repeat(trie, 2)]), "a sum")):
-        with pytest.raises(Unsupported, match="different default neighbours, add-remove and replace-one; name one"):
-            account(plan)
+        raises(Unsupported, "different default neighbours, add-remove and replace-one; name one", account, plan)
     assert account(Compose([trie, response]), REPLACE_ONE).epsilon(0.5).high < math.inf
     assert account(Repeat(trie, 2)).delta(1.0) == account(Repeat(trie, 2), ADD_REMOVE).delta(1.0)
     memoized = of("memoized_bit", "MemoizedBit", 2, HALF, HALF, Fraction(3, 4))

@@ -30,6 +30,7 @@ from ldpaudit.accountants.counting.theorems import (
 from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
+from tests.helpers import raises
 from tests.oracles.pairs import excess, heads, joint
 
 F = Fraction
@@ -248,8 +249,7 @@ def test_lemma_4_12_fails_for_more_heads_than_tails() -> None:
     (F(99, 100), 1, F(9, 10), "gamma <= 1/2"), (F(1, 2), 30, F(1, 10), "k <= alpha gamma n / 2"), (F(1, 2), 1, F(1), "alpha < 1"),
 ])  # fmt: skip
 def test_lemma_4_12_names_the_hypothesis_that_fails(gamma: Fraction, k: int, alpha: Fraction, hypothesis: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(hypothesis)):
-        smoothness_of_binomial(1000, gamma, k, alpha)
+    raises(ValueError, re.escape(hypothesis), smoothness_of_binomial, 1000, gamma, k, alpha)
 
 
 def test_the_loss_of_a_shift_by_k_has_the_factor_k() -> None:
@@ -276,8 +276,7 @@ def test_the_smallest_gamma_is_certified_and_a_smaller_one_refused() -> None:
         gamma = smallest_gamma(n, k, epsilon, delta)
         assert ShiftProfile(n, gamma, k).delta(epsilon).high <= delta
         assert ShiftProfile(n, gamma * (1 - F(1, 2**38)), k).delta(epsilon).high > delta
-    with pytest.raises(ValueError, match="out of reach"):
-        smallest_gamma(100, 50, 0.1, 1e-9)
+    raises(ValueError, "out of reach", smallest_gamma, 100, 50, 0.1, 1e-9)
 
 
 def vector_of(n: int, gamma: Fraction, shifts: tuple[tuple[int, int], ...]) -> PrivacyProfile:
@@ -406,5 +405,4 @@ def test_where_its_epsilon_exceeds_one_it_may_be_below_the_truth() -> None:
      (1000, HALF, 1, MILLIONTH, "= 250 >= 23 ln"), (2000, HALF, 251, MILLIONTH, "= 500 >= 2 Delta_inf")],
 )  # fmt: skip
 def test_a_hypothesis_that_is_not_met_is_named(trials: int, p: Fraction, sensitivity: int, delta: Fraction, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        cpsgd_as_printed(trials, p, Change.of_one_count(sensitivity), delta)
+    raises(ValueError, says, cpsgd_as_printed, trials, p, Change.of_one_count(sensitivity), delta)

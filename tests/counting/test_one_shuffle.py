@@ -23,6 +23,7 @@ from ldpaudit.accountants.counting.one_shuffle import OneShuffle, _crowded
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.mechanisms import HadamardRangeQueries, ShuffledHadamard, SparseStatisticalQueries
+from tests.helpers import some
 from tests.oracles.shuffle import shuffled
 
 F = Fraction
@@ -185,8 +186,7 @@ def test_no_event_is_likelier_than_the_series_says(rows: list[int], tau: int, me
     found = DependentRows(messages, F(1, 1 << tau), k)
     assert np.sum(rest[likely] ** 2 / independent[likely]) ** 0.5 <= float(sum(found.terms, flint.arb(0)))
     for degree in (1, 2, 3):
-        left = found.left_out(degree, 30.0)
-        assert left is not None
+        left = some(found.left_out(degree, 30.0))
         norm, sure = map(float, left)
         away = np.abs(counts - messages * p) / (messages * p * (1 - p)) + 1e-12
         weights = np.array([float(found.weight(flint.arb(each), degree)) - 1 for each in away])
@@ -214,8 +214,7 @@ def test_means_of_products_of_messages_are_bounded_by_their_recurrence(messages:
 @pytest.mark.parametrize("spent", [1e-3, 1e-6])
 def test_messages_for_two_rows_are_few_beside_those_for_one(messages: int, tau: int, k: int, spent: float) -> None:
     p, m, pairs = 2.0**-tau, messages + 1 - k, math.comb(k, 2)
-    crowded = _crowded(OneShuffle(messages, F(1, 1 << tau), k), spent)
-    assert crowded is not None
+    crowded = some(_crowded(OneShuffle(messages, F(1, 1 << tau), k), spent))
     n = np.arange(max(1, stats.binom.ppf(1e-11, m, p)), stats.binom.ppf(1 - 1e-11, m, p))
     first, second = n[:, None], n[None, :]
     likely = stats.binom.pmf(first, m, p) * stats.binom.pmf(second, m, p)

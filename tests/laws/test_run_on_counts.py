@@ -11,6 +11,7 @@ from scipy import stats
 
 from ldpaudit import Mechanism, Shuffle, Unsupported
 from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledSelection, UnaryEncoding
+from tests.helpers import raises
 from tests.zoo import ONE_EACH
 
 COUNTED = [
@@ -34,8 +35,7 @@ REFUSED = [m for m in ONE_EACH if type(m).run is not Mechanism.run and type(m)._
 
 @pytest.mark.parametrize("m", REFUSED, ids=str)
 def test_counts_are_refused_where_a_system_runs_in_a_way_of_its_own(m: Mechanism) -> None:
-    with pytest.raises(Unsupported, match=r"has its own run.*\Z"):
-        m.run_on_counts(held(m), np.random.default_rng(0))
+    raises(Unsupported, r"has its own run.*\Z", m.run_on_counts, held(m), np.random.default_rng(0))
 
 
 @pytest.mark.few(17)
@@ -92,8 +92,7 @@ def test_a_class_with_a_run_of_its_own_inherits_nobody_s_run_on_counts() -> None
     parameters, rng = (3, Fraction(3, 4), Fraction(1, 4)), np.random.default_rng(0)
     assert len(Rounded(*parameters).run([0, 1], rng)) == len(Both(*parameters).run_on_counts({0: 2}, rng)) == 3
     for refused in (Rounded(*parameters).run_on_counts, Shuffle(Rounded(*parameters), 2).run):
-        with pytest.raises(Unsupported, match="has its own run"):
-            refused({0: 1, 1: 1}, rng)
+        raises(Unsupported, "has its own run", refused, {0: 1, 1: 1}, rng)
 
 
 @pytest.mark.parametrize("m", [m for m in ONE_EACH if m.model != "local"], ids=str)

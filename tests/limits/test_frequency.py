@@ -17,7 +17,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Rigour
 from ldpaudit.profile import Number
 from ldpaudit.registry import parameters_of
-from tests.helpers import run
+from tests.helpers import raises, run, some
 
 F = Fraction
 LN2 = F(math.nextafter(math.log(2), 1))
@@ -158,8 +158,7 @@ def test_the_largest_share_is_nearly_the_limit() -> None:
 @pytest.mark.parametrize("missed", [F(1, 20), F(1, 2)])
 @pytest.mark.parametrize(("users", "values", "error"), [(6, 3, F(1, 2)), (9, 3, F(1)), (12, 2, F(2)), (8, 4, F(3, 2))])
 def test_a_hidden_value_stands_out_as_often_as_it_has_to(users: int, values: int, error: Fraction, missed: Fraction) -> None:
-    w = weight(users, values, error, missed)
-    assert w is not None
+    w = some(weight(users, values, error, missed))
     chances = [float(w + (1 - w) / values), *[float((1 - w) / values)] * (values - 1)]
     seen = sum(
         multinomial.pmf(counts, users, chances)
@@ -299,7 +298,5 @@ def test_extreme_guarantees_are_answered(epsilon: float, delta: float) -> None:
 )
 def test_out_of_domain_is_an_error(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {"users": 5, "values": 2, "epsilon": 1, "delta": 0, "beta": QUARTER, "shuffled": 0}
-    with pytest.raises(ValueError, match="a limit of frequencies needs"):
-        intermediate.error(**(given | change))
-    with pytest.raises(ValueError, match="active <= users"):
-        large_sample.error_of_active(5, 6, 2, 1)
+    raises(ValueError, "a limit of frequencies needs", intermediate.error, **given | change)
+    raises(ValueError, "active <= users", large_sample.error_of_active, 5, 6, 2, 1)

@@ -31,6 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
+from tests.helpers import raises, some
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -148,8 +149,7 @@ def largest(pair: Pair) -> Fraction:
 def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[list[Fraction]]) -> None:
     coded = CodedLaws.of(rows)
     shown = {(i, j): tuple(sorted(zip(rows[i], rows[j], strict=True))) for i, j in coded.all_pairs().tolist()}
-    few = coded.few_kinds(100)
-    assert few is not None
+    few = some(coded.few_kinds(100))
     assert sorted(shown[i, j] for i, j in few.tolist()) == sorted(set(shown.values()))
     assert (coded.few_kinds(len(few) - 1) is None) == (len(few) > 0)
 
@@ -263,8 +263,7 @@ SOON = 10
 def test_a_matrix_whose_numbers_take_long_is_refused_soon(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "m.csv").write_text(text)
     start = time.process_time()
-    with pytest.raises(registry.ParameterError, match=says):
-        registry.build("channel", "", {"file": str(tmp_path / "m.csv")})
+    raises(registry.ParameterError, says, registry.build, "channel", "", {"file": str(tmp_path / "m.csv")})
     assert time.process_time() - start < SOON
 
 
@@ -299,8 +298,7 @@ def test_a_number_whose_digits_are_those_of_an_end_is_told_from_it_by_more_digit
 
 def test_counts_that_no_view_tells_apart_have_no_unbiased_estimate() -> None:
     m = Channel("1/2,1/2;1/2,1/2;1/4,3/4")
-    with pytest.raises(Unsupported, match="linearly dependent"):
-        m.run([0, 1, 2], np.random.default_rng(0))
+    raises(Unsupported, "linearly dependent", m.run, [0, 1, 2], np.random.default_rng(0))
 
 
 def test_users_counts_and_users_values_give_estimates_around_the_truth() -> None:
@@ -311,8 +309,7 @@ def test_users_counts_and_users_values_give_estimates_around_the_truth() -> None
 
 def test_a_view_that_another_input_never_shows_leaves_no_epsilon_to_prove() -> None:
     m = Channel("1/2,1/2,0;1/3,1/3,1/3")
-    with pytest.raises(Unsupported, match=r"no theorem of proofs/channel\.py covers"):
-        derive(Run(m), "replace-one")
+    raises(Unsupported, r"no theorem of proofs/channel\.py covers", derive, Run(m), "replace-one")
 
 
 DEPLOYED = """
@@ -345,10 +342,8 @@ def test_a_certificate_of_another_matrix_does_not_stand(deployed: Path) -> None:
     (deployed.parent / "matrices" / "m.csv").write_text("2/3,1/3\n1/3,2/3\n")
     other = ldp.certify(deployed, trials=2000)
     assert verify(made.model_copy(update={"files": other.files}))
-    with pytest.raises(DeploymentError, match=r"needs the file 'matrices/m\.csv'"):
-        verify(made.model_copy(update={"files": {}}))
-    with pytest.raises(DeploymentError, match="base64"):
-        verify(made.model_copy(update={"files": {"matrices/m.csv": "?"}}))
+    raises(DeploymentError, r"needs the file 'matrices/m\.csv'", verify, made.model_copy(update={"files": {}}))
+    raises(DeploymentError, "base64", verify, made.model_copy(update={"files": {"matrices/m.csv": "?"}}))
     assert verify(made.model_copy(update={"files": {**made.files, "more.csv": ""}})) == [
         "its files are not those that its deployment file names"
     ]
@@ -364,8 +359,7 @@ def test_a_deployment_reads_no_file_outside_its_folder(deployed: Path, name: str
     (deployed.parent.parent / "own.csv").write_text("3/4,1/4\n1/4,3/4\n")
     (deployed.parent / "link").symlink_to(deployed.parent.parent)
     deployed.write_text(DEPLOYED.replace("matrices/m.csv", name))
-    with pytest.raises(DeploymentError, match=r"own\.toml:4: mechanism\.file: needs a file in the deployment's folder"):
-        load(deployed)
+    raises(DeploymentError, r"own\.toml:4: mechanism\.file: needs a file in the deployment's folder", load, deployed)
 
 
 @pytest.mark.slow

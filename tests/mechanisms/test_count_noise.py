@@ -21,7 +21,7 @@ from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, PolyaN
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.registry import ParameterError, build
-from tests.helpers import run
+from tests.helpers import raises, run
 from tests.oracles.pairs import excess, joint, noise
 from tests.samples import matches, meet, table
 
@@ -111,8 +111,7 @@ SPREADS: list[tuple[CountNoise, str]] = [
 
 @pytest.mark.parametrize(("m", "how_far"), SPREADS, ids=str)
 def test_noise_that_spreads_over_more_than_is_listed_is_refused(m: CountNoise, how_far: str) -> None:
-    with pytest.raises(Unsupported, match=f"spreads over .*{how_far}"):
-        account(m)
+    raises(Unsupported, f"spreads over .*{how_far}", account, m)
 
 
 def test_noise_that_spreads_over_millions_is_accounted_on_one_count() -> None:
@@ -138,15 +137,13 @@ def test_a_run_adds_noise_once_to_the_sums_of_all_rows() -> None:
 def test_plans_of_one_user_s_reports_refuse_what_is_released() -> None:
     m = DiscreteLaplace(HALF)
     for plan in (Shuffle(m, 10), Aggregate(m, 10), Subsample(m, 10, 1)):
-        with pytest.raises(Unsupported, match="central"):
-            account(plan)
+        raises(Unsupported, "central", account, plan)
     assert account(Run(m), Neighbours.named("group-of-2")).epsilon(0).high == pytest.approx(2 * math.log(2), rel=1e-12)
 
 
 @pytest.mark.parametrize("change", [(1.5,), 1, "1", (True,)])
 def test_a_change_is_made_of_integers(change: Any) -> None:
-    with pytest.raises(TypeError, match=r"DiscreteLaplace needs .*change"):
-        DiscreteLaplace(HALF, change)
+    raises(TypeError, r"DiscreteLaplace needs .*change", DiscreteLaplace, HALF, change)
 
 
 @pytest.mark.parametrize("change", ["[1, -1]", "1,-1", [1, -1], ["1", "-2/2"], (1, -1)])

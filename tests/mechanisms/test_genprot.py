@@ -20,6 +20,7 @@ from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms import Channel, GenProt, GenProtBit, KaryRandomizedResponse
 from ldpaudit.mechanisms.genprot import chance
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
+from tests.helpers import raises
 from tests.oracles.shuffle import law_of
 from tests.samples import fits
 
@@ -249,8 +250,7 @@ def test_the_leaking_response_has_the_epsilon_and_delta_that_it_is_made_for() ->
 
 
 def test_a_base_of_too_many_inputs_is_refused() -> None:
-    with pytest.raises(Unsupported, match="more than 1024 inputs"):
-        account(GenProt.of_response(QUARTER, 10**9, 3))
+    raises(Unsupported, "more than 1024 inputs", account, GenProt.of_response(QUARTER, 10**9, 3))
 
 
 DEPLOYED = """
@@ -281,8 +281,7 @@ def test_where_a_hypothesis_fails_nothing_is_claimed() -> None:
 
 @pytest.mark.parametrize("given_", [{}, {"k": 2, "trials": 8}, {"trials": 8, "leak": Fraction(1, 2)}])
 def test_a_setting_names_one_base(given_: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="needs k, with a leak or without, or trials"):
-        claims.Setting(QUARTER, 7, **given_)
+    raises(ValueError, "needs k, with a leak or without, or trials", claims.Setting, QUARTER, 7, **given_)
 
 
 def test_a_constructor_hands_on_what_an_absent_user_holds() -> None:

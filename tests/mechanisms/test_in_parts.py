@@ -22,6 +22,7 @@ from ldpaudit.mechanisms.shared.public_questions.server_queries import Cells, Ch
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
+from tests.helpers import raises
 from tests.samples import LEVEL, answered, once
 
 USERS = [{5: 40, 1: 7}, {2: 1}, {5: 30, 9: 12, 2: 10}]
@@ -156,8 +157,7 @@ def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: A
         raise StopError
 
     alone = run(m, data, 3)
-    with pytest.raises(StopError):
-        run(m, data, 3, Execution(checkpoint=tmp_path / "run", progress=stop))
+    raises(StopError, None, run, m, data, 3, Execution(checkpoint=tmp_path / "run", progress=stop))
     again = run(m, data, 3, Execution(checkpoint=tmp_path / "run", progress=lambda answers, _: told.append(answers)))
     assert told[0] == 2
     assert repr(again) == repr(alone)
@@ -167,14 +167,12 @@ def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: A
 @pytest.mark.parametrize("value", [-1, 1 << 64, "word", 2.5])
 def test_what_is_no_value_of_a_system_is_refused_in_a_line(m: Any, value: Any) -> None:
     held = Partition((Counts.of({value: 1, 5: 99}),))
-    with pytest.raises(ValueError, match=r"needs (an input|inputs|integers|values|at least one user)"):
-        run(m, held)
+    raises(ValueError, r"needs (an input|inputs|integers|values|at least one user)", run, m, held)
 
 
 def test_more_users_than_a_system_has_places_for_are_refused() -> None:
     for m in SYSTEMS[-3:]:
-        with pytest.raises(ValueError, match=r"needs .*users.*200"):
-            run(m, Partition.of_counts([{5: 200}]))
+        raises(ValueError, r"needs .*users.*200", run, m, Partition.of_counts([{5: 200}]))
 
 
 @pytest.mark.parametrize("kind", [TreeHistogram, SplitBitstogram, ExpanderSketch])

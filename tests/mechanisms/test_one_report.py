@@ -20,6 +20,7 @@ from ldpaudit.mechanisms.local_hashing import MERSENNE, LocalHashing
 from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
+from tests.helpers import raises
 from tests.samples import meet
 
 
@@ -81,8 +82,7 @@ def test_the_law_of_the_deployed_field_is_given_by_structure() -> None:
     law = m.law(4)
     assert law.size == MERSENNE**2 * 3
     assert sum(law.probability((10**9, 7, y)) for y in range(3)) == Fraction(1, MERSENNE**2)
-    with pytest.raises(Unsupported, match="enumerated"):
-        law.items()
+    raises(Unsupported, "enumerated", law.items)
 
 
 def test_the_number_of_hash_values_is_the_one_of_the_paper() -> None:
@@ -182,8 +182,7 @@ def test_flipping_each_bit_costs_once_a_bit_that_differs() -> None:
 
 
 def test_it_refuses_relations_that_it_does_not_know() -> None:
-    with pytest.raises(Unsupported, match="user-level"):
-        account(MECHANISMS[0], USER_LEVEL)
+    raises(Unsupported, "user-level", account, MECHANISMS[0], USER_LEVEL)
 
 
 DEPLOYED = [

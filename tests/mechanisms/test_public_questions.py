@@ -19,6 +19,7 @@ from ldpaudit.mechanisms.shared.linear_codes.gf2 import images, independent, ker
 from ldpaudit.mechanisms.shared.linear_codes.reed_solomon import _over, _times, interpolated, symbol
 from ldpaudit.mechanisms.shared.public_questions.questions import Asked, PartitionedSign, SplitSigns
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Decoding, Question
+from tests.helpers import raises
 
 BITS = 5
 matrices = st.lists(st.integers(1, 2**BITS - 1), min_size=1, max_size=8)
@@ -215,8 +216,7 @@ def test_values_on_both_sides_of_half_the_domain_keep_their_bits() -> None:
 @pytest.mark.parametrize("x", [-1, 1 << 64, "7", 0.5, None, (7,)], ids=str)
 def test_what_is_no_value_of_a_domain_that_no_list_holds_is_refused_at_once(kind: type[Asked], x: object) -> None:
     m = kind(users=5)  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"needs an input among \{0, 1, \.\.\., 18446744073709551615\}, got"):
-        m.require_input(x)
+    raises(ValueError, r"needs an input among \{0, 1, \.\.\., 18446744073709551615\}, got", m.require_input, x)
     m.require_input(np.int64(1 << 61))
 
 
@@ -224,8 +224,7 @@ def test_what_is_no_value_of_a_domain_that_no_list_holds_is_refused_at_once(kind
 def test_data_with_what_is_no_value_are_refused_also_where_no_array_holds_them(kind: type[Asked]) -> None:
     m = kind(users=5)  # type: ignore[call-arg]
     for data in ([3, -1], [3, 1 << 64], [(1 << 64) - 1, -1]):
-        with pytest.raises(ValueError, match="needs inputs in range"):
-            m.run(data, np.random.default_rng(0))
+        raises(ValueError, "needs inputs in range", m.run, data, np.random.default_rng(0))
 
 
 WIDE = 1 << 64

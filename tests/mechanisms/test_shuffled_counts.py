@@ -27,6 +27,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.helpers import raises
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence, laws, worst
 from tests.oracles.sums import Outcomes, summed
@@ -403,11 +404,9 @@ def test_sets_that_differ_by_more_than_is_promised_are_refused() -> None:
     rng, m = np.random.default_rng(0), SparseStatisticalQueries(2, 9, 3, 1, 3, 1)
     digits = [(x, 4 + x, 8) for x in range(4)]
     assert SparseStatisticalQueries(2, 9, 3, 2, 3, 1).answer(digits, [0, 3], rng).shape == (9,)
-    with pytest.raises(ValueError, match="differ by at most 1 elements, got 2"):
-        m.answer(digits, [0, 3], rng)
+    raises(ValueError, "differ by at most 1 elements, got 2", m.answer, digits, [0, 3], rng)
     many = SparseStatisticalQueries(2, 4000, 2, 1, 13, 1)
-    with pytest.raises(Unsupported, match="take changed = k = 2"):
-        many.answer([(x,) for x in range(3000)], [0, 3], rng)
+    raises(Unsupported, "take changed = k = 2", many.answer, [(x,) for x in range(3000)], [0, 3], rng)
 
 
 def test_the_listed_inputs_are_as_far_apart_as_is_promised_and_their_elements_independent() -> None:

@@ -23,6 +23,7 @@ from ldpaudit.mechanisms import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.mechanisms.shared.trie.one_round import Data, Words, alike as grouped
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.proofs._kernel import Theorem
+from tests.helpers import raises
 from tests.oracles.shuffle import divergence, law_of
 from tests.oracles.trie import literal
 from tests.samples import around, fits
@@ -194,16 +195,14 @@ def test_all_steps_are_checked_and_what_is_not_is_admitted() -> None:
 
 @pytest.mark.parametrize("m", [TrieHeavyHitter(1, 1, 1, 1), NoisyTrieHeavyHitter(1, 1, 1, 1, Fraction(1, 2), 1)], ids=str)
 def test_one_user_alone_cannot_be_replaced(m: TrieHeavyHitter) -> None:
-    with pytest.raises(Unsupported, match="at least two users"):
-        account(m, REPLACE_ONE)
+    raises(Unsupported, "at least two users", account, m, REPLACE_ONE)
 
 
 def test_no_sample_of_more_users_than_numpy_draws_from() -> None:
     most = TrieHeavyHitter(10**9 - 2, 1_000, 3, 1)
     assert len(most.sample(most.inputs[0], 5, np.random.default_rng(0))) == 5
     more = TrieHeavyHitter(10**9 - 1, 1_000, 3, 1)
-    with pytest.raises(Unsupported, match="fewer than 999999999 users"):
-        more.sample(more.inputs[0], 5, np.random.default_rng(0))
+    raises(Unsupported, "fewer than 999999999 users", more.sample, more.inputs[0], 5, np.random.default_rng(0))
 
 
 def test_a_pair_is_found_in_no_time_for_many_users_and_levels() -> None:

@@ -28,6 +28,7 @@ from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.precision import at_most, narrow
 from ldpaudit.accountants.numerics.trinomial import descending
 from ldpaudit.core.working_precision import working_precision
+from tests.helpers import raises, some
 from tests.oracles.pairs import heads
 
 BITS = 128
@@ -100,8 +101,7 @@ def test_the_continued_fraction_agrees_with_the_series(n: int, p: Fraction, data
     mode = int((n + 1) * p)
     assume(mode < n)
     k = data.draw(st.integers(mode + 1, n))
-    factor = b._fraction_factor(n, p, 1 - p, k, 4)
-    assert factor is not None
+    factor = some(b._fraction_factor(n, p, 1 - p, k, 4))
     odds = ball(p) / ball(1 - p)
     series = series_factor(lambda j: odds * (n - j) / (j + 1), n - k, k)
     assert factor.overlaps(series)
@@ -183,8 +183,7 @@ def test_a_large_hypergeometric_tail_is_what_mpmath_sums_at_60_digits() -> None:
 def test_a_window_of_too_many_masses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     half = flint.arb(1) / 2
     monkeypatch.setattr(b, "_LARGEST_WINDOW", len(b.binomial_window(100, half, half, 20)[0]) - 1)
-    with pytest.raises(Unsupported, match="masses is supported"):
-        b.binomial_window(100, half, half, 20)
+    raises(Unsupported, "masses is supported", b.binomial_window, 100, half, half, 20)
 
 
 @pytest.mark.parametrize("distance", [1, 3, 10, 37, 100, 1000])
@@ -236,8 +235,7 @@ def test_degenerate_laws_are_exact() -> None:
      (lambda: hypergeometric_pmf(5, 6, 1, 0), "marked <= population")],
 )  # fmt: skip
 def test_an_argument_outside_the_domain_is_refused_by_name(call: Callable[[], object], required: str) -> None:
-    with pytest.raises(ValueError, match=required):
-        call()
+    raises(ValueError, required, call)
 
 
 @given(st.fractions(-(10**6), 10**6))
@@ -345,10 +343,8 @@ def test_how_likely_a_deviation_is_equals_the_sum_of_the_masses_beyond() -> None
 
 def test_what_is_outside_the_domain_or_too_wide_is_refused_in_a_line() -> None:
     for variance, sums in ((F(0), 1), (F(1), 0)):
-        with pytest.raises(ValueError, match="variance > 0 and sums >= 1"):
-            expected_largest(variance, sums)
-    with pytest.raises(Unsupported, match="deviations are not summed"):
-        expected_largest_binomial(10**20, F(1, 2), 2)
+        raises(ValueError, "variance > 0 and sums >= 1", expected_largest, variance, sums)
+    raises(Unsupported, "deviations are not summed", expected_largest_binomial, 10**20, F(1, 2), 2)
 
 
 def test_half_of_a_wide_symmetric_law_lies_above_its_mode() -> None:

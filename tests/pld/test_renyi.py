@@ -24,6 +24,7 @@ from ldpaudit.accountants.pld.renyi import between_orders, least, of_pairs
 from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, KaryRandomizedResponse, Skellam
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.profile import Number
+from tests.helpers import raises
 
 Law = Sequence[Fraction]
 ORDERS = st.fractions(Fraction(101, 100), 40, max_denominator=100)
@@ -306,8 +307,7 @@ def test_the_least_error_of_a_test_is_that_of_randomized_response() -> None:
     assert (profile.tradeoff(0).low, profile.tradeoff(0).high) == (1.0, 1.0)
     assert profile.tradeoff(1).high == 0.0
     for outside in (-1, 1.5):
-        with pytest.raises(ValueError, match="0 <= alpha <= 1"):
-            profile.tradeoff(outside)
+        raises(ValueError, "0 <= alpha <= 1", profile.tradeoff, outside)
 
 
 def test_views_that_one_input_never_shows_make_everything_infinite() -> None:
@@ -321,8 +321,7 @@ def test_the_divergence_of_infinite_order_is_epsilon_and_orders_are_above_1() ->
     profile = account(KaryRandomizedResponse(2, Fraction(3, 4)))
     assert profile.renyi(math.inf) == profile.epsilon(0)
     for order in (1, 0.5, math.nan):
-        with pytest.raises(ValueError, match="order above 1"):
-            profile.renyi(order)
+        raises(ValueError, "order above 1", profile.renyi, order)
 
 
 def test_of_unbounded_losses_without_a_formula_nothing_is_said_from_above() -> None:

@@ -19,6 +19,7 @@ from ldpaudit.accountants.pld.trade_off import TradeOff, guess_between_two, post
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import Gaussian, KaryRandomizedResponse, Laplace
 from ldpaudit.profile import Number
+from tests.helpers import raises, some
 
 SHARP = 1e-6  # relative width where the ends must meet: the search stops 1e-7 nats from the corner or the tangent
 RATES = st.fractions(Fraction(1, 10_000), Fraction(1, 2), max_denominator=10_000)
@@ -143,8 +144,7 @@ def test_a_wrong_estimate_costs_width_and_never_certainty(rate: Fraction) -> Non
 @pytest.mark.parametrize("k", [2, 3])
 def test_shuffled_answers_have_an_estimate_that_is_about_their_delta(k: int) -> None:
     profile = account(Shuffle(KaryRandomizedResponse.for_epsilon(1, k), 10_000))
-    about = profile.about()
-    assert about is not None
+    about = some(profile.about())
     for epsilon in (0.0, 0.02, 0.1):
         assert about(epsilon) == pytest.approx(profile.delta(epsilon).high, rel=0.02)
 
@@ -171,5 +171,4 @@ def test_nothing_is_promised_from_below_where_only_a_guarantee_is_known() -> Non
 
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(1), Fraction(-1)])
 def test_a_false_positive_rate_that_no_test_has_is_refused(rate: Fraction) -> None:
-    with pytest.raises(ValueError, match="needs 0 < rate < 1"):
-        TradeOff(account(ldp.Guarantee(Fraction(1)))).at(rate)
+    raises(ValueError, "needs 0 < rate < 1", TradeOff(account(ldp.Guarantee(Fraction(1)))).at, rate)

@@ -22,7 +22,7 @@ from ldpaudit.report import html
 from ldpaudit.report.html import changes, deployment_lines, index
 from ldpaudit.report.style import STYLE
 from ldpaudit.report.text import NEIGHBOURS, VERDICTS, plain, relation
-from tests.helpers import COIN, ROOT, Tags, contrast, deployment, some
+from tests.helpers import COIN, ROOT, Tags, contrast, deployment, raises, some
 from tests.road.test_deployment import CITED
 
 RESPONSE = COIN.replace("3/4", "exp(2)/(1 + exp(2))")
@@ -262,8 +262,7 @@ def test_a_page_is_printed_with_all_verdicts_on_its_first_sheet(monkeypatch: pyt
     (first,) = re.findall(r'<div class="first">(.*?)</div>', full(), re.DOTALL)
     assert all(claim.id in first and claim.outcome in first for claim in made().claims)
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    with pytest.raises(LdpauditError, match="needs the package weasyprint"):
-        html.pdf(full())
+    raises(LdpauditError, "needs the package weasyprint", html.pdf, full())
     monkeypatch.undo()
     weasyprint = pytest.importorskip("weasyprint")
     assert len(html.pdf(full())) > 10_000

@@ -97,8 +97,7 @@ def test_every_parameter_of_every_constructor_is_explained_and_an_epsilon_restat
 def test_an_integer_below_the_range_that_is_printed_is_refused(m: Mechanism) -> None:
     for each in parameters.of(type(m))[type(m).__name__]:
         if each.type == "integer" and (least := LEAST.match(each.range)):
-            with pytest.raises(ValueError, match=each.name):
-                dataclasses.replace(m, **{each.name: int(least[1]) - 1})  # type: ignore[type-var]
+            raises(ValueError, each.name, dataclasses.replace, m, **{each.name: int(least[1]) - 1})
 
 
 @pytest.mark.parametrize(("meaning", "unit", "range_"), [

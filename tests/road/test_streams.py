@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 
 from ldpaudit.core import streams
 from ldpaudit.core.streams import Stream
+from tests.helpers import raises
 
 
 @given(st.integers(2, 80), st.integers(0, 90), st.integers(0, 2**32))
@@ -32,8 +33,7 @@ def test_a_change_at_the_bound_comes_right_after_the_vote_and_a_drift_changes_in
     # T = 64: K = 6, users who see a small change vote at multiples of 32; epoch 33 stands at 32.
     assert np.flatnonzero(streams.at_the_bound(64, 1, 0.4).changed).tolist() == [32]
     assert np.flatnonzero(streams.at_the_bound(64, 3, 0.4).changed).tolist() == [16, 32, 48]
-    with pytest.raises(ValueError, match="no room for 64 changes"):
-        streams.at_the_bound(64, 64, 0.4)
+    raises(ValueError, "no room for 64 changes", streams.at_the_bound, 64, 64, 0.4)
     assert streams.drift(64, 0.3, 0.7).changes == 63
     assert streams.sine_wave(64, 17, 0.4).changes == 63
 
@@ -59,5 +59,4 @@ def test_words_follow_the_mixture() -> None:
     ([[[0.5, 0.4]]], (1.0,), "sum to 1"), ([0.5], (1.0,), "got an array of shape \\(1,\\)"),
 ])  # fmt: skip
 def test_what_is_no_stream_is_refused(values: object, shares: tuple[float, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Stream("none", np.array(values), shares)
+    raises(ValueError, message, Stream, "none", np.array(values), shares)

@@ -21,6 +21,7 @@ from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import round_up
 from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.helpers import some
 from tests.oracles.trie import RATIOS, Data, contains, divergence, joined, law, literal, worst
 
 
@@ -159,8 +160,7 @@ def test_prefixes_of_which_one_is_always_released_without_the_new_user_make_epsi
     refuting = divergence(there, without, c)
     assert 2 * Fraction(delta.high) < refuting <= Fraction(profile.delta(epsilon.low).high) * (1 + Fraction(1, 10**9))
     assert profile.delta(epsilon.high).low > delta.high
-    case = profile.worst_case(epsilon.high)
-    assert case is not None
+    case = some(profile.worst_case(epsilon.high))
     assert case.others == data
 
 
@@ -200,8 +200,7 @@ def test_an_atom_far_beyond_the_lattice_of_a_narrow_question_is_counted_whole() 
 )
 def test_the_witness_attains_the_lower_end_of_delta(m: TrieHeavyHitter, epsilon: float, relation: Any) -> None:
     profile = account(m, relation)
-    witness = profile.witness(epsilon)
-    assert witness is not None
+    witness = some(profile.witness(epsilon))
     assert witness.plan == Run(m)
     first, second = (dict(m.law(data.counts).items()) for data in witness.pair)
     sizes = sorted(data.users for data in witness.pair)

@@ -24,6 +24,7 @@ from ldpaudit.mechanisms.shared.trie.one_round import Round
 from ldpaudit.mechanisms.shared.trie.rounds import TrieRounds
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.helpers import raises
 from tests.mechanisms.test_trie_heavy_hitter import alike
 from tests.oracles.shuffle import divergence
 
@@ -73,10 +74,8 @@ def test_a_word_of_one_percent_is_found_nine_times_of_ten_from_so_many_users_on(
 
 def test_where_no_number_of_holders_is_enough_there_is_none_and_bad_goals_are_named() -> None:
     assert least_holders(100, 5, 6, 1, 0.5) is None
-    with pytest.raises(ValueError, match="0 < rate <= 1, got rate=0"):
-        least_holders(100, 5, 3, 1, 0)
-    with pytest.raises(ValueError, match="delta > 0, got delta=0"):
-        least_threshold(0)
+    raises(ValueError, "0 < rate <= 1, got rate=0", least_holders, 100, 5, 3, 1, 0)
+    raises(ValueError, "delta > 0, got delta=0", least_threshold, 0)
 
 
 def crowd() -> tuple[People, list[str]]:
@@ -187,8 +186,7 @@ def test_half_of_the_users_who_answer_make_the_theorem_s_epsilon_twice_as_large(
 
 
 def test_a_share_outside_its_domain_is_named() -> None:
-    with pytest.raises(ValueError, match="0 < share <= 1 is needed, got share=0"):
-        discovery_rate(10, 5, 4, 2, share=0)
+    raises(ValueError, "0 < share <= 1 is needed, got share=0", discovery_rate, 10, 5, 4, 2, share=0)
 
 
 def lossy(m: TrieRounds, x: Any, lost: Fraction) -> dict[Any, Fraction]:
@@ -229,7 +227,5 @@ def test_what_lost_users_cost_is_refused_where_it_is_not_known() -> None:
     m = TrieHeavyHitter(10, 5, 2, 1)
     assert with_dropouts(m, 0).delta(1.0) == account(m).delta(1.0)
     for declared, relation in ((m, REPLACE_ONE), (replace(m, words=2), ADD_REMOVE)):
-        with pytest.raises(Unsupported, match="only for one user more or less"):
-            with_dropouts(declared, 0.5, relation)
-    with pytest.raises(ValueError, match="0 <= rate < 1, got rate=1"):
-        with_dropouts(m, 1)
+        raises(Unsupported, "only for one user more or less", with_dropouts, declared, 0.5, relation)
+    raises(ValueError, "0 <= rate < 1, got rate=1", with_dropouts, m, 1)

@@ -17,6 +17,7 @@ from ldpaudit.accountants.sampling.crowd import Crowd, Row
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.helpers import some
 from tests.oracles.shuffle import law_of
 from tests.sampling.test_trie import votes
 
@@ -233,8 +234,7 @@ def silent(n: int, m: int, theta: int, w: int, groups: int, rounds: int, c: Row)
 def test_a_user_who_never_votes_is_told_by_no_more_than_the_bound() -> None:
     n, m, theta, w, rounds = 4000, 200, 5, 90, 3
     c = np.exp(np.linspace(-4 * m / n, 4 * m / n, 801))
-    found = hidden_votes.crowded(FixedBatch(n, m), theta, rounds, 1e-5)
-    assert found is not None
+    found = some(hidden_votes.crowded(FixedBatch(n, m), theta, rounds, 1e-5))
     there, back = silent(n, m, theta, w, n // w, rounds, c)
     inner = slice(200, 600)  # at the ends the oracle's chords stop
     assert (there <= hidden_votes._told(found, c) + found.lost)[inner].all()
@@ -243,8 +243,7 @@ def test_a_user_who_never_votes_is_told_by_no_more_than_the_bound() -> None:
 
 def test_the_worst_two_prefixes_are_found_in_both_directions() -> None:
     sampling, theta, n = PoissonBatch(400, Fraction(1, 20)), 3, 400
-    curves = hidden_votes.curves(sampling, theta, 2, Fraction(1, 4), 1e-6)
-    assert curves is not None
+    curves = some(hidden_votes.curves(sampling, theta, 2, Fraction(1, 4), 1e-6))
     pairs = [tuple(float(each) for each in sampling.release(w, theta)) for w in range(theta - 1, n + 1)]
     more, fewer = np.array(pairs).T
     for epsilon in (Fraction(1, 100), Fraction(1, 40), Fraction(1, 8)):

@@ -23,6 +23,7 @@ from ldpaudit.accountants.sampling.theorems import sample_and_threshold, triehh_
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix, worst_holders
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch, prefix_cost
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL
+from tests.helpers import raises, some
 from tests.oracles.trie import at_least, divergence, heads, joined, law
 
 EPSILONS = (0.0, 0.05, 0.3, 1.0, 3.0)
@@ -30,9 +31,7 @@ FLOAT_OF_EXP = Fraction(1, 10**9)
 """The oracle takes a float for e**epsilon: delta moves by less than this, relatively."""
 
 def worst_case(profile: ThresholdProfile, epsilon: float) -> WorstCase:
-    found = profile.worst_case(epsilon)
-    assert found is not None
-    return found
+    return some(profile.worst_case(epsilon))
 
 
 @cache
@@ -297,8 +296,7 @@ def test_corollary_2_is_the_batch_of_theorem_1() -> None:
      (10**4, 1000, 10, "gamma <= sqrt(n) / (theta + 1)")],
 )  # fmt: skip
 def test_theorem_1_names_the_hypothesis_that_fails(users: int, batch: int, threshold: int, hypothesis: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(hypothesis)):
-        triehh_theorem_1(users, batch, threshold, 1)
+    raises(ValueError, re.escape(hypothesis), triehh_theorem_1, users, batch, threshold, 1)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.6])
@@ -313,8 +311,7 @@ def test_sample_and_threshold_is_valid_and_sharper_than_its_printed_form(alpha: 
 
 
 def test_sample_and_threshold_needs_a_small_coin() -> None:
-    with pytest.raises(ValueError, match=re.escape("s <= 1 - exp(-epsilon)")):
-        sample_and_threshold(Fraction(1, 2), 0.1, 5)
+    raises(ValueError, re.escape("s <= 1 - exp(-epsilon)"), sample_and_threshold, Fraction(1, 2), 0.1, 5)
 
 
 def test_a_threshold_above_the_batch_releases_nothing() -> None:
@@ -328,8 +325,7 @@ def test_a_threshold_of_one_shows_whoever_is_sampled() -> None:
 
 
 def test_other_relations_are_not_supported() -> None:
-    with pytest.raises(Unsupported, match="user-level"):
-        ThresholdProfile(FixedBatch(10, 5), 2, neighbours=USER_LEVEL)
+    raises(Unsupported, "user-level", ThresholdProfile, FixedBatch(10, 5), 2, neighbours=USER_LEVEL)
 
 
 def test_the_largest_batch_is_not_missed_where_other_prefixes_reveal_users_in_small_ones() -> None:

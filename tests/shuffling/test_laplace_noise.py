@@ -26,6 +26,7 @@ from ldpaudit.accountants.shuffling.vector_laws import Products
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import BucketHeavyHitter, GaussianReport, GlpsHeavyHitter, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
+from tests.helpers import some
 from tests.oracles.shuffle import short_of_mixtures
 
 ONE = Laplace(Fraction(1))
@@ -51,8 +52,7 @@ TABLE = {
 
 def divergences(s: float, users: int, epsilon: float, which: slice = slice(None)) -> list[Any]:
     """Three data sets and the blanket, in the table's order, or some of them."""
-    found = bound(Fraction(s), (0.0, s), users)
-    assert found is not None
+    found = some(bound(Fraction(s), (0.0, s), users))
     with working_precision(precision(users)):
         e = ball(Fraction(epsilon)).exp()
         return [b.delta(e, users, 1e-4) for b in [*(each.blanket for each in found.data_sets), *found.blankets][which]]
@@ -132,8 +132,7 @@ def require_laws(found: BlanketBound) -> None:
 
 @pytest.mark.parametrize("s", [1e-6, 1.0, 12.0, pytest.param(40.0, marks=pytest.mark.slow)])
 def test_all_laws_sum_to_one_and_no_part_is_negative(s: float) -> None:
-    found = bound(Fraction(s), (0.0, s), 100)
-    assert found is not None
+    found = some(bound(Fraction(s), (0.0, s), 100))
     with working_precision(precision(100)):
         require_laws(found)
     assert found.quick.blankets[0].cells[int(2 * s) :], "of two intervals a scale at least, also where bounds are quick"
@@ -142,8 +141,7 @@ def test_all_laws_sum_to_one_and_no_part_is_negative(s: float) -> None:
 
 
 def test_composed_curves_use_a_wider_bound_which_is_not_much_wider() -> None:
-    found = bound(Fraction(1), (0.0, 1.0), 10**5)
-    assert found is not None
+    found = some(bound(Fraction(1), (0.0, 1.0), 10**5))
     for epsilon in (0.001, 0.01):
         fine, quick = ((b.low(Fraction(epsilon), 1e-5), b.high(Fraction(epsilon), 1e-5)) for b in (found, found.quick))
         assert quick[0].lower() < fine[0].lower() < min(fine[1].upper(), quick[1].upper())

@@ -32,6 +32,7 @@ from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import DataSet
+from tests.helpers import raises, some
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -204,8 +205,7 @@ def test_all_alike_is_not_always_the_worst_binary_data_set() -> None:
 def test_the_specification_s_example_is_met() -> None:
     found = profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).delta(F(3, 10))
     assert 0.0077205 < found.low < 0.0077215
-    witness = profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).witness(F(3, 10))
-    assert witness is not None
+    witness = some(profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).witness(F(3, 10)))
     assert witness.pair == (DataSet.of({0: 3, 2: 2}), DataSet.of({0: 2, 1: 1, 2: 2}))
     assert (witness.values, witness.others) == ((0, 1), DataSet.of({0: 2, 2: 2}))
     three = blanket_bound(profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).bound).data_sets
@@ -432,8 +432,7 @@ def test_what_no_theorem_covers_is_refused() -> None:
         (Shuffle(Shuffle(m, 5), 5), None),
         (Shuffle(Repeat(Guarantee(F(1), F(1, 10)), 2), 5), None),
     ):
-        with pytest.raises(Unsupported):
-            account(plan, relation)
+        raises(Unsupported, None, account, plan, relation)
 
 
 def test_the_number_of_views_reveals_an_absent_user_who_sends_nothing() -> None:
@@ -463,8 +462,7 @@ def test_users_needed_are_enough_and_one_less_is_not_shown_to_be() -> None:
     assert Clones(F(4)).delta(F(1, 2), users) <= 1e-9
     assert not Clones(F(4)).delta(F(1, 2), users - 1) <= 1e-9
     assert users_needed(1, 1, 0) == 1
-    with pytest.raises(Unsupported, match="delta = 0"):
-        users_needed(1, F(1, 2), 0)
+    raises(Unsupported, "delta = 0", users_needed, 1, F(1, 2), 0)
 
 
 def test_the_largest_local_epsilon_reaches_the_goal_and_a_larger_one_is_not_shown_to() -> None:
@@ -476,8 +474,7 @@ def test_the_largest_local_epsilon_reaches_the_goal_and_a_larger_one_is_not_show
 
 @pytest.mark.parametrize(("epsilon0", "users"), [(F(1), 0), (F(0), 5), (F(-1), 5)])
 def test_there_is_no_pair_of_clones_without_users_or_loss(epsilon0: F, users: int) -> None:
-    with pytest.raises(ValueError, match="needs epsilon0 > 0 and users >= 1"):
-        CloneProfile(epsilon0, users)
+    raises(ValueError, "needs epsilon0 > 0 and users >= 1", CloneProfile, epsilon0, users)
 
 
 def test_next_to_the_epsilon_of_one_report_a_shuffle_is_still_enclosed() -> None:

@@ -25,6 +25,7 @@ from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
+from tests.helpers import raises, some
 from tests.oracles import shuffle as oracle
 from tests.oracles.sums import outcomes, summed
 
@@ -257,18 +258,14 @@ def test_a_plan_runs_on_a_list_or_on_counts_of_a_million_users() -> None:
      ({0: 4, 1: -1}, "a number of users >= 0 for each input, got -1 for 1"), ({0: 3.0}, "got 3.0 for 0")],
 )  # fmt: skip
 def test_what_is_no_data_of_the_users_is_refused_in_a_line(data: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Shuffle(draws(HALF, 4), 3).run(data, np.random.default_rng(0))  # type: ignore[arg-type]
+    raises(ValueError, message, Shuffle(draws(HALF, 4), 3).run, data, np.random.default_rng(0))
 
 
 def test_what_cannot_be_run_says_why() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(Unsupported, match="the views of one mechanism"):
-        Shuffle(Repeat(draws(HALF, 4), 2), 3).run([0, 1, 2], rng)
-    with pytest.raises(Unsupported, match=r"2\*\*63 users"):
-        Shuffle(draws(HALF, 4), 1 << 63).run({0: 1 << 63}, rng)
-    with pytest.raises(Unsupported, match="values are too many"):
-        Shuffle(draws(HALF, 1 << 40), 1).run({0: 1}, rng)
+    raises(Unsupported, "the views of one mechanism", Shuffle(Repeat(draws(HALF, 4), 2), 3).run, [0, 1, 2], rng)
+    raises(Unsupported, r"2\*\*63 users", Shuffle(draws(HALF, 4), 1 << 63).run, {0: 1 << 63}, rng)
+    raises(Unsupported, "values are too many", Shuffle(draws(HALF, 1 << 40), 1).run, {0: 1}, rng)
 
 
 @pytest.mark.parametrize(
@@ -288,10 +285,8 @@ def test_closed_forms_refuse_what_they_are_not_about(epsilon: int, delta: Fracti
 
 def test_a_goal_that_only_noise_without_an_answer_keeps_is_refused() -> None:
     for find in (randomized_response.for_privacy, unary_encoding.for_privacy):
-        with pytest.raises(ValueError, match="out of reach"):
-            find(0, F(1, 10**12), 10, 4)
-        with pytest.raises(ValueError, match="delta > 0"):
-            find(1, 0, 10, 4)
+        raises(ValueError, "out of reach", find, 0, F(1, 10**12), 10, 4)
+        raises(ValueError, "delta > 0", find, 1, 0, 10, 4)
 
 
 @pytest.mark.parametrize("p", [F(3, 5), F(19, 20), F(2980, 2981)])
@@ -359,16 +354,14 @@ def test_the_bound_of_u_over_a_range_is_by_its_pieces_and_exceeds_every_u(epsilo
     m, others, half = KaryRandomizedResponse.for_epsilon(epsilon0, 2), users - 1, F(1, 16)
     with flint.ctx.workprec(220):
         tilt = TiltedResponse(m.p, ball(epsilon).exp())
-        found = Comb.of(tilt, users // 2, users // 2 + 20, others)
-        assert found is not None
+        found = some(Comb.of(tilt, users // 2, users // 2 + 20, others))
         highest, curve = found.highest().upper(), abs(found.u(flint.arb(0, 1), 2)).upper()
         middles = [ball((2 * i + 1) * half - 1) for i in range(16)]
         values, slopes = ([found.u(psi, d) for psi in middles] for d in (0, 1))
         by_pieces = [(value + abs(slope) * ball(half)).upper() for value, slope in zip(values, slopes, strict=True)]
         assert max(by_pieces) < highest
         for t in (users // 2, users // 2 + 7, users // 2 + 20):
-            one = Comb.of(tilt, t, t, others)
-            assert one is not None
+            one = some(Comb.of(tilt, t, t, others))
             sharp, grid = one.highest().upper(), [one.u(ball(F(i, 50))) for i in range(-50, 51)]
             assert max(grid) < min(highest, sharp)
             assert sharp < max(grid) + 2 * max(abs(a - b) for a, b in pairwise(grid)) * 50 / 16 + curve * ball(half) ** 2
@@ -391,8 +384,7 @@ def test_no_number_of_ones_that_is_sifted_out_is_worse_than_what_it_was_held_aga
             truths = {t: tilt.value(t, others) for t in ts}
             ranked = sorted(truths.values(), key=float)
             for most in (ranked[20].upper(), ranked[-1].lower() * (1 - flint.arb(2) ** -40)):
-                found = survivors(tilt, ts, others, most)
-                assert found is not None
+                found = some(survivors(tilt, ts, others, most))
                 left, rest = found
                 assert all(truths[t] <= most * rest for t in set(ts) - set(left.tolist()))
                 assert rest <= 1
