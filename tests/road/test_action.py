@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ldpaudit.certificates.attestation import PREDICATE
-from tests.helpers import ROOT, lay_out, stdout, within
+from tests.helpers import ROOT, fails_in_one_line, lay_out, stdout, within
 from tests.road.test_baseline import CLAIM
 from tests.road.test_gate import CHECK, DEPLOYMENT
 
@@ -179,9 +179,7 @@ def test_the_hook_checks_a_push_that_only_deletes(scratch: Scratch) -> None:
     scratch.git("rm", "-q", "ours.toml")
     program, *arguments = shlex.split(HOOK["entry"])
     assert program == "ldpaudit"
-    done = within(scratch.folder, *arguments)
-    assert done.returncode == 2
-    assert "needs a file that matches 'ours.toml', got none" in done.stderr
+    fails_in_one_line(within(scratch.folder, *arguments), "needs a file that matches 'ours.toml', got none")
 
 
 @pytest.mark.slow

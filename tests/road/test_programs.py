@@ -22,7 +22,7 @@ from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests import helpers
-from tests.helpers import ROOT, SOON, number_in, process, raises, stdout, wait_until_gone
+from tests.helpers import ROOT, SOON, fails_in_one_line, number_in, process, raises, stdout, wait_until_gone
 
 RNG = np.random.default_rng(0)
 
@@ -248,12 +248,10 @@ print(kept(1, 2, None))
 def test_the_command_line_has_patience_for_programs_and_functions_but_not_for_logs(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(f"import sys, time\n{answers('time.sleep(60)')}")
     common = ("--inputs", "0", "1", "--epsilon", "1", "--patience", "0.1")
-    slow = process("audit", f"exec:{sys.executable} {tmp_path / 'slow.py'}", *common)
-    assert (slow.returncode, slow.stdout) == (2, "")
-    assert "needs an answer within 0.3 s, got none" in slow.stderr
-    function = process("audit", "tests.broken_callables:hangs", *common)
-    assert (function.returncode, function.stdout) == (2, "")
-    assert "needs a report within 0.3 s, got none: the callable hangs, or is still compiling or loading" in function.stderr
-    log = process("audit", "log:reports.jsonl", *common)
-    assert log.returncode == 2
-    assert "needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with log:reports.jsonl" in log.stderr
+    for target, says in (
+        (f"exec:{sys.executable} {tmp_path / 'slow.py'}", "needs an answer within 0.3 s, got none"),
+        ("tests.broken_callables:hangs",
+         "needs a report within 0.3 s, got none: the callable hangs, or is still compiling or loading"),
+        ("log:reports.jsonl", "needs --patience with MODULE:CALLABLE or exec:COMMAND, got it with log:reports.jsonl"),
+    ):  # fmt: skip
+        fails_in_one_line(process("audit", target, *common), says)
