@@ -54,9 +54,14 @@ def same_number(one: Enclosure, other: Enclosure) -> bool:
     return (one.low, one.high, one.rigour) == (other.low, other.high, other.rigour)
 
 
-def around(found: Enclosure, truth: float | Fraction, slack: float = 1e-12) -> bool:
+def around(found: Enclosure, truth: float | Fraction, slack: float | Fraction = 1e-12) -> bool:
     """Whether an enclosure holds a number, which is itself known to a relative slack."""
     return found.low * (1 - slack) <= truth <= found.high * (1 + slack)
+
+
+def near(found: Enclosure, truth: float | Fraction, slack: float | Fraction) -> bool:
+    """The same, known to an absolute slack."""
+    return found.low <= truth + slack and truth <= found.high + slack
 
 
 def answered(m: Any, parts: Sequence[Counts], rng: np.random.Generator, questions: Sequence[Any]) -> Any:

@@ -30,6 +30,7 @@ from tests.aggregation.test_sums import together
 from tests.attacks.test_shuffled import DRAWS, OFF
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+from tests.samples import near
 
 F = Fraction
 ROUNDED = F(1, 10**12)
@@ -64,8 +65,7 @@ def test_a_filtered_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_f
     truth = worst(filtered(m, most), users, x, deletion, added)
     found = account(Aggregate(m, users, noise, most), relation).delta(math.log(x))
     slack = users * left_out(summands(m, relation), most)
-    assert found.low <= truth + ROUNDED
-    assert truth <= found.high + ROUNDED
+    assert near(found, truth, ROUNDED)
     assert found.high - found.low <= (2 + x) * slack + ROUNDED, "no further apart than what the filter may change"
     assert found.high <= account(m, relation).delta(math.log(x)).high
 
@@ -79,8 +79,7 @@ def test_rounds_are_filtered_one_by_one(x: Fraction) -> None:
         divergence(together(first[0], second[0]), together(first[1], second[1]), x) for first, second in product(pairs, repeat=2)
     )
     found, whole = (account(Repeat(plan, 2)).delta(math.log(x)) for plan in (Aggregate(m, 2, (), most), Aggregate(m, 2)))
-    assert found.low <= truth + ROUNDED
-    assert truth <= found.high + ROUNDED
+    assert near(found, truth, ROUNDED)
     if found.low > 0:
         assert float(whole.low - found.low) == pytest.approx(float(4 * left_out(summands(m, REPLACE_ONE), most)), rel=1e-9)
 

@@ -25,6 +25,7 @@ from tests.aggregation.test_exchanged import noise_of
 from tests.aggregation.test_sums import together
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+from tests.samples import near
 
 F = Fraction
 Sketch = CountMeanSketch | HadamardCountMeanSketch
@@ -57,9 +58,7 @@ def test_a_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_says(m: Sk
     """Each of the upper ends holds by itself."""
     noise = (BinomialNoise(1, F(1, 3)),) * trials
     truth = worst(m, users, x, noise=noise_of(1, F(1, 3), m.cells) if trials else None)
-    found = account(Aggregate(m, users, noise)).delta(math.log(x))
-    assert found.low <= truth + ROUNDED
-    assert truth <= found.high + ROUNDED
+    assert near(account(Aggregate(m, users, noise)).delta(math.log(x)), truth, ROUNDED)
     assert isinstance(m, HadamardCountMeanSketch) or truth <= told(m, users, noise=noise).delta(math.log(x)).high + ROUNDED
 
 
@@ -202,9 +201,7 @@ def test_two_rounds_of_sketches_cost_at_least_what_is_certified_and_at_most(x: F
         divergence(together(first[0], second[0]), together(first[1], second[1]), x)
         for first, second in combinations_with_replacement(pairs, 2)
     )
-    found = account(Repeat(Aggregate(m, 2), 2)).delta(math.log(x))
-    assert found.low <= truth + ROUNDED
-    assert truth <= found.high + ROUNDED
+    assert near(account(Repeat(Aggregate(m, 2), 2)).delta(math.log(x)), truth, ROUNDED)
     assert truth <= told(m, 2, 2).delta(math.log(x)).high + ROUNDED
 
 

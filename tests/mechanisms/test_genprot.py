@@ -22,7 +22,7 @@ from ldpaudit.mechanisms.genprot import chance
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
 from tests.helpers import raises
 from tests.oracles.shuffle import law_of
-from tests.samples import fits
+from tests.samples import around, fits
 
 QUARTER = Fraction(1, 4)
 RESPONSE = GenProt(KaryRandomizedResponse(2, Fraction(3, 5)), QUARTER, 3)
@@ -63,8 +63,7 @@ def test_epsilon_is_the_largest_loss_of_all_transcripts_and_delta_is_that_of_fre
     worst = max(laws[x][view] / laws[other][view] for x, other in pairs for view in laws[x])
     found = account(m).epsilon(0)
     assert found.rigour is Rigour.EXACT
-    assert found.low <= math.log(worst) * (1 + 1e-12)
-    assert math.log(worst) <= found.high * (1 + 1e-12)
+    assert around(found, math.log(worst))
     for epsilon in (0.0, found.high / 3):
         gains = {pair: {v: laws[pair[0]][v] - Fraction(math.exp(epsilon)) * laws[pair[1]][v] for v in laws[0]} for pair in pairs}
         fresh = max(sum(max(gain, Fraction(0)) for gain in each.values()) for each in gains.values())

@@ -261,8 +261,7 @@ def test_memoized_answers_with_fresh_noise_cost_what_all_transcripts_of_all_stre
     found, wide = memoized_answers.lifetime_epsilon(noise, epochs), memoized_answers._enclosed(noise, epochs, g)
     assert found.low - 1e-15 <= math.log(worst) <= found.high + 1e-15
     assert 0 <= found.low <= found.high < found.low + 1e-12
-    assert wide.low <= found.high
-    assert found.low <= wide.high
+    assert meet(wide, found)
 
 
 def test_what_memoized_answers_cost_grows_for_ever_by_half_a_fresh_answer_an_epoch() -> None:
