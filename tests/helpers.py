@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,6 +86,14 @@ def deployment(mechanism: str, claims: str, name: str = "ours", more: str = "", 
 
 SOON = 10.0
 """Seconds: far below what is waited for where a limit is missing, far above what a busy machine takes."""
+
+
+@contextmanager
+def at_most(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """What takes no longer, by the wall's clock or by that of the processor."""
+    start = clock()
+    yield
+    assert clock() - start < seconds
 
 
 def wait_until_gone(pid: int) -> None:

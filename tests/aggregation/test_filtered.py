@@ -28,6 +28,7 @@ from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of
 from tests.aggregation.test_sums import together
 from tests.attacks.test_shuffled import DRAWS, OFF
+from tests.helpers import raises
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
 from tests.samples import near
@@ -152,10 +153,8 @@ def test_a_filter_has_a_number() -> None:
     m = UnaryEncoding(3, F(3, 4), F(1, 4))
     assert str(Aggregate(m, 9, (), 2)).endswith("users=9, most_ones=2)")
     for most in (0, -1):
-        with pytest.raises(ValueError, match="Aggregate needs 1 <= most_ones"):
-            Aggregate(m, 9, most_ones=most)
-    with pytest.raises(Unsupported, match="at most 1073741824 bits"):
-        Aggregate(m, 10**9, (), 2).run({0: 10**9}, np.random.default_rng(0))
+        raises(ValueError, "Aggregate needs 1 <= most_ones", Aggregate, m, 9, most_ones=most)
+    raises(Unsupported, "at most 1073741824 bits", Aggregate(m, 10**9, (), 2).run, {0: 10**9}, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("m", [UnaryEncoding(4, F(2, 3), F(1, 5)), PermanentRappor(5, 2, F(1, 2), domain=3)], ids=str)

@@ -303,8 +303,7 @@ def test_a_noisy_sum_costs_what_brute_force_finds(
 
 
 def test_noise_is_noise_on_counts() -> None:
-    with pytest.raises(TypeError, match="needs noise on counts, such as DiscreteLaplace, got"):
-        Aggregate(symmetric(1), 9, [symmetric(1)])
+    raises(TypeError, "needs noise on counts, such as DiscreteLaplace, got", Aggregate, symmetric(1), 9, [symmetric(1)])
 
 
 def test_a_group_costs_what_the_same_move_of_all_does() -> None:

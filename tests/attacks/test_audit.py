@@ -212,5 +212,4 @@ def test_views_of_many_runs_are_as_few_as_can_be_drawn_and_none_of_too_many() ->
     m = KaryRandomizedResponse.for_epsilon(1, k=2)
     assert [views_within(Repeat(m, times), 10**6) for times in (1, 20, 2000)] == [10**6, 10**6, 10**4]
     for plan in (Repeat(m, 2049), Repeat(Compose([m, m]), 10**20)):
-        with pytest.raises(Unsupported, match="runs, which are drawn one after the other; at most 2048 are drawn"):
-            audit(plan, epsilon=1)
+        raises(Unsupported, "runs, which are drawn one after the other; at most 2048 are drawn", audit, plan, epsilon=1)

@@ -30,6 +30,7 @@ from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import DataSet
+from tests.helpers import raises
 
 F = Fraction
 Counts = NDArray[np.int64]
@@ -260,8 +261,7 @@ def test_data_sets_that_do_not_differ_in_one_user_are_refused(data: list[int], n
 
 @pytest.mark.parametrize("target", [lambda data, rng: data, 3, Shuffle(KaryRandomizedResponse(2, Fraction(2, 3)), 2).plan])
 def test_what_has_no_run_is_no_system(target: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match=r"a system with run\(data, rng\)"):
-        Outputs.of(target, [0], [1])
+    raises(TypeError, r"a system with run\(data, rng\)", Outputs.of, target, [0], [1])
 
 
 @pytest.mark.parametrize("attribute", ["fair", "Sum"])
@@ -275,5 +275,4 @@ def test_outputs_of_changing_shape_are_an_error() -> None:
         def run(self, data: list[int], rng: np.random.Generator) -> Any:
             return np.zeros(rng.integers(1, 4))
 
-    with pytest.raises(ImplementationError, match="outputs of one shape"):
-        audit(Outputs.of(Growing(), [0], [1]), epsilon=1.0, trials=1000)
+    raises(ImplementationError, "outputs of one shape", audit, Outputs.of(Growing(), [0], [1]), epsilon=1.0, trials=1000)

@@ -174,8 +174,7 @@ def test_a_seed_that_two_calls_share_is_found_whatever_reports_are_made_of(write
 
 
 def test_two_users_who_are_told_nothing_are_an_error() -> None:
-    with pytest.raises(ImplementationError, match="got None"):
-        audit(lambda x: None, inputs=[0, 1], trials=1_000, reading=Reading(users=2))
+    raises(ImplementationError, "got None", audit, lambda x: None, inputs=[0, 1], trials=1_000, reading=Reading(users=2))
     big: Callable[[int], int] = lambda x: 10**400 + x  # noqa: E731
     assert audit(big, inputs=[0, 1], trials=3_000, reading=Reading(users=2)).epsilon_lower > CERTAIN
 

@@ -319,8 +319,7 @@ def test_a_sum_with_noise_is_not_attacked_as_if_it_had_none(m: Mechanism, users:
 def test_shares_that_are_drawn_one_by_one_are_drawn_in_fewer_views() -> None:
     plan = Aggregate(NOISY, 100, [DiscreteGaussian(F(8)).of_shares(1000, 1000)])
     assert summed.views_within(plan, None, 10**6) == 20_000
-    with pytest.raises(Unsupported, match="shares of noise"):
-        summed.views_within(Aggregate(NOISY, 100, [*plan.noise] * 1300), None, 10**6)
+    raises(Unsupported, "shares of noise", summed.views_within, Aggregate(NOISY, 100, [*plan.noise] * 1300), None, 10**6)
 
 
 LAWS: list[tuple[Plan, float]] = [

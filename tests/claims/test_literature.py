@@ -277,9 +277,8 @@ def test_what_is_on_record_fails_and_nothing_else(failed: list[str], recorded: l
 def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with_1_unless_it_is_named(capsys: Any) -> None:
     def ends(setting: Any, *named: str) -> int:
         _, _, stem, *given = literature.command("thresh", setting).split()
-        with pytest.raises(typer.Exit) as ended:
-            judged(stem, given, expect_fails=list(named))
-        return ended.value.exit_code
+        ended = raises(typer.Exit, None, judged, stem, given, expect_fails=list(named))
+        return ended.exit_code
 
     codes, failing = [], []
     for setting in literature.settings("thresh"):

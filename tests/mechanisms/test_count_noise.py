@@ -153,9 +153,8 @@ def test_files_and_commands_list_integers(change: object) -> None:
 
 @pytest.mark.parametrize("change", ["1,", "[1, 1/2]", 3, {"a": 1}, [[1]]])
 def test_a_list_that_is_none_is_an_error_of_its_key(change: object) -> None:
-    with pytest.raises(ParameterError) as caught:
-        build("discrete_laplace", "", {"alpha": "1/2", "change": change})
-    assert caught.value.keys == ("change",)
+    caught = raises(ParameterError, None, build, "discrete_laplace", "", {"alpha": "1/2", "change": change})
+    assert caught.keys == ("change",)
 
 
 def test_the_command_takes_a_change_as_a_parameter_or_as_an_option() -> None:

@@ -199,5 +199,4 @@ def test_a_checkpoint_tells_systems_apart_whose_parameters_are_printed_alike(tmp
     data = Partition(tuple(PARTS))
     assert str(other) == str(m)
     run(m, data, 0, Execution(checkpoint=tmp_path / "run"))
-    with pytest.raises(ValueError, match="needs the checkpoint of this run"):
-        run(other, data, 0, Execution(checkpoint=tmp_path / "run"))
+    raises(ValueError, "needs the checkpoint of this run", run, other, data, 0, Execution(checkpoint=tmp_path / "run"))

@@ -1,7 +1,6 @@
 """Sets, quantiles, questions and labels whose messages are counted after a shuffler: cost whatever the others hold, and error."""
 
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.yes_no_answers import Answers
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries, apart
 from ldpaudit.neighbours import ADD_REMOVE
-from tests.helpers import raises
+from tests.helpers import at_most, raises
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence, laws, worst
 from tests.oracles.sums import Outcomes, summed
@@ -153,13 +152,12 @@ def test_a_question_is_named_wrongly_as_often_as_two_binomial_laws_say() -> None
 
 @pytest.mark.slow
 def test_several_selections_cost_what_one_of_all_their_questions_costs() -> None:
-    start = time.perf_counter()
-    several = account(Repeat(ShuffledSelection(users=8, questions=10, coins=10), 3))
-    one = account(ShuffledSelection(users=8, questions=30, coins=10))
-    for delta in (Fraction(1, 4), Fraction(1, 10**6)):
-        found, truth = several.epsilon(delta), one.epsilon(delta)
-        assert truth.low <= found.high <= truth.high * (1 + 1e-3)  # two lattices, each known to some 1e-4
-    assert time.perf_counter() - start < 8  # seconds: one or two; the curve of one selection took minutes
+    with at_most(8):  # seconds: one or two; the curve of one selection took minutes
+        several = account(Repeat(ShuffledSelection(users=8, questions=10, coins=10), 3))
+        one = account(ShuffledSelection(users=8, questions=30, coins=10))
+        for delta in (Fraction(1, 4), Fraction(1, 10**6)):
+            found, truth = several.epsilon(delta), one.epsilon(delta)
+            assert truth.low <= found.high <= truth.high * (1 + 1e-3)  # two lattices, each known to some 1e-4
 
 
 F = Fraction

@@ -15,6 +15,7 @@ from ldpaudit.accountants.claims import hashtogram as hashtogram_claims, sign_or
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.mechanisms import Hashtogram, SignOracle, hashtogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
+from tests.helpers import raises
 from tests.samples import same_number
 
 MANY = 1 << 20
@@ -54,8 +55,7 @@ def test_the_rows_of_the_matrix_are_never_stored() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
-    with pytest.raises(Unsupported, match="query some"):
-        m.estimate(views)
+    raises(Unsupported, "query some", m.estimate, views)
 
 
 def test_the_warm_up_is_estimated_by_the_slides_formula() -> None:
@@ -219,5 +219,4 @@ def test_counts_are_of_one_user_to_all_of_them() -> None:
     for held in (1, 3):
         assert m.run_with_random_columns({2: held}, rng)[2] == pytest.approx(held)
     for held in (0, 4):
-        with pytest.raises(ValueError, match=f"SignOracle needs 1 to users=3 users, got {held}"):
-            m.run_with_random_columns({2: held}, rng)
+        raises(ValueError, f"SignOracle needs 1 to users=3 users, got {held}", m.run_with_random_columns, {2: held}, rng)

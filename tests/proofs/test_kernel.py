@@ -53,8 +53,7 @@ def test_a_false_inequality_and_a_denominator_that_may_vanish_are_rejected() -> 
 def test_a_share_lies_between_0_and_1_and_only_what_is_affine_in_it_is_read_off_its_ends() -> None:
     for left, right in ((S, 1), (S * R, S), (0, (1 - S) * R), (1 / (3 - S), sympy.Rational(1, 2))):
         assert at_most(left, right, "a share")
-    with pytest.raises(ProofError, match="not affine"):
-        at_most(0, (2 * S - 1) ** 2 - sympy.Rational(1, 2), "true at the ends, false between")
+    raises(ProofError, "not affine", at_most, 0, (2 * S - 1) ** 2 - sympy.Rational(1, 2), "true at the ends, false between")
     law = bit(QUARTER + S / 2, QUARTER)
     t = theorem(Part(3, [law]), known=plain({"gamma": S}))
     assert t.bound({"gamma": Fraction(1)}) is not None
@@ -166,8 +165,7 @@ def test_one_assignment_is_for_all_parts() -> None:
 def test_a_cost_counts_a_whole_number_of_times_and_an_assignment_is_of_open_symbols_in_their_range() -> None:
     for times in (0, -1, Fraction(1, 10)):
         raises(ProofError, "where a whole number above 0 is needed", theorem, Part(ODDS, [KEPT], times))
-    with pytest.raises(ProofError, match="whole numbers of times"):
-        theorem(Part(ODDS, [KEPT], named("p") * 2)).bound({"p": Fraction(3, 4)})
+    raises(ProofError, "whole numbers of times", theorem(Part(ODDS, [KEPT], named("p") * 2)).bound, {"p": Fraction(3, 4)})
     for worst in ({S: 2}, {S: -1}, {X: 0}, {next(iter(KNOWN["recover"])): 1}, {S: sympy.pi / 4}):
         raises(ProofError, "out of its range", theorem, Part(ODDS, [KEPT]), worst=worst, tight="")
 

@@ -223,8 +223,7 @@ def test_a_file_without_claims_is_told_how_one_is_written_and_one_of_two_constru
         for name in ("symmetric", "optimized")
     )
     assert symmetric != optimized
-    with pytest.raises(DeploymentError, match="got 'best'"):
-        loads(text.replace("epsilon = 1\n", 'epsilon = 1\nconstructor = "best"\n', 1))
+    raises(DeploymentError, "got 'best'", loads, text.replace("epsilon = 1\n", 'epsilon = 1\nconstructor = "best"\n', 1))
 
 
 def test_broken_toml_names_the_line_at_once_and_a_byte_order_mark_changes_nothing() -> None:

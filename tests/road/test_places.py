@@ -259,8 +259,7 @@ def test_a_place_that_is_out_of_reach_is_an_error_that_names_the_extra(
 
 
 def test_what_is_not_there_is_an_error_of_a_line(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DeploymentError, match=r"memory://bucket/a\.csv: needs a readable file of reports"):
-        read(SUMMED[0], remote / "a.csv")
+    raises(DeploymentError, r"memory://bucket/a\.csv: needs a readable file of reports", read, SUMMED[0], remote / "a.csv")
     raises(DeploymentError, "memory://bucket/none: needs files, or a folder", shards, ["memory://bucket/none"])
     (tmp_path / "a.txt.zst").write_bytes(zstandard.compress(b"a\n"))
     monkeypatch.setitem(sys.modules, "zstandard", None)

@@ -154,8 +154,7 @@ def test_a_checkpoint_is_for_one_run_alone(tmp_path: Path) -> None:
         (TRIE, Partition.of_counts([{"moon$": 2600}]), 3),
     ]
     for m, data, seed in others:
-        with pytest.raises(ValueError, match="needs the checkpoint of this run, got another"):
-            run(m, data, seed, Execution(checkpoint=file))
+        raises(ValueError, "needs the checkpoint of this run, got another", run, m, data, seed, Execution(checkpoint=file))
 
 
 class Handed(Executor):

@@ -144,8 +144,7 @@ def test_a_mechanism_without_a_law_is_audited_by_its_samples_and_the_other_stage
     assert 1 < found.epsilon_lower < np.log(3)
     assert found == ldp.audit(Run(Told()), trials=40_000, seed=1)
     for stage in STAGES[:-1]:
-        with pytest.raises(Unsupported, match=r"^Told: .* add a method law\(x\), and its accountant, .* follow from it$"):
-            stage(Run(Told()))
+        raises(Unsupported, r"^Told: .* add a method law\(x\), and its accountant, .* follow from it$", stage, Run(Told()))
     with pytest.raises(Unsupported, match="any two inputs of a mechanism are compared, but add-remove relates only some of them"):
         ldp.audit(Shuffler(), trials=1000)
 
@@ -166,8 +165,7 @@ class Shuffler(Told):
 
 def test_the_refusal_names_the_class_and_what_to_write_in_place_of_a_subclass() -> None:
     for each in (Reporter(3, Fraction(9, 10)), LyingLaw, Renamed):
-        with pytest.raises(Unsupported, match=r"a subclass of KaryRandomizedResponse, .* Wrap one in a Mechanism .* `channel`"):
-            stem(each)
+        raises(Unsupported, r"a subclass of KaryRandomizedResponse, .* Wrap one in a Mechanism .* `channel`", stem, each)
     wrapped = Wrapper()
     assert ldp.account(wrapped).epsilon(0).high == pytest.approx(ldp.account(PARENT).epsilon(0).high)
     assert ldp.account(channel_of(PARENT)).epsilon(0).high == pytest.approx(ldp.account(PARENT).epsilon(0).high)
@@ -217,10 +215,8 @@ def test_views_that_are_equal_and_look_different_are_no_one_view(views: tuple[An
 
 
 def test_a_law_that_is_none_is_an_error_and_not_waited_for() -> None:
-    with pytest.raises(ImplementationError, match=r"on input 0: its law needs .* got 3 of sum 0.5"):
-        ldp.account(HalfALaw(3, Fraction(9, 10)))
-    with pytest.raises(ImplementationError, match="a law of size 3 needs at most that many views"):
-        ldp.account(Endless(3, Fraction(9, 10)))
+    raises(ImplementationError, r"on input 0: its law needs .* got 3 of sum 0.5", ldp.account, HalfALaw(3, Fraction(9, 10)))
+    raises(ImplementationError, "a law of size 3 needs at most that many views", ldp.account, Endless(3, Fraction(9, 10)))
     with pytest.raises(ImplementationError, match="a probability of its law needs a number of at most 131072 bits, got one of"):
         ldp.account(Long(3, Fraction(9, 10)))
 

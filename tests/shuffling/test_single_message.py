@@ -275,12 +275,10 @@ def test_what_cannot_be_run_says_why() -> None:
 )  # fmt: skip
 def test_closed_forms_refuse_what_they_are_not_about(epsilon: int, delta: Fraction, users: int, message: str) -> None:
     for make in (KaryRandomizedResponse.shuffled_as_printed, UnaryEncoding.shuffled_in_closed_form):
-        with pytest.raises(ValueError, match=message) as refused:
-            make(epsilon, delta, users, 4)
-        for least in map(int, re.findall(r"takes (\d+) users", str(refused.value))):
+        refused = raises(ValueError, message, make, epsilon, delta, users, 4)
+        for least in map(int, re.findall(r"takes (\d+) users", str(refused))):
             make(epsilon, delta, least, 4)
-            with pytest.raises(ValueError, match=f"takes {least} users or more, got users={least - 1}"):
-                make(epsilon, delta, least - 1, 4)
+            raises(ValueError, f"takes {least} users or more, got users={least - 1}", make, epsilon, delta, least - 1, 4)
 
 
 def test_a_goal_that_only_noise_without_an_answer_keeps_is_refused() -> None:
