@@ -29,6 +29,7 @@ from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.oracles.trie import partitions
 
 _DEEP = 420  # digits where the complement of a tail is summed
 
@@ -76,21 +77,13 @@ def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tup
 def _sharings(sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours) -> Iterator[list[tuple[Any, Any]]]:
     """Both laws of the released prefixes, for every pair of neighbours but for their names."""
     fewer = sampling.users - (relation == REPLACE_ONE)
-    for sizes in _partitions(fewer):
+    for sizes in partitions(fewer):
         groups = (*sizes, 0, 0)
         joined = [tuple(s + (i == j) for j, s in enumerate(groups)) for i in range(len(sizes) + 2)]
         for one in joined[:-1]:
             for other in [groups] if relation == ADD_REMOVE else joined:
                 laws = _released(one, sampling, threshold), _released(other, sampling, threshold)
                 yield [(laws[0].get(view, mpf(0)), laws[1].get(view, mpf(0))) for view in laws[0].keys() | laws[1].keys()]
-
-
-def _partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Sizes of the groups of users who hold the same, decreasing."""
-    if n == 0:
-        yield ()
-    for first in range(min(n, n if most is None else most), 0, -1):
-        yield from ((first, *rest) for rest in _partitions(n - first, first))
 
 
 def _released(sizes: tuple[int, ...], sampling: PoissonBatch | FixedBatch, threshold: int) -> dict[frozenset[int], Any]:

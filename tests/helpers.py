@@ -34,6 +34,13 @@ def raises(error: type[E] | tuple[type[E], ...], says: str | None, ask: Callable
     return caught.value
 
 
+def raises_a_line(error: type[E], says: str | None, ask: Callable[..., object], *given: Any, **named: Any) -> E:
+    """The same, where the error is to be one line."""
+    caught = raises(error, says, ask, *given, **named)
+    assert "\n" not in str(caught)
+    return caught
+
+
 def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """Python, in a process of its own."""
     command, around = [sys.executable, *arguments], os.environ | environment

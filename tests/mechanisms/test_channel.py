@@ -31,7 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, raises, some
+from tests.helpers import at_most, raises, raises_a_line, some
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -181,8 +181,7 @@ def test_every_pair_of_inputs_has_its_blanket_among_those_of_the_bound(rows: lis
     ([[0] * MOST_ENTRIES, [0]], f"at most {MOST_ENTRIES} entries, got {MOST_ENTRIES + 1}"),
 ])  # fmt: skip
 def test_what_is_no_matrix_of_probabilities_is_an_error_that_names_the_row(matrix: object, says: str) -> None:
-    error = raises(registry.ParameterError, says, registry.build, "channel", "", {"matrix": matrix})
-    assert len(str(error).splitlines()) == 1
+    raises_a_line(registry.ParameterError, says, registry.build, "channel", "", {"matrix": matrix})
 
 
 def test_rest_is_what_the_others_of_a_row_leave() -> None:
@@ -235,8 +234,7 @@ def npy(dtype: str, shape: object, entries: bytes = b"") -> bytes:
 ])  # fmt: skip
 def test_a_file_that_holds_no_matrix_is_an_error_of_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
-    error = raises(registry.ParameterError, says, registry.build, "channel", "", {"file": str(tmp_path / name)})
-    assert len(str(error).splitlines()) == 1
+    raises_a_line(registry.ParameterError, says, registry.build, "channel", "", {"file": str(tmp_path / name)})
 
 
 SHARES = ",".join(f"1/{10**398 + i}" for i in range(10_000))

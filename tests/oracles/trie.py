@@ -96,6 +96,14 @@ def _forests(users: int, depth: int, most: object = None) -> Iterator[tuple[Tree
                     yield (first, *rest)
 
 
+def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
+    """Of n users into groups who hold the same each: their sizes, decreasing."""
+    if n == 0:
+        yield ()
+    for first in range(min(n, most or n), 0, -1):
+        yield from ((first, *rest) for rest in partitions(n - first, first))
+
+
 def data_of(tree: Tree, prefix: str = "") -> Data:
     own = (((prefix,), tree[0]),) if tree[0] else ()
     return own + tuple(x for i, below in enumerate(tree[1]) for x in data_of(below, prefix + "abcdefgh"[i]))

@@ -1,5 +1,6 @@
 """A deployment file says what it may, or the error says where it does not."""
 
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms import DiscreteLaplace, KaryRandomizedResponse, PolyaNoise, UnaryEncoding
 from ldpaudit.verdict import Outcome
-from tests.helpers import raises
+from tests.helpers import raises, raises_a_line
 
 GOOD = """\
 schema = "ldpaudit.deployment/1"
@@ -144,9 +145,8 @@ def test_honest_aggregators_noise_is_added_to_the_sum() -> None:
 def refused(text: str, old: str, new: str, key: str, says: str) -> DeploymentError:
     """A file is refused once one thing in it is replaced."""
     assert old in text
-    caught = raises(DeploymentError, "", loads, text.replace(old, new), "file.toml")
+    caught = raises(DeploymentError, re.escape(says), loads, text.replace(old, new), "file.toml")
     assert caught.key == key
-    assert says in str(caught)
     return caught
 
 
@@ -369,9 +369,7 @@ def test_a_source_is_read_whole_and_is_a_text_in_the_first_edition_only() -> Non
 ])  # fmt: skip
 def test_nothing_is_claimed_without_a_source_and_nobody_is_refuted_without_a_quotation(old: str, new: str, said: str) -> None:
     assert old in CITED
-    found = raises(DeploymentError, "", loads, CITED.replace(old, new))
-    assert said in str(found)
-    assert "\n" not in str(found)
+    raises_a_line(DeploymentError, re.escape(said), loads, CITED.replace(old, new))
 
 
 @pytest.mark.parametrize(("told", "key", "said"), [

@@ -41,13 +41,6 @@ def leaves_a_child_that_holds_the_pipes() -> None:
     time.sleep(10)
 
 
-def writes_everywhere() -> None:
-    for descriptor in range(3, 64):
-        with suppress(OSError):
-            os.write(descriptor, b"not an answer")
-    time.sleep(60)
-
-
 def answers_with(answer: bytes) -> None:
     """Writes in place of our answer, wherever that is written."""
     for descriptor in range(3, 64):

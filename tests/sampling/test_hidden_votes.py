@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -19,18 +18,11 @@ from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from tests.helpers import some
 from tests.oracles.shuffle import law_of
+from tests.oracles.trie import partitions
 from tests.sampling.test_trie import votes
 
 Atom = tuple[Fraction, Fraction]  # P's mass, and the density of the user's law
 RATIOS = [Fraction(x, 8) for x in (1, 3, 5, 7, 8, 9, 11, 14, 20, 40)]
-
-
-def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
-    """Of n users into groups of one prefix each."""
-    if n == 0:
-        yield ()
-    for first in range(min(n, most or n), 0, -1):
-        yield from ((first, *rest) for rest in partitions(n - first, first))
 
 
 def density(groups: tuple[int, ...], batch: int, theta: int, most: Fraction) -> tuple[list[tuple[tuple[int, ...], Atom]], Fraction]:
