@@ -21,6 +21,7 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.studies import literature
 from tests.claims.test_literature import claims_of, printed_at
 from tests.helpers import ROOT
+from tests.oracles.trie import heads
 
 F = Fraction
 WITNESSES: list[dict[str, Any]] = json.loads((ROOT / "docs" / "witnesses.json").read_text())["witnesses"]
@@ -53,10 +54,7 @@ def composition(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
     # share <= epsilon / sqrt(8 T ln(1/delta)), as ln(1/delta) <= 1/delta - 1
     assert share**2 * 8 * t * (1 / delta - 1) <= epsilon**2
     truth = odds / (1 + odds)
-    first, second = (
-        sum((comb(t, k) * p**k * (1 - p) ** (t - k) for k in range(w["least"], t + 1)), F(0)) for p in (truth, 1 - truth)
-    )
-    return first, second
+    return heads(t, truth, w["least"]), heads(t, 1 - truth, w["least"])
 
 
 def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -75,11 +73,7 @@ def bucket(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 def most_on_its_side(differing: int, least: int, high: Fraction) -> tuple[Fraction, Fraction]:
     """At least `least` of the noisy numbers are on the first input's side, each with probability 1 - high/2, or with high/2."""
-    first, second = (
-        sum((comb(differing, k) * p**k * (1 - p) ** (differing - k) for k in range(least, differing + 1)), F(0))
-        for p in (1 - high / 2, high / 2)
-    )
-    return first, second
+    return heads(differing, 1 - high / 2, least), heads(differing, high / 2, least)
 
 
 def glps(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
