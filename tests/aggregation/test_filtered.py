@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations, product
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,11 +25,10 @@ from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, group
 from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of
-from tests.aggregation.test_sums import together
 from tests.attacks.test_shuffled import DRAWS, OFF
 from tests.helpers import raises
 from tests.oracles.shuffle import law_of
-from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+from tests.oracles.sums import Outcomes, neighbouring, summed, together, worst, worst_of_both
 from tests.samples import near
 
 F = Fraction
@@ -74,11 +72,7 @@ def test_a_filtered_sum_costs_what_brute_force_over_all_data_sets_and_outcomes_f
 @pytest.mark.parametrize("x", [F(1), F(2), F(20)])
 def test_rounds_are_filtered_one_by_one(x: Fraction) -> None:
     m, most = UnaryEncoding(3, F(9, 10), F(1, 50)), 1
-    laws = [outcomes(filtered(m, most), value) for value in m.inputs]
-    pairs = [(summed([laws[a], laws[c]]), summed([laws[b], laws[c]])) for a, b in permutations((0, 1), 2) for c in m.inputs]
-    truth = max(
-        divergence(together(first[0], second[0]), together(first[1], second[1]), x) for first, second in product(pairs, repeat=2)
-    )
+    truth = worst_of_both(neighbouring(filtered(m, most), 2), neighbouring(filtered(m, most), 2), x)
     found, whole = (account(Repeat(plan, 2)).delta(math.log(x)) for plan in (Aggregate(m, 2, (), most), Aggregate(m, 2)))
     assert near(found, truth, ROUNDED)
     if found.low > 0:

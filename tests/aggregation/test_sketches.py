@@ -22,9 +22,8 @@ from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace,
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.neighbours import REPLACE_ONE
 from tests.aggregation.test_exchanged import noise_of
-from tests.aggregation.test_sums import together
 from tests.oracles.shuffle import law_of
-from tests.oracles.sums import Outcomes, divergence, outcomes, summed, worst
+from tests.oracles.sums import Outcomes, divergence, neighbouring, outcomes, summed, worst, worst_of_both
 from tests.samples import near
 
 F = Fraction
@@ -193,14 +192,7 @@ def test_ranges_have_the_chances_of_the_least_number_of_users_in_a_row_of_all_ro
 @pytest.mark.parametrize("x", [F(1), F(3, 2), F(4)])
 def test_two_rounds_of_sketches_cost_at_least_what_is_certified_and_at_most(x: Fraction) -> None:
     m = CountMeanSketch(2, 2, F(3, 4), domain=2)
-    laws = [outcomes(m, value) for value in m.inputs]
-    pairs = [
-        (summed([laws[a], laws[other]]), summed([laws[b], laws[other]])) for a, b in permutations(m.inputs, 2) for other in m.inputs
-    ]
-    truth = max(
-        divergence(together(first[0], second[0]), together(first[1], second[1]), x)
-        for first, second in combinations_with_replacement(pairs, 2)
-    )
+    truth = worst_of_both(neighbouring(m, 2), neighbouring(m, 2), x)
     assert near(account(Repeat(Aggregate(m, 2), 2)).delta(math.log(x)), truth, ROUNDED)
     assert truth <= told(m, 2, 2).delta(math.log(x)).high + ROUNDED
 

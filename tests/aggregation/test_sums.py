@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations, product
+from itertools import product
 
 import flint
 import numpy as np
@@ -26,7 +26,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.profile import DataSet, Witness
 from tests.helpers import raises, some
 from tests.oracles.polya import polya
-from tests.oracles.sums import Outcomes, divergence, summed, worst
+from tests.oracles.sums import Outcomes, divergence, neighbouring, summed, worst, worst_of_both
 from tests.samples import near
 
 USERS, DELTA = 100_000, Fraction(1, 10**9)
@@ -235,7 +235,7 @@ def test_composed_sums_cost_at_least_what_is_certified_and_at_most(
     plan = Compose([Aggregate(*part) for part in parts])
     found = account(plan, ADD_REMOVE if deletion else REPLACE_ONE).delta(math.log(x))
     first, second = (neighbouring(*part, deletion) for part in parts)
-    truth = max(divergence(together(a, c), together(b, d), x) for a, b in first for c, d in second)
+    truth = worst_of_both(first, second, x)
     assert near(found, truth, Fraction(1, 10**12))
 
 
@@ -249,22 +249,6 @@ def test_rounds_of_unequal_bits_are_known_to_a_hundredth(m: Mechanism) -> None:
     assert account(Aggregate(m, 1000)).epsilon(1e-6).high < found.low < found.high < 1.01 * found.low
     beside = account(Compose([Repeat(Aggregate(m, 1000), 3), Aggregate(m, 10**4)])).epsilon(1e-6)
     assert found.low < beside.high < 1.05 * found.high
-
-
-def together(first: Outcomes, second: Outcomes) -> Outcomes:
-    """Law of two independent views."""
-    return {(*a, *b): p * q for a, p in first.items() for b, q in second.items()}
-
-
-def neighbouring(m: Mechanism, users: int, deletion: bool) -> list[tuple[Outcomes, Outcomes]]:
-    """The sums of all neighbouring data sets."""
-    laws = {value: dict(m.law(value).items()) for value in ([*m.inputs, None] if deletion else m.inputs)}
-    return [
-        (summed([laws[a], *others]), summed([laws[b], *others]))
-        for others in combinations_with_replacement([laws[x] for x in m.inputs], users - 1)
-        for a, b in permutations(laws, 2)
-        if not deletion or None in (a, b)
-    ]
 
 
 def test_noise_of_clients_and_of_aggregators_is_convolved() -> None:

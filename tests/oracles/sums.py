@@ -1,8 +1,8 @@
 """Sums of reports by brute force: every data set, every outcome, in rationals."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, permutations, product
 from operator import add
 from typing import Any
 
@@ -10,6 +10,7 @@ from ldpaudit.mechanisms.count_mean_sketch import HadamardCountMeanSketch
 from tests.oracles.shuffle import divergence as divergence, law_of, whole
 
 Outcomes = Mapping[tuple[int, ...], Fraction]
+Pairs = Iterable[tuple[Outcomes, Outcomes]]
 
 
 def summed(reports: Iterable[Outcomes]) -> Outcomes:
@@ -40,13 +41,25 @@ def as_summed(m: Any, view: Any) -> tuple[int, ...]:
     return tuple(map(int, view)) if isinstance(view, tuple) else (view,)
 
 
-def worst(m: Any, users: int, x: Fraction, deletion: bool = False, noise: Outcomes | None = None) -> Fraction:
-    """The largest divergence over all data sets of a mechanism whose views are vectors; with noise on the sum."""
+def neighbouring(m: Any, users: int, deletion: bool = False, noise: Outcomes | None = None) -> Iterator[tuple[Outcomes, Outcomes]]:
+    """The sums of all neighbouring data sets of a mechanism whose views are vectors; with noise on the sum."""
     laws = {value: outcomes(m, value) for value in ([*m.inputs, None] if deletion else m.inputs)}
-    pairs = [pair for pair in permutations(laws, 2) if not deletion or None in pair]
-    largest = Fraction(0)
     for held in combinations_with_replacement(m.inputs, users - 1):
         others = summed([*(laws[value] for value in held), *([noise] if noise else [])])
         sums = {value: summed([others, law]) for value, law in laws.items()}
-        largest = max(largest, *(divergence(sums[a], sums[b], x) for a, b in pairs))
-    return largest
+        yield from ((sums[a], sums[b]) for a, b in permutations(laws, 2) if not deletion or None in (a, b))
+
+
+def worst(m: Any, users: int, x: Fraction, deletion: bool = False, noise: Outcomes | None = None) -> Fraction:
+    """The largest divergence over all data sets."""
+    return max(divergence(*pair, x) for pair in neighbouring(m, users, deletion, noise))
+
+
+def together(first: Outcomes, second: Outcomes) -> Outcomes:
+    """Law of two independent views."""
+    return {(*a, *b): p * q for a, p in first.items() for b, q in second.items()}
+
+
+def worst_of_both(first: Pairs, second: Pairs, x: Fraction) -> Fraction:
+    """The largest divergence of two sums together, each of neighbouring data sets of its own."""
+    return max(divergence(together(a, c), together(b, d), x) for (a, b), (c, d) in product(first, second))
