@@ -26,7 +26,7 @@ from ldpaudit.mechanisms.shared.voting.heavy_thresh_worst_pair import _are_few
 from ldpaudit.mechanisms.shared.voting.thresh import Levels, thresholds
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
-from tests.helpers import at_most
+from tests.helpers import at_most, raises
 from tests.oracles.voting import (
     HALF,
     HeavyToy,
@@ -524,8 +524,7 @@ def test_histograms_are_rows_or_pairs_and_matrices_beyond_memory_are_refused() -
     m = HeavyThresh(10_000, 4, 3, F(1), F(1, 20), 10_000, domain=5)
     good = (0, 1, ((0, 1), (4, 2)), [[2, 3]])
     m.require_input((good, (0, 1, 0, 1)))
-    with pytest.raises(Unsupported, match="every sign of the matrix"):
-        LARGER.run([], np.random.default_rng(0))
+    raises(Unsupported, "every sign of the matrix", LARGER.run, [], np.random.default_rng(0))
 
 
 class Epochs:

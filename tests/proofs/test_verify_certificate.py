@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +73,6 @@ def channel(rows: Rows) -> dict[str, Any]:
     return {"word": "channel", "rows": [[str(p) for p in row] for row in rows]}
 
 
-def shuffled(rows: Rows, held: Iterable[int]) -> dict[Any, Fraction]:
-    """Law of the multiset of one report from each of these inputs."""
-    return oracle.shuffled(dict(enumerate(rows[x])) for x in held)
-
-
 def composed(rows: Rows, inputs: tuple[int, ...]) -> dict[Any, Fraction]:
     views = product(range(len(rows[0])), repeat=len(inputs))
     return {ys: math.prod((rows[x][y] for x, y in zip(inputs, ys, strict=True)), start=Fraction(1)) for ys in views}
@@ -88,9 +83,7 @@ def test_a_shuffle_of_few_users_never_costs_more_than_is_computed_whatever_the_o
     rng = random.Random(seed)
     inputs, users = rng.randint(2, 3), rng.randint(2, 4)
     rows, e = random_rows(rng, inputs, rng.randint(2, 3)), Fraction(rng.randint(10, 30), 10)
-    others = list(combinations_with_replacement(range(inputs), users - 1))
-    truth = max(divergence(shuffled(rows, (x, *held)), shuffled(rows, (y, *held)), e)
-                for held in others for x, y in product(range(inputs), repeat=2))  # fmt: skip
+    (truth,) = oracle.worst(oracle.channel(rows), users, e)
     found = delta_of({"word": "shuffle", "of": channel(rows), "users": users}, e, {"digits": 20, "step": "1/64"})
     assert truth <= found
 
@@ -144,9 +137,7 @@ def test_counts_of_few_users_bits_never_cost_more_than_is_computed_whatever_the_
     both = max(divergence(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
     assert both <= delta_of(double, e, fine) <= both * Fraction(3, 2)  # one pair for all of what others hold
     response = {"word": "shuffle", "of": {"word": "randomized_response", "k": 2, "p": str(p)}, "users": users}
-    of_two = [heads([x, *(p if i < ones else 1 - p for i in range(users - 1))]) for ones in range(users) for x in (p, 1 - p)]
-    truth = max(divergence(one, two, e) for one, two in [*zip(of_two[::2], of_two[1::2], strict=True),
-                                                           *zip(of_two[1::2], of_two[::2], strict=True)])  # fmt: skip
+    truth = max(oracle.binary(p, users, e))
     assert truth <= delta_of(response, e, fine) <= truth + Fraction(1, 10**9)
 
 
@@ -154,8 +145,9 @@ def test_counts_of_few_users_bits_never_cost_more_than_is_computed_whatever_the_
 def test_a_composition_of_shuffles_of_few_users_never_costs_more_than_is_computed(seed: int) -> None:
     rng = random.Random(seed)
     users, e, rows = rng.randint(2, 3), Fraction(rng.randint(10, 25), 10), random_rows(rng, 2, rng.randint(2, 3))
-    pairs = [(shuffled(rows, (x, *held)), shuffled(rows, (1 - x, *held)))
-             for held in combinations_with_replacement(range(2), users - 1) for x in range(2)]  # fmt: skip
+    laws = oracle.channel(rows)
+    pairs = [(oracle.shuffled([one, *held]), oracle.shuffled([other, *held]))
+             for held in combinations_with_replacement(laws, users - 1) for one, other in permutations(laws)]  # fmt: skip
     truth = max(divergence(times(a, c), times(b, d), e) for (a, b), (c, d) in product(pairs, repeat=2))
     plan = {"word": "repeat", "of": {"word": "shuffle", "of": channel(rows), "users": users}, "times": 2}
     assert truth <= delta_of(plan, e, {"digits": 20, "step": "1/64", "ratio": "65/64"})

@@ -163,9 +163,7 @@ def test_no_data_set_costs_more_than_the_upper_end_and_one_prefix_as_much_as_the
         if own + sum(rest) > n or rest[0] < rest[1]:
             continue
         p, q = laws(n + 1, (own + 1, *rest), m, theta, share), laws(n, (own, *rest), m, theta, share)
-        for first, second in ((p, q), (q, p)):
-            gains = (x - c * second.get(view, Fraction(0)) for view, x in first.items())
-            worst = max(worst, sum((max(Fraction(0), gain) for gain in gains), Fraction(0)))
+        worst = max(worst, divergence(p, q, c), divergence(q, p, c))
     found = ThinnedRound(n, m, theta, share).delta(epsilon)
     assert found.low * (1 - 1e-12) <= worst <= found.high * (1 + 1e-12)
     assert found.low > 0
