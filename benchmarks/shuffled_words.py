@@ -5,7 +5,6 @@ all values are added up. The hash functions of count-min are public, so that whi
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from benchmarks.experiment import timed
 from ldpaudit import Mechanism, Shuffle
 from ldpaudit.accountants import account, shuffled_heavy_hitters
 from ldpaudit.accountants.claims import shuffled_hadamard, unary_encoding
@@ -110,9 +110,7 @@ def hitters(users: int) -> Iterator[str]:
 
 
 def _hitter_row(name: str, m: ShuffledHeavyHitters, values: NDArray[np.int64], truth: dict[int, int]) -> tuple[str, ...]:
-    start = time.process_time()
-    found = m.run(values, np.random.default_rng(3))
-    seconds = time.process_time() - start
+    found, seconds = timed(lambda: m.run(values, np.random.default_rng(3)))
     heavy = [x for x, count in truth.items() if count >= m.threshold]
     off = max((abs(count - truth.get(x, 0)) for x, count in found.items()), default=math.nan)
     least_held = min((truth.get(x, 0) for x in found), default=0)

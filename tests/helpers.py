@@ -170,6 +170,10 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+class UnpluggedError(Exception):
+    """Somebody pulls the plug."""
+
+
 def make_keys(folder: Path) -> None:
     """An Ed25519 key and its public key, as openssl makes them."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

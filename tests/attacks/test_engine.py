@@ -35,7 +35,7 @@ from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from ldpaudit.workers.experiment import Experiment
-from tests.helpers import at_most, raises, some
+from tests.helpers import UnpluggedError, at_most, raises, some
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
 
 ALPHA = 1 - 0.95
@@ -321,10 +321,6 @@ def test_1e9_views_of_binary_randomized_response_take_a_minute_at_most() -> None
 def test_what_does_not_pickle_is_refused_by_a_process_pool_in_words(processes: Executor) -> None:
     code: Callable[..., Any] = lambda x, size, rng: BINARY.sample(x, size, rng)  # noqa: E731
     raises(TypeError, "importable", audit, BINARY, implementation=code, trials=1_000, execution=Execution(processes))
-
-
-class UnpluggedError(Exception):
-    """Somebody pulls the plug."""
 
 
 @pytest.mark.parametrize("mode", MODES)

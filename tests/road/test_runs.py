@@ -29,7 +29,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests.deadly import Deadly
-from tests.helpers import raises
+from tests.helpers import UnpluggedError, raises
 from tests.samples import once
 
 LEVEL, RUNS = 1e-9, 500
@@ -119,10 +119,6 @@ def test_a_killed_worker_loses_nothing_and_work_that_kills_every_process_is_give
     assert {"first", "killed 1"} <= {path.name for path in tmp_path.iterdir()}
     with Processes(1) as pool, pytest.raises(LdpauditError, match="3: its process ended with exit code 3 before it answered"):
         pool.submit(os._exit, 3).result()
-
-
-class UnpluggedError(Exception):
-    """Somebody pulls the plug."""
 
 
 def unplugged(answers: int) -> Callable[[int, float], None]:
