@@ -494,6 +494,12 @@ class PostProcess(_OfOne):
         return f"PostProcess({self.plan}, {self.name!r})"
 
 
+def of_many_users(plan: Plan) -> str | None:
+    """The model of a mechanism that is not run by one user, if there is one in the plan."""
+    models = (leaf.mechanism.model for leaf in plan.leaves() if isinstance(leaf, Run))
+    return next((model for model in models if model not in ("local", "interactive")), None)
+
+
 def names_users(plan: Shuffle | Subsample) -> bool:
     """Whether the views name the users who send them: then neither a shuffler nor a secret sample hides anybody.
 

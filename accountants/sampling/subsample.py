@@ -35,7 +35,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import REPLACE_ONE, Neighbours
-from ldpaudit.plan import Aggregate, Poisson, Run, Shuffle, Subsample, names_users, nodes
+from ldpaudit.plan import Aggregate, Poisson, Run, Shuffle, Subsample, names_users, nodes, of_many_users
 from ldpaudit.profile import PrivacyProfile
 
 _FEW_INPUTS, _FEW_VIEWS = 8, 64
@@ -54,8 +54,8 @@ def profile(plan: Subsample, neighbours: Neighbours | None = None) -> PrivacyPro
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"only replace-one neighbours keep the number of users, not {neighbours}")
     inner = plan.plan
-    if any(isinstance(leaf, Run) and leaf.mechanism.model == "central" for leaf in inner.leaves()):
-        raise Unsupported(inner, "a sample of users needs a mechanism for one user, but this one is central: it is of all of them")
+    if system := of_many_users(inner):
+        raise Unsupported(inner, f"a sample of users needs a mechanism for one user, but this is {system}: it is of all of them")
     for node in nodes(inner):
         if isinstance(node, Shuffle | Aggregate) and node.users != plan.batch:
             raise Unsupported(plan, f"{node} is of {node.users} users, but the number drawn is {plan.batch}")
@@ -103,7 +103,7 @@ def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> Priv
     if neighbours not in (None, REPLACE_ONE):
         raise Unsupported(plan, f"users who may take part need replace-one neighbours, not {neighbours}")
     for node in nodes(plan.plan):
-        if isinstance(node, Shuffle | Subsample | Aggregate) or (isinstance(node, Run) and node.mechanism.model == "central"):
+        if isinstance(node, Shuffle | Subsample | Aggregate) or (isinstance(node, Run) and of_many_users(node)):
             raise Unsupported(plan, f"users take part one by one, each with a report of their own, but {node} is of all users")
     if plan.normal != plan:
         return account(plan.normal, neighbours)

@@ -77,6 +77,7 @@ from ldpaudit.plan import (
     flat,
     names_users,
     nodes,
+    of_many_users,
 )
 from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
 
@@ -119,8 +120,7 @@ def profile(
     if not isinstance(plan.plan, Run | Guarantee | Repeat | Compose | Poisson | PostProcess):
         raise Unsupported(plan.plan, "a shuffled plan needs a mechanism for one user, run once")
     leaves = list(plan.plan.leaves())
-    models = [leaf.mechanism.model for leaf in leaves if isinstance(leaf, Run)]
-    if system := next((model for model in models if model not in ("local", "interactive")), None):
+    if system := of_many_users(plan.plan):
         raise Unsupported(plan.plan, f"a shuffled plan needs a mechanism for one user, but this one is {system}")
     # An absent user sends nothing; of some mechanisms an absent user's view is another one, which these name.
     silent = all(isinstance(leaf, Run) and ADD_REMOVE not in leaf.mechanism.relations for leaf in leaves)

@@ -18,7 +18,9 @@ from ldpaudit.accountants.pld.sampled import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
-from ldpaudit.neighbours import ADD_REMOVE
+from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
+from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from tests.oracles import shuffle as oracle
 from tests.oracles.pairs import Views, excess, joint
 
@@ -247,6 +249,13 @@ def test_runs_of_samples_and_of_few_users_are_known_to_a_thousandth(plan: Plan) 
 def test_a_plan_of_ten_users_is_none_of_the_one_who_is_drawn(inner: Plan) -> None:
     with pytest.raises(Unsupported, match=r"\w+\(.*\) is of 10 users, but the number drawn is 1"):
         account(Subsample(inner, 100, 1))
+
+
+@pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])
+def test_a_mechanism_of_many_users_is_run_by_none_of_them(around: Callable[[Plan], Plan]) -> None:
+    for m in (ShuffledHadamard(2, 4, 1, 1), TrieHeavyHitter(users=81, batch=9, threshold=5, levels=1)):
+        with pytest.raises(Unsupported, match=r"of all (users|of them)"):
+            account(around(Repeat(m, 2)), REPLACE_ONE)
 
 
 @pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])
