@@ -93,8 +93,8 @@ def profile(
     added = known(m, relation)
     if plan.most_ones is not None and not (isinstance(added, Bits) and len(added.one) == 2):
         raise Unsupported(plan, "leaving out reports with many ones is accounted for where reports are independent bits")
+    once = replace(plan, plan=inner)
     if isinstance(added, NoisyNumber) and plan.users > 1:
-        once = replace(plan, plan=inner)
         one = added.summed(once, group, listed)
         return one if rounds == 1 else composed([Part(once, rounds, one)])
     if group > 1:
@@ -110,7 +110,7 @@ def profile(
         return FilteredProfile(whole, local, chance, pure if is_seen else replace(pure, low=0.0, rigour=Rigour.INTERVAL))
     if local.epsilon(0).high > FAR:
         if rounds > 1 and not isinstance(added, Clamped):
-            return _round_by_round(plan, rounds, relation)
+            return _round_by_round(once, rounds, relation)
         hidden = (account(Repeat(Shuffle(inner, plan.users), rounds), relation),) if rounds > 1 else ()
         return PostProcessedProfile(SmallestBound((local, *hidden)))
     if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
@@ -139,7 +139,7 @@ def profile(
             told, both = NoisyCounts(bounds, *seen), cache(partial(two_counts, *seen))
             alpha = plan.noise[0].alpha if isinstance(plan.noise[0], DiscreteLaplace) and len(plan.noise) == 1 else None
             return replace(found, above=HiddenTotal(told, alpha, both) if alpha and of.k > 2 else told, both=both)
-        return _composed(found, plan, rounds, relation, _FAR_APART)
+        return _composed(found, once, rounds, relation, _FAR_APART)
     if not isinstance(added, Bits):
         raise Unsupported(inner, f"sums of this mechanism's reports are not accounted for under {relation}")
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
@@ -148,16 +148,15 @@ def profile(
     if plan.noise:
         a, b = (max(times) for times in zip(*added.possible, strict=True))
         local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b, rounds)))
-    return _composed(BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds), plan, rounds, relation, _APART)
+    return _composed(BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds), once, rounds, relation, _APART)
 
 
-def _composed(found: PrivacyProfile, plan: Aggregate, rounds: int, relation: Neighbours, near: float) -> PrivacyProfile:
+def _composed(found: PrivacyProfile, once: Aggregate, rounds: int, relation: Neighbours, near: float) -> PrivacyProfile:
     """Of several rounds, where its ends are further apart than `near`: also as a composition of single ones."""
-    return found if rounds == 1 else Twice(found, _round_by_round(plan, rounds, relation), near)
+    return found if rounds == 1 else Twice(found, _round_by_round(once, rounds, relation), near)
 
 
-def _round_by_round(plan: Aggregate, rounds: int, relation: Neighbours) -> PrivacyProfile:
-    once = replace(plan, plan=Run(summed(plan)[0]))
+def _round_by_round(once: Aggregate, rounds: int, relation: Neighbours) -> PrivacyProfile:
     return composed([Part(once, rounds, account(once, relation))])
 
 

@@ -343,7 +343,7 @@ def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
         case OnePairProfile():
             return (((dominated_curve(profile), 1),),)
         case NamedSample(inner, rate):
-            return tuple(((pair.at_times(rate), 1),) for pair in _laws(inner))
+            return tuple(((pair.part(rate), 1),) for pair in _laws(inner))
         case SubsampledProfile(inner, rate, tight=True):
             return tuple(((law, 1),) for pair in _laws(inner) for law in pair.among_second(rate))
     return ()

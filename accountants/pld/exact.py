@@ -87,8 +87,8 @@ class ExactPLD(PrivacyLossDistribution):
         return tuple(ball(mass) for _, mass in self.atoms)
 
     def part(self, rate: Fraction) -> ExactPLD:
-        """Of the same views with this probability, and else of one that tells nothing."""
-        return ExactPLD(tuple((ratio, rate * mass) for ratio, mass in self.atoms), rate * self.infinite)
+        """Of the same views with this probability, and else of one that tells nothing; all of its mass is listed."""
+        return ExactPLD.of([*((rate * p, rate * q) for p, q in self._both), (1 - rate, 1 - rate)])
 
     def complete(self) -> ExactPLD:
         """The same pair with all of P's mass listed, so that it may be composed.
@@ -101,10 +101,6 @@ class ExactPLD(PrivacyLossDistribution):
         if p == 0:
             return self
         return ExactPLD.of([*((mass, mass / ratio) for ratio, mass in self.atoms), (self.infinite, Fraction(0)), (p, q)])
-
-    def at_times(self, rate: Fraction) -> ExactPLD:
-        """The same, with all of its mass listed, so that it may be composed."""
-        return ExactPLD.of([*((rate * p, rate * q) for p, q in self._both), (1 - rate, 1 - rate)])
 
     @property
     def reversed(self) -> ExactPLD:

@@ -70,6 +70,12 @@ class SummedLosses(PrivacyProfile):
         return enclosed(of_pairs(self.occurring, at, "pairs that occur") if self.occurring else by_events(self, at), above)
 
 
+def _both(one: Enclosure, other: Enclosure, rigour: Rigour) -> Enclosure:
+    """What two enclosures of one number say together."""
+    best = min(one, other, key=lambda e: e.high)
+    return Enclosure.met(max(one.low, other.low), best.high, rigour, best.source)
+
+
 @dataclass(frozen=True)
 class WithLosses(SummedLosses):
     """A profile that one accountant knows best, and of whose losses another one knows more."""
@@ -89,8 +95,7 @@ class WithLosses(SummedLosses):
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """What both enclose."""
         one, other = reading(self.profile), reading(self.losses)
-        best = min(one, other, key=lambda e: e.high)
-        return Enclosure.met(max(one.low, other.low), best.high, max(one.rigour, other.rigour), best.source)
+        return _both(one, other, max(one.rigour, other.rigour))
 
     @property
     def dominating(self) -> Groups | None:
@@ -197,9 +202,7 @@ class Twice(JoinedProfile):
         found = reading(self.first)
         if found.low >= self.near * found.high:
             return found
-        other = reading(self.second)
-        best = min(found, other, key=lambda e: e.high)
-        return Enclosure.met(max(found.low, other.low), best.high, min(found.rigour, Rigour.INTERVAL), best.source)
+        return _both(found, reading(self.second), min(found.rigour, Rigour.INTERVAL))
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The first one's."""

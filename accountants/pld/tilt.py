@@ -91,7 +91,7 @@ class Moments:
 
         A loss that is large and rare may have half of the tilted mass: then a lattice for both halves is too coarse for either.
         """
-        smaller = [0.0, *(tilt / 2**k for k in range(1, _HALVINGS))]
+        smaller = [0.0, *(tilt / 2**k for k in range(1, _HALVINGS))] if tilt else []
         enough = [each for each in smaller if self.at(each)[0] - DEPTH * math.log(2) < log_delta - _UNSEEN]
         narrowest = min(enough, key=lambda each: self.width(each, DEPTH), default=tilt)
         return narrowest if self.width(narrowest, DEPTH) < self.width(tilt, DEPTH) / _WIDER else tilt

@@ -85,7 +85,7 @@ def _listed(m: Mechanism, rate: Fraction) -> tuple[ExactPLD, ...]:
 
     Where the others hold several values that one's law is a mixture of these, and no divergence is larger.
     """
-    laws = tabulated(m) or {}
+    laws = tabulated(m, _FEW_INPUTS * _FEW_VIEWS) or {}
     rows = list(dict.fromkeys(tuple(law.values()) for law in laws.values())) if len(laws) <= _FEW_INPUTS else []
     if len(rows) < 2 or len(rows[0]) > _FEW_VIEWS:
         return ()

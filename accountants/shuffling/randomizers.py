@@ -125,16 +125,16 @@ def of_mechanism(m: Mechanism, users: int) -> Bound | None:
     return None if laws is None else of_law(laws, users)
 
 
-def tabulated(m: Mechanism) -> Laws | None:
-    """The laws of all inputs; None where they are not known, or too many."""
+def tabulated(m: Mechanism, most: int = _MOST_CELLS) -> Laws | None:
+    """The laws of all inputs; None where they are not known, or have more cells, inputs times views."""
     xs = m.inputs
     # Where others are taken, a sequence may only name the inputs that are hardest to hide.
     names_all = isinstance(xs, range) or type(m).require_input is Mechanism.require_input
     size = xs.stop - xs.start if isinstance(xs, range) else len(xs)  # `len` cannot say all of a range
-    if not names_all or not 1 < size <= _MOST_CELLS:
+    if not names_all or not 1 < size <= most:
         return None
     try:
-        few = m.law(m.inputs[0]).size * len(m.inputs) <= _MOST_CELLS
+        few = m.law(m.inputs[0]).size * len(m.inputs) <= most
         return table(m, m.inputs) if few else None
     except Unsupported:
         return None
