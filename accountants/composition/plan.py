@@ -10,7 +10,8 @@ the method:
 - normal noise: one shift, whose square is the sum of all squares;
 - otherwise losses on a lattice: `pld.total`; EXACT where all losses are multiples of one loss.
 
-Where all pairs of one plan are listed and none dominates, `pld.several_pairs` lets each run have its own, from above.
+Where all pairs of one plan, or of one on a sample, are listed and none dominates, `pld.several_pairs` lets each run have its own,
+from above.
 
 A run of a sample has pairs that occur, too: those of the plan on it, beside views that tell nothing where reports name their users,
 and among the views of another user where one user is drawn secretly. Open: how much worse than user 1's two values others may be
@@ -22,11 +23,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, combinations_with_replacement, product
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
-from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.composition.compose import compose, enumerated
 from ldpaudit.accountants.composition.divergences import stated
 from ldpaudit.accountants.composition.laplace_products import ProductsProfile
 from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, together
@@ -58,6 +59,7 @@ from ldpaudit.plan import Guarantee, Plan, PostProcess, Repeat, Run, flat
 from ldpaudit.profile import Number, PrivacyProfile
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
+_MOST_CHOICES = 64  # of a pair for each run of a composition, which are listed
 _POINTS = 32  # of the curve of a composition, from which its mu is read; with 256 the mu of ten Laplace reports is known to 3e-5
 
 
@@ -209,10 +211,9 @@ class ComposedProfile(PrivacyProfile):
     @cached
     def _several(self) -> PrivacyProfile | None:
         """Of runs of one plan whose pairs are all listed and none is known to dominate: which may be another one in each run."""
-        above = _above(self.parts[0].profile)
-        if len(self.parts) > 1 or not isinstance(above, FiniteProfile) or not above.all_pairs or self.is_exact:
+        if len(self.parts) > 1 or self.is_exact or not (pairs := _all(self.parts[0].profile)):
             return None
-        found = SeveralPairs(above.pairs, self.parts[0].times, self.upper_source)
+        found = SeveralPairs(pairs, self.parts[0].times, self.upper_source)
         return found if found.applies else None
 
     @cached
@@ -346,6 +347,23 @@ def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:
             return tuple(((pair.part(rate), 1),) for pair in _laws(inner))
         case SubsampledProfile(inner, rate, tight=True):
             return tuple(((law, 1),) for pair in _laws(inner) for law in pair.among_second(rate))
+    return ()
+
+
+def _all(profile: PrivacyProfile) -> tuple[ExactPLD, ...]:
+    """All pairs of inputs of a plan with this profile, in both directions, where they are listed; or none."""
+    match _above(profile):
+        case FiniteProfile(pairs, all_pairs=True):
+            return tuple(pair.complete() for pair in pairs)
+        case NamedSample(inner, rate):
+            return tuple(pair.part(rate) for pair in _all(inner))
+        case ComposedProfile(parts):
+            listed = [(_all(part.profile), part.times) for part in parts]
+            if math.prod(math.comb(len(pairs) + n - 1, n) if pairs else 0 for pairs, n in listed) <= _MOST_CHOICES:
+                choices = product(*(combinations_with_replacement(pairs, n) for pairs, n in listed))
+                found = [enumerated(tuple(Counter(chain(*each)).items()), "a pair for each run") for each in choices]
+                several = tuple(each.pairs[0] for each in found if isinstance(each, FiniteProfile))
+                return several if len(several) == len(found) else ()
     return ()
 
 

@@ -60,6 +60,24 @@ def test_no_choice_of_pairs_costs_more_and_the_best_by_views_hardly_less(
     assert near(account(Repeat(sent, runs)).delta(math.log(x)), before, F(1, 10**12))
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
+def test_each_sample_of_runs_may_have_another_choice_of_pairs(epsilon: float) -> None:
+    rate, x = F(1, 4), F(math.exp(epsilon))
+    pairs = [list(zip(a, b, strict=True)) for a, b in permutations(SQUARE.matrix, 2)]
+    sampled = [
+        [*((rate * p * r, rate * q * s) for (p, q), (r, s) in product(*chosen)), (1 - rate, 1 - rate)]
+        for chosen in combinations_with_replacement(pairs, 2)
+    ]
+    before = max(
+        sum((max(p * r - x * q * s, F(0)) for (p, q), (r, s) in product(*chosen)), F(0))
+        for chosen in combinations_with_replacement(sampled, 2)
+    )
+    composed = account(Repeat(Poisson(Repeat(SQUARE, 2), rate), 2))
+    found = composed.delta(epsilon)
+    assert found.low <= before * (1 + F(1, 10**12))
+    assert before <= found.high < composed.upper.delta(epsilon).low  # type: ignore[attr-defined]
+
+
 def test_many_pairs_are_taken_together_in_a_few_groups() -> None:
     rows = [[F(p, sum(row)) for p in row] for row in ((1, 2, 3, 6), (6, 1, 2, 3), (3, 6, 1, 2), (2, 3, 6, 1), (4, 3, 3, 2))]
     pairs = dict.fromkeys(ExactPLD.of(zip(a, b, strict=True)) for a, b in permutations(rows, 2))
