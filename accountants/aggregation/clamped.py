@@ -15,7 +15,7 @@ All data sets are given the same H, so that what reports add beside it hides not
 replaced by users who hold an end (`ends`), of whom the same bounds only what is left over. Rounds are composed by a curve above
 each one's divergence.
 
-Open: a third of epsilon is not decided for a few hundred users, or where reports tell much; more in rounds, which are then bounded
+Open: a seventh of epsilon is not decided for a few hundred users, a third where reports tell much; more in rounds, which are then bounded
 by shuffles.
 """
 
@@ -57,8 +57,9 @@ _PARTS, _MASSES = 16, 1 << 20
 _LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
 """Least epsilon at which a search begins, its relative width, also where all data sets are listed, and parts of the lower end: the
 first place that is tried, and one at which the shuffled reports need not be asked."""
-_USUAL, _RARE = 1e-6, 1e-13
-"""Delta at whose epsilon the worst data sets are looked for, and at which a curve ends that is composed."""
+_LARGEST, _RARE = -3, 1e-7
+"""Power of ten from which on it is the next one to delta at whose epsilon the worst data sets are looked for; and the part of it at
+which a curve ends that is composed."""
 
 
 @dataclass(frozen=True)
@@ -81,29 +82,41 @@ class ClampedProfile(AtDataSets):
     """Profile of a sum of integers whose noise is clamped."""
 
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
+    usual: float = 1e-6  # delta at whose epsilon the worst data sets are looked for
     below = "the others all hold one integer"
 
     def delta(self, epsilon: Number) -> Enclosure:
         """As `AtDataSets`, or from above by what is known of all data sets."""
         found = super().delta(epsilon)
-        return self._least(found, self._high(round_down(epsilon)))
+        return self._least(found, self._near(found.low)._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; the shuffled reports are asked where not enough is known without them."""
         low, goal = self._low(delta), round_down(Fraction(delta))
-        if goal and low and self._high(low * _ENOUGH) <= goal:
+        near = self._near(goal)
+        if goal and low and near._high(low * _ENOUGH) <= goal:
             found = Enclosure(low, low * _ENOUGH, Rigour.INTERVAL, "")
         else:
             found = super().epsilon(delta)
-            if not self._high(found.high) < goal:
+            if not near._high(found.high) < goal:
                 return found
         width = _NEAREST if self._is_small else _NEAR
-        return self._least(found, crossing(self._high, goal, max(low, _LEAST) * _NEXT, _NEXT, width)[1])
+        return self._least(found, crossing(near._high, goal, max(low, _LEAST) * _NEXT, _NEXT, width)[1])
 
     def _least(self, found: Enclosure, high: float) -> Enclosure:
         if high > found.high:
             return found
         return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, self._known))
+
+    def _near(self, delta: float) -> ClampedProfile:
+        """The same, made for about this delta."""
+        usual = 10.0 ** min(_LARGEST, round(math.log10(delta))) if delta else self.usual
+        return self if usual == self.usual else self._made.setdefault(usual, replace(self, usual=usual))
+
+    @cached
+    def _made(self) -> dict[float, ClampedProfile]:
+        """For other deltas."""
+        return {}
 
     @property
     def _known(self) -> str:
@@ -123,7 +136,7 @@ class ClampedProfile(AtDataSets):
         pairs = [each for pair in self._pairs() for each in (pair, pair.reversed)]
         largest = max(p / q for first, second in permutations(self.laws, 2) for p, q in zip(first, second, strict=True))
         x = nodes_of(pairs, math.log(largest) * (1 + 4 * UNIT))
-        x = x[np.max([pair.low(x) for pair in pairs], axis=0) > _RARE]
+        x = x[np.max([pair.low(x) for pair in pairs], axis=0) > self.usual * _RARE]
         fine = np.exp(np.interp(np.arange(0, len(x) - 1, 0.25), np.arange(len(x)), np.log(x)))
         return Curve.of_both(fine, self._ends.high(fine)).power(self.rounds)
 
@@ -131,7 +144,7 @@ class ClampedProfile(AtDataSets):
     def _ends(self) -> Ends:
         """What is known without the draws that all reports contain, which bound sums of few users."""
         alone = self.rounds == 1
-        usual = (self if alone else replace(self, rounds=1))._low(_USUAL)
+        usual = (self if alone else replace(self, rounds=1))._low(self.usual)
         usual, known = max(usual, _LEAST), dict[tuple[int, float], float]()
 
         def few(others: int, x: float) -> float:
@@ -143,7 +156,7 @@ class ClampedProfile(AtDataSets):
 
         added = reduce(Masses.plus, self.added, Masses.point(0))
         tried = [1.0] if alone else [0.0, 0.4, 1.0]
-        return Ends(Moves(self.laws), self.users - 1, added, few, np.exp(usual * np.array(tried)))
+        return Ends(Moves(self.laws), self.users - 1, added, few, np.exp(usual * np.array(tried)), self.usual)
 
     def _contained_high(self, x: float, others: int) -> float:
         """Of one round, by the draws that the reports of as many others contain."""

@@ -19,6 +19,8 @@ where the user holds an end in :math:`w_0` and :math:`w_B`. After at most k step
 
 .. math:: V(k) \le V_e(k) + k \max_{y, z} \bigl(r_{yz} V(k - 1 - m_z) + x\, t_{yz}\bigr)
 
+which is found for few others first.
+
 Skewed noise hides less where most hold one end. So it matters that each who is replaced holds either end with some probability,
 whatever the others hold: of j users who are replaced each end is held by as many, at least, as j coins of the least such
 probability show ones. With :math:`V_e(k, b)` of data sets in which b hold either end at least, V(k) is at most its mean over that
@@ -36,7 +38,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from heapq import heapify, heappush, heapreplace
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,19 +48,21 @@ from ldpaudit.accountants.aggregation.envelope import CountLaw
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.core.cached import cached
 
-_END, _BETWEEN = 0.13, 0.48
+_END, _BETWEEN = 0.17, 0.65
 """Parts of the others that hold an end, and an integer between the ends, for each of the former and all of the latter together."""
 _FEWEST, _MOST = 8, 3 * 10**4
 """Least number of users whose sum is smooth enough to be tried, and most others, whose laws take long."""
-_CUT = 2e-9
-"""Mass of either end of a law that the window cuts off, for all others together."""
+_LEVELS = 3
+"""Numbers of others at which one is replaced: of all, and of those who are left; fewer are told of by `few`."""
+_CUT = 2e-3
+"""Mass of either end of a law that the window cuts off, for all others together, as a part of the usual delta."""
 _SHIFTS, _SEEN = 4, 100
 """Shifts to either side of equal means, and integers at which the linear program looks."""
 _PIECES, _LEFT_OUT, _ROUGH = 4, 1e-3, 0.02
 """Ranges of a line to begin with, and the part of the users that may be left out, or may where some are anyway."""
 _FALLS = 2.5
 """About by how many nats delta falls if all who hold an end held the other one, at whose ranges one looks as closely."""
-_LITTLE = 2.0
+_LITTLE = 20.0
 """Factor of delta that others may cost who do not hold an end."""
 _REPLACED = 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0
 """Parts of the others who do not hold an end: the more these are, the more hold either one in the end."""
@@ -71,12 +75,15 @@ Range: TypeAlias = tuple[Order, int, int]
 
 
 class Replaced(NamedTuple):
-    """What it costs to replace a user."""
+    """What it costs at most to replace a user."""
 
-    others: int  # m, who are left out where it fails
     left: float  # r
     cut: float  # t
     either: float  # the least share of those who hold one of the ends then, of either
+
+    def cost(self, fewer: Floats, x: Floats) -> Floats:
+        """Where V of those who are left is `fewer`."""
+        return self.left * fewer + self.cut * x
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,26 +153,18 @@ class Ends:
     added: Masses  # noise of aggregators
     few: Callable[[int, float], float]  # an upper bound of V, where others are too few to be replaced
     usual: Floats  # x at which the worst data sets are looked for
+    delta: float  # that they have at the last of these, about
     _ranges: dict[int, list[Range]] = field(default_factory=dict)
 
     def high(self, x: Floats) -> Floats:
         """Upper bounds of V, at most 1."""
-        if not self._replaced:
+        if not self._levels:
             return np.ones_like(x)
+        fewer = np.array([self.few(self._fewer(min(self._levels)), each) for each in x.tolist()])
+        for k, replaced in sorted(self._levels.items())[:-1]:
+            fewer = np.minimum(fewer, self._on_ends(k, x)[0] + k * replaced.cost(fewer, x))
         k = self.others
-        last = self._needed - 1 - max(each.others for each in self._replaced)
-        least = np.array([self.few(last, each) for each in x.tolist()])
-        known: dict[int, Floats] = {}
-
-        def most(k: int) -> Floats:
-            if k not in known:
-                known[k] = least if k <= self._needed else np.minimum(self._on_ends(k, x)[0] + k * step(k), 1.0)
-            return known[k]
-
-        def step(k: int) -> Floats:
-            return np.maximum(*(each.left * most(k - 1 - each.others) + x * each.cut for each in self._replaced))
-
-        on_ends, cost = self._on_ends(k, x), k * step(k)
+        on_ends, cost = self._on_ends(k, x), k * self._levels[k].cost(fewer, x)
         found: Floats = on_ends[0] + _REPLACED[1] * cost
         for few, many in pairwise(_REPLACED[1:]):
             found = np.maximum(found, self._spread(on_ends, int(few * k)) + many * cost)
@@ -173,7 +172,7 @@ class Ends:
 
     def _spread(self, on_ends: Floats, users: int) -> Floats:
         """The mean of what the worst data set costs in which as many hold either end as do who are replaced."""
-        law = Masses.binomial(users, Fraction(min(each.either for each in self._replaced)))
+        law = Masses.binomial(users, Fraction(self._levels[self.others].either))
         below = np.concatenate([[0.0], np.cumsum(law.values) * (1 + law.error + len(law.values) * UNIT) + law.outside])
         found: Floats = on_ends[-1]
         for (fewer, more), held in zip(pairwise(on_ends), self._held[1:], strict=True):
@@ -185,45 +184,49 @@ class Ends:
     def are_enough(self) -> bool:
         """Whether it costs little, at the last usual x, to replace those who do not hold an end."""
         x = self.usual[-1:]
-        return bool(self._replaced and self.high(x)[0] < _LITTLE * self._on_ends(self.others, x)[0, 0])
+        return bool(self._levels and self.high(x)[0] < _LITTLE * self._on_ends(self.others, x)[0, 0])
 
     @property
     def _held(self) -> list[int]:
         """Users who hold either end at least, of the data sets that are told apart."""
         return [int(part * self.others) for part in _HELD]
 
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        """How many users hold an end, and an integer between."""
-        return int(_END * self.others), int(_BETWEEN * self.others / max(1, len(self.moves.laws) - 2))
+    def _sizes(self, k: int) -> tuple[int, int]:
+        """How many of as many hold an end, and an integer between: an integer that so many hold is always found."""
+        return int(_END * k), int(_BETWEEN * k / max(1, len(self.moves.laws) - 2))
 
-    @property
-    def _needed(self) -> int:
-        """Others among whom an integer that enough hold is always found."""
-        return 2 * self._sizes[0] + (len(self.moves.laws) - 2) * self._sizes[1]
+    def _fewer(self, k: int) -> int:
+        """How many others there are without these and one who is replaced."""
+        return k - 1 - max(self._sizes(k))
 
     @cached
-    def _replaced(self) -> tuple[Replaced, ...]:
-        """Of the most that is left, where users of an end are left out, and where others are; none where they are too few."""
-        last = len(self.moves.laws) - 1
-        if min(self._sizes) < _FEWEST or last < 2 or self.others > _MOST:
-            return ()
-        is_even = all(law == other[::-1] for law, other in zip(self.moves.laws, self.moves.laws[::-1], strict=True))
-        found = []
-        for held, m in (((0, last), self._sizes[0]), (range(1, last), self._sizes[1])):
-            looked_at = [(y, z) for y in range(1, last) for z in held if not is_even or (y, z) <= (last - y, last - z)]
-            costs = [self._replacing(y, self.moves.draws[z].of(m)) for y, z in looked_at]
-            left, cut, either = zip(*costs, strict=True)
-            found.append(Replaced(m, max(left), max(cut), min(either)))
-        return tuple(found)
+    def _levels(self) -> dict[int, Replaced]:
+        """What it costs to replace one of as many others: of all, and of those who are left; nothing where they are too few."""
+        found: dict[int, Replaced] = {}
+        k, last = self.others, len(self.moves.laws) - 1
+        while len(found) < _LEVELS and last > 1 and k <= _MOST and min(self._sizes(k)) >= _FEWEST:
+            left, cut, either = zip(*self._all_replaced(k), strict=True)
+            found[k] = Replaced(max(left), max(cut), min(either))
+            k = self._fewer(k)
+        return found
 
-    def _replacing(self, y: int, smooth: Masses) -> tuple[float, float, float]:
-        """The mass that is left, that which is cut off, and the share of the rarer end, where a user of y is replaced."""
+    def _all_replaced(self, k: int) -> Iterator[Replaced]:
+        """Whatever is held by one, and by those whom the replacement needs."""
+        last = len(self.moves.laws) - 1
+        is_even = all(law == other[::-1] for law, other in zip(self.moves.laws, self.moves.laws[::-1], strict=True))
+        for held, m in zip(((0, last), range(1, last)), self._sizes(k), strict=True):
+            for y, z in product(range(1, last), held):
+                if not is_even or (y, z) <= (last - y, last - z):
+                    yield self._replacing(y, self.moves.draws[z].of(m))
+
+    def _replacing(self, y: int, smooth: Masses) -> Replaced:
+        """Where a user of y is replaced, beside the sum of others."""
         whole = smooth.plus(self.moves.draws[y].of(1))
-        low, high = (int((np.cumsum(values) < _CUT / self.others).sum()) for values in (whole.values, whole.values[::-1]))
+        rare = _CUT * self.delta / self.others
+        low, high = (int((np.cumsum(values) < rare).sum()) for values in (whole.values, whole.values[::-1]))
         at = np.arange(low, len(whole.values) - high)
         means = [float(sum(i * p for i, p in enumerate(law))) for law in self.moves.laws]
-        parts, error = [], whole.error
+        parts, outside, error = [], [], whole.error
         for z in (0, -1):
             end = smooth.plus(self.moves.draws[z].of(1))
             middle, error = round(means[y] - means[z]), max(error, end.error)
@@ -231,13 +234,13 @@ class Ends:
                 place = at - shift
                 listed = (place >= 0) & (place < len(end.values))
                 parts.append(np.where(listed, end.values[np.clip(place, 0, len(end.values) - 1)], 0.0))
+                outside.append(end.values[: max(0, low - shift)].sum() + end.values[max(0, low - shift + len(at)) :].sum())
         weights = _packed(np.array(parts), whole.values[at], error)
-        inside = np.array([part.sum() for part in parts])
         rounding = error + (len(at) + len(parts) + 8) * UNIT
-        left = 1 - float(weights @ inside) * (1 - rounding)
-        cut = float(weights @ np.maximum(1 - inside * (1 - rounding), 0)) + whole.outside + 2 * len(parts) * smooth.outside
+        left = 1 - float(weights @ np.array([part.sum() for part in parts])) * (1 - rounding)
+        cut = float(weights @ np.array(outside)) + whole.outside + 2 * len(parts) * smooth.outside
         either = min(each.sum() for each in np.split(weights, 2)) / max(weights.sum(), UNIT)
-        return max(left, 0.0), cut * (1 + rounding), float(either) * (1 - 64 * UNIT)
+        return Replaced(max(left, 0.0), cut * (1 + rounding), float(either) * (1 - 64 * UNIT))
 
     def _on_ends(self, k: int, x: Floats) -> Floats:
         """Upper bounds of the worst of all data sets of this many who hold ends, and of all pairs of inputs of user 1.

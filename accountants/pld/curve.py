@@ -111,7 +111,7 @@ def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float,
 
     def cost(a: float, b: float) -> float:
         # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
-        share = max(known[a].high, _DEEPEST) ** _TILT
+        share: float = max(known[a].high, _DEEPEST) ** _TILT
         least = 0.0 if b in loose and a not in loose else known[b].high
         return (least - known[a].high) / share * (b - a) ** 2
 

@@ -43,7 +43,7 @@ def worst(laws: tuple[CountLaw, ...], others: int, x: float) -> float:
 @pytest.mark.parametrize("x", [1.0, 1.3])
 @pytest.mark.parametrize("laws", LAWS, ids=["narrow", "geometric"])
 def test_to_replace_one_user_costs_at_most_what_does_not_fit_and_what_is_cut_off(laws: tuple[CountLaw, ...], x: float) -> None:
-    bound, m, seen = Ends(Moves(laws), 6, Masses.point(0), lambda k, x: 1.0, np.array([1.3])), 3, []
+    bound, m, seen = Ends(Moves(laws), 6, Masses.point(0), lambda k, x: 1.0, np.array([1.3]), 1e-6), 3, []
     for z in range(3):
         left, cut, either = bound._replacing(1, bound.moves.draws[z].of(m))
         assert 0 < either <= 0.5
@@ -60,11 +60,15 @@ def test_to_replace_one_user_costs_at_most_what_does_not_fit_and_what_is_cut_off
 def test_a_user_is_replaced_at_the_most_that_is_left_and_cut_off_of_all_pairs_of_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ends, "_FEWEST", 2)
     m = TruncatedGeometric(3, F(4, 5))
-    bound = Ends(Moves(tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)), 60, Masses.point(0), max, np.ones(1))
-    for found, held in zip(bound._replaced, ((0, 3), (1, 2)), strict=True):
-        costs = (bound._replacing(y, bound.moves.draws[z].of(found.others)) for y in (1, 2) for z in held)
+    laws = tuple(tuple(p for _, p in m.law(x).items()) for x in m.inputs)
+    bound, others = Ends(Moves(laws), 60, Masses.point(0), max, np.ones(1), 1e-6), 60
+    for found in bound._levels.values():
+        held = zip(((0, 3), (1, 2)), bound._sizes(others), strict=True)
+        costs = (bound._replacing(y, bound.moves.draws[z].of(m)) for kinds, m in held for y in (1, 2) for z in kinds)
         left, cut, either = zip(*costs, strict=True)
-        assert found[1:] == pytest.approx((max(left), max(cut), min(either)), rel=1e-6)
+        assert found == pytest.approx((max(left), max(cut), min(either)), rel=1e-6)
+        others -= 1 + max(bound._sizes(others))
+    assert len(bound._levels) == 3
 
 
 @pytest.mark.parametrize("x", [1.0, 1.1, 1.6])
@@ -72,7 +76,7 @@ def test_a_user_is_replaced_at_the_most_that_is_left_and_cut_off_of_all_pairs_of
 def test_no_data_set_of_few_users_costs_more(monkeypatch: pytest.MonkeyPatch, laws: tuple[CountLaw, ...], x: float) -> None:
     monkeypatch.setattr(ends, "_FEWEST", 2)
     few = cache(lambda k, x: worst(laws, k, x))
-    bound = Ends(Moves(laws), 24, Masses.point(0), few, np.array([1.2]))
+    bound = Ends(Moves(laws), 24, Masses.point(0), few, np.array([1.2]), 1e-6)
     found, truth = float(bound.high(np.array([x]))[0]), few(24, x)
     assert truth <= found * (1 + ROUNDED)
     assert found < 1
@@ -81,6 +85,18 @@ def test_no_data_set_of_few_users_costs_more(monkeypatch: pytest.MonkeyPatch, la
     ranges = bound._on_ends(24, np.array([x]))[0, 0]
     assert on_ends <= ranges * (1 + ROUNDED)
     assert x != 1.1 or ranges < 1.2 * on_ends
+
+
+def test_what_an_end_shifted_has_beyond_the_window_is_told_to_the_last_digit() -> None:
+    bound = Ends(Moves(NARROW), 6, Masses.point(0), lambda k, x: 1.0, np.array([1.3]), 1e-15)
+    cut = bound._replacing(1, bound.moves.draws[0].of(100)).cut
+    assert 1e-30 < cut < 1e-17
+
+
+@pytest.mark.parametrize(("users", "delta", "ratio"), [(3000, 1e-10, 1.005), (1000, 1e-8, 1.025)])
+def test_a_sum_is_known_at_the_delta_that_is_asked(users: int, delta: float, ratio: float) -> None:
+    found = account(Aggregate(TruncatedGeometric.for_epsilon(F(5, 2), 6), users)).epsilon(delta)
+    assert found.high < ratio * found.low
 
 
 @pytest.mark.parametrize("spread", [(999, 0, 0), (990, 9, 0), (900, 99, 0), (800, 100, 99), (0, 999, 0)], ids=str)
