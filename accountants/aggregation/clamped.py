@@ -15,8 +15,8 @@ All data sets are given the same H, so that what reports add beside it hides not
 replaced by users who hold an end (`ends`), of whom the same bounds only what is left over. Rounds are composed by a curve above
 each one's divergence.
 
-Open: a seventh of epsilon is not decided for a few hundred users, a third where reports tell much; more in rounds, which are then bounded
-by shuffles.
+Open: a seventh of epsilon is not decided for a few hundred users, a third where reports tell much; more in rounds, which are then
+bounded by shuffles.
 """
 
 from __future__ import annotations
