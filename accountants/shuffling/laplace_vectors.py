@@ -71,6 +71,8 @@ _KNOTS = (50, 100), (50, 240)
 """Values to which W is spread, and A and B - e C before: to see whether a type matters, and where it does; quick, and else."""
 _HEAVY = 0.1  # nats of the mean square of a product of ratios from which on three moments bound its transform badly
 _MOST_PAIRS = 1 << 19  # of these values, of all types together, where it is only seen whether they matter
+_HARDLY = 2.0**-10
+"""Users of whom a report comes from the blanket who do not hide user 1: replacement would say what is known of one report."""
 _DEVIATIONS = 5.0
 """Standard deviations of a sum of losses at which delta is about 1e-6, for which kinds of a data set are chosen."""
 _FEW_USERS = 16
@@ -215,17 +217,18 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
     with working_precision(precision(users)):
         different = [each for each in vectors.overlaps if any(each[1:3] + each[4:6])]
         told = Products(vectors.steps[1], intervals, True, _CELLS[fine] // len(different) // part, _MOST_CELLS // part)
-        types: tuple[VectorType, ...] = ()
-        if max(mean_squares(near, far, vectors.steps[1]).sum() for near, far, _ in map(parts, different)) > _HEAVY:
-            knots = min(_KNOTS[fine][0], math.isqrt(_MOST_PAIRS // len(different))), _KNOTS[fine][1]
-            found = [told.type(each, knots) for each in different]
-            types = () if None in found else tuple(each for each in found if each is not None)  # all of them, or none
-        pairs = None if types else quotients([CutBlanket(told.kinds(each)) for each in different])
         (copies, varying), gamma = vectors.copies, ball(-vectors.hidden).exp()
         if copies > 1 and 0 < varying <= _MOST_COORDINATES:
             alike = told.kinds((0, copies, 0))
             gamma = gamma.max(sum((r1.min(r2) for r1, r2, _ in alike), _NONE) ** (varying * vectors.reports))
-        replaced = Replacement(types, gamma, pairs=pairs)
+        hides = not gamma * users < _HARDLY
+        types: tuple[VectorType, ...] = ()
+        if hides and max(mean_squares(near, far, vectors.steps[1]).sum() for near, far, _ in map(parts, different)) > _HEAVY:
+            knots = min(_KNOTS[fine][0], math.isqrt(_MOST_PAIRS // len(different))), _KNOTS[fine][1]
+            found = [told.type(each, knots) for each in different]
+            types = () if None in found else tuple(each for each in found if each is not None)  # all of them, or none
+        pairs = quotients([CutBlanket(told.kinds(each)) for each in different]) if hides and not types else None
+        replaced = Replacement(types, gamma, pairs=pairs) if hides else None
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0

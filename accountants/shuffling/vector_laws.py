@@ -207,7 +207,8 @@ def _merged(cells: Sequence[Balls], epsilon: float, fine: int) -> tuple[Balls, .
     if len(cells) <= _FEW_KINDS[fine]:
         return tuple(cells)
     gains = np.array([float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells])
-    spread = math.sqrt(gains**2 @ np.array([float(b) for *_, b in cells]))
+    unit = float(np.abs(gains).max())  # its square may be no float
+    spread = unit * math.sqrt((gains / unit) ** 2 @ np.array([float(b) for *_, b in cells]))
     kinds: dict[float, list[Balls]] = defaultdict(list)
     for kind, cell in zip(np.round(_KINDS[fine] * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
         kinds[kind].append(cell)

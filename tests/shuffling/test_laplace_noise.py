@@ -325,8 +325,9 @@ def test_laws_are_below_their_types_and_above_their_data_set_in_the_convex_order
 
 
 @pytest.mark.parametrize("s", [1, 2, 21, 22])
-def test_all_types_are_listed_or_none(s: int) -> None:
+def test_all_types_are_listed_or_none(monkeypatch: pytest.MonkeyPatch, s: int) -> None:
     """Of large steps floats hold the probabilities of some overlaps, and not of all."""
+    monkeypatch.setattr(laplace_vectors, "_HARDLY", 0.0)
     vectors = known(m := GlpsHeavyHitter(4, 1, 1, 2, Fraction(1, s)))
     different = [each for each in vectors.overlaps if any(each[1:3] + each[4:6])]
     types = account(Shuffle(m, 1000)).bound.replaced.types  # type: ignore[attr-defined]
@@ -425,3 +426,10 @@ def test_bundles_of_few_users_are_no_worse_than_alone(users: int) -> None:
     """Where delta of the bundle alone falls faster than what guides the search."""
     bundle = Repeat(Run(Laplace(Fraction(1000))), 300)
     assert account(Shuffle(bundle, users)).epsilon(1e-6).high <= account(bundle).epsilon(1e-6).high * (1 + 1e-9)
+
+
+def test_a_hundred_reports_of_either_user_hide_nobody_and_no_array_is_made_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laplace_vectors, "quotients", lambda blankets: pytest.fail("laws are tabulated"))
+    bundle = Repeat(Run(FreshProducts(4, 1, Fraction(2))), 100)
+    found, alone = account(Shuffle(bundle, 2)).epsilon(1e-6), account(bundle).epsilon(1e-6)
+    assert alone.high - 1 < found.low <= found.high < alone.high * 1.001
