@@ -98,8 +98,8 @@ _FEW_POINTS = 16
 _DATA_SET = 2e-4
 """The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
 _USUAL, _LARGE, _QUICK = 1e-6, 1e-2, 100
-"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of the
-points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well."""
+"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
+the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"
 """Why a plan costs shuffled what it costs alone."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
