@@ -57,9 +57,9 @@ _PARTS, _MASSES = 16, 1 << 20
 _LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
 """Least epsilon at which a search begins, its relative width, also where all data sets are listed, and parts of the lower end: the
 first place that is tried, and one at which the shuffled reports need not be asked."""
-_LARGEST, _RARE = -3, 1e-7
-"""Power of ten from which on it is the next one to delta at whose epsilon the worst data sets are looked for; and the part of it at
-which a curve ends that is composed."""
+_LARGEST, _RARE, _CURVED = -3, 1e-7, (1e-8, 1e-10)
+"""Power of ten from which on it is the next one to delta at whose epsilon the worst data sets are looked for; the part of it at
+which a curve ends that is composed; and where epsilon is given, the delta below which it is another one than usual."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ class ClampedProfile(AtDataSets):
     def delta(self, epsilon: Number) -> Enclosure:
         """As `AtDataSets`, or from above by what is known of all data sets."""
         found = super().delta(epsilon)
-        return self._least(found, self._near(found.low)._high(round_down(epsilon)))
+        near = self if found.low > _CURVED[0] else self._near(_CURVED[1])  # for curves not as many as for one epsilon
+        return self._least(found, near._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; the shuffled reports are asked where not enough is known without them."""

@@ -83,6 +83,7 @@ from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, req
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
+_NEARLY = 0.998  # part of a report's own epsilon that is not enough where the search, which nothing guides, is not worth its time
 _CLEARLY = 2  # how many times less than the goal the report's own delta is where the search has gone too far
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
@@ -375,7 +376,9 @@ class ShuffleProfile(SummedLosses):
                 again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
         high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
-        if high is None:
+        if high is None and (last := alone().high * _NEARLY) > low and self._high(Fraction(last), self.tolerance) > ball(goal):
+            high = alone().high
+        elif high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
         if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
             high = min(high, alone().high)

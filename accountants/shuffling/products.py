@@ -41,8 +41,8 @@ _FEW_TYPES, _MOST_TYPES, _MOST_COMPARED = 40, 400, 30_000
 """Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; and up to which three moments of
 each are compared, or others stand for those that clearly tell less."""
 _CLEARLY = 0.05  # part of the largest divergence
-_MOST_CELLS = 1000
-"""Kinds of bundles up to which a law is listed, of a type or of a data set."""
+_MOST_CELLS, _MOST_BITS = 1000, 1 << 12
+"""Kinds of bundles up to which a law is listed, of a type or of a data set, and bits of their fractions."""
 _MOST_KINDS, _KNOTS = 20_000, 300
 """Kinds of bundles that are not listed, but spread or not told apart; and values to which those of a type are spread."""
 _DEVIATIONS, _KINDS = 5.0, 10
@@ -247,7 +247,8 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
     u, v, p = ratios
     epsilon = min(_DEVIATIONS * math.sqrt(float(p @ (u - v) ** 2) / users), float(np.log(u[v > 0] / v[v > 0]).max()))
     gains = u - math.exp(epsilon) * v
-    scale = math.sqrt(float(p @ gains**2)) or 1.0  # two inputs may have one law
+    unit = float(np.abs(gains).max()) or 1.0  # two inputs may have one law; and a square may be no float
+    scale = unit * math.sqrt(float(p @ (gains / unit) ** 2)) or 1.0
     _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / scale)), return_inverse=True)
     sums = (_summed(which, each) for each in (u * p, v * p, p))
     return CutBlanket(tuple(zip(*(_balls(each, runs) for each in sums), strict=True)))
@@ -276,7 +277,10 @@ def _summed(which: NDArray[np.int64], values: Floats) -> Floats:
 
 def _is_exact(runs: Part) -> bool:
     """Whether the law of a bundle is listed as it is."""
-    return len(_ratios(runs)[0]) <= _MOST_CELLS and all(map(_is_rational, runs))
+    if not all(map(_is_rational, runs)) or len(_ratios(runs)[0]) > _MOST_CELLS:
+        return False
+    bits = (max(Fraction(p).denominator.bit_length() for cell in run.cells for p in cell) * n for run, n in Counter(runs).items())  # type: ignore[arg-type]
+    return sum(bits) <= _MOST_BITS
 
 
 def _is_rational(each: Blanket) -> bool:
