@@ -83,7 +83,7 @@ from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, req
 
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
-_NEARLY = 0.998  # part of a report's own epsilon that is not enough where the search, which nothing guides, is not worth its time
+_NEARLY = 1 - 1e-6  # part of a report's own epsilon that is not enough where a search that nothing guides is not worth its time
 _CLEARLY = 2  # how many times less than the goal the report's own delta is where the search has gone too far
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
