@@ -54,7 +54,9 @@ _MOST_TERMS = 4096  # nodes times values that are evaluated at most, some micros
 _REFERENCES, _ENOUGH_NATS, _MORE_TERMS = 8, 64.0, 1 << 15
 """Most reference values, the nats of all pairs together from which on one more is not needed, and terms where there are several:
 with one reference value nothing is known of a shuffle of a thousand numbers plus Gaussian noise."""
-_NOT_NEEDED = 80.0  # nats by which the transform has fallen at a node that may be left out at every tolerance
+_NOT_NEEDED, _LEFT_OUT = 80.0, 5.0
+"""Nats by which the transform has fallen at a node that may be left out at every tolerance, and beyond those at which all nodes
+together are as much as is allowed."""
 _WIDER_PAYS = 0.7  # a wider window must leave at most this share of the error
 
 
@@ -266,7 +268,9 @@ def _visible(pairs: Pairs, h: float, saddle: float, window: int, allowed: float)
     """Nodes within the window to evaluate, and a bound of the sum over the window's other nodes."""
     k = np.arange(1, window + 1)
     t = np.asarray(k * h, dtype=np.float64)
-    shares = 2 * h * np.exp(-pairs.falls(t, _NOT_NEEDED)) / (saddle**2 + t**2) * (1 + SLACK)
+    whole = 2 * h * window / saddle**2
+    enough = min(_NOT_NEEDED, _LEFT_OUT + math.log(whole / allowed)) if allowed > 0 < whole < math.inf else _NOT_NEEDED
+    shares = 2 * h * np.exp(-pairs.falls(t, enough)) / (saddle**2 + t**2) * (1 + SLACK)
     smallest = np.argsort(shares)
     held = np.cumsum(shares[smallest])
     most = max(_FEWEST_NODES, pairs.nodes)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Shuffle, Unsupported, account
+from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Run, Shuffle, Unsupported, account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
@@ -492,3 +493,19 @@ def test_the_clones_are_exact_at_every_scale(epsilon0: float, users: int, epsilo
     found = CloneProfile(F(epsilon0), users).delta(epsilon)
     assert found.rigour is Rigour.EXACT
     assert found.relative_width < 1e-9
+
+
+def test_bundles_of_long_fractions_are_told_apart_and_never_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "product_kinds", lambda runs, most: pytest.fail("fractions of thousands of bits"))
+    answers = Repeat(Run(KaryRandomizedResponse(2, Fraction(6 * 10**9 + 1, 10**10))), 200)
+    found, alone = account(Shuffle(answers, 10)).epsilon(1e-6), account(answers).epsilon(1e-6)
+    assert 0 < found.low <= found.high <= alone.high
+
+
+def test_a_bundle_that_nothing_hides_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = Repeat(Run(KaryRandomizedResponse(4, Fraction(9, 10))), 8)
+    found, looks = account(Shuffle(Compose([bundle, Guarantee(Fraction(1, 2))]), 10**4)), list[Fraction]()
+    high = ShuffleProfile._high
+    monkeypatch.setattr(ShuffleProfile, "_high", lambda self, e, t: looks.append(e) or high(self, e, t))
+    assert found.epsilon(1e-6).high > 26
+    assert len(looks) <= 2
