@@ -71,6 +71,14 @@ class Blanket:
 
     cells: tuple[Cell, ...]  # kinds of messages; both laws sum to 1, and b to at most 1
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached
+    def _hash(self) -> int:
+        """Made once: bundles are looked up by all of their runs, and fractions take long."""
+        return hash(self.cells)
+
     @classmethod
     def of(cls, cells: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Blanket:
         """Merge cells of equal likelihood ratios, in a canonical order."""
