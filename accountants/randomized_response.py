@@ -5,7 +5,8 @@ from fractions import Fraction
 from ldpaudit.accountants.aggregation.exchanged import Exchanged, OneOf, Step
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, Bound
+from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
+from ldpaudit.accountants.shuffling.bounds import Bound
 from ldpaudit.accountants.shuffling.calibrate import enough_noise, likely_hits
 from ldpaudit.accountants.shuffling.frequencies import Frequencies
 from ldpaudit.accountants.shuffling.randomizers import MatchedLaws

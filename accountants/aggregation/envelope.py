@@ -28,8 +28,8 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses, bernstein_reach
+from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
-from ldpaudit.accountants.shuffling.bounds import BinaryBound
 from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision

@@ -36,7 +36,7 @@ from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets, Exchanged, Step
 from ldpaudit.accountants.aggregation.plan import pair_within
 from ldpaudit.accountants.composition.compose import compose
-from ldpaudit.accountants.composition.plan import Part
+from ldpaudit.accountants.composition.composed import Part
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
 from ldpaudit.accountants.pld.curve import dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups

@@ -28,7 +28,7 @@ from ldpaudit.accountants.aggregation.hidden_total import HiddenTotal
 from ldpaudit.accountants.aggregation.noisy_counts import NoisyCounts, two_counts
 from ldpaudit.accountants.aggregation.numbers import NoisyNumber, changing
 from ldpaudit.accountants.aggregation.rows import Rows, ToldRows
-from ldpaudit.accountants.composition.plan import Part, composed
+from ldpaudit.accountants.composition.composed import Part, composed
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups

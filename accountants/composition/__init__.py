@@ -10,7 +10,8 @@ guarantee (epsilon, delta) has a dominating pair (the same); dominating pairs co
 2022, Theorem 10); epsilons, deltas and rho may be spent adaptively (Rogers, Roth, Ullman, Vadhan 2016; Feldman, Zrnic
 2021).
 
-Reading order: `plan` (the fold over a plan), `compose` (chooses a formula, an enumeration or a lattice), `coins`;
+Reading order: `plan` (the fold over a plan), `composed` (its parts together, from above and from below), `compose` (chooses a
+formula, an enumeration or a lattice), `coins`;
 `product` (independent parts of one view), `laplace_vector` (closed forms), `laplace_contour` (many coordinates, by an
 integral) and `laplace_products` (sums of noises, shifted differently); `memoized_bits` and `memoized_answers` (a
 whole stream of one memoized bit, or of g-ary answers); then the published bounds, `theorems` and `divergences`, which has

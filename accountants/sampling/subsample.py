@@ -27,7 +27,7 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.sampled import NamedSample, SubsampledProfile
 from ldpaudit.accountants.shuffling.blanket import precision
-from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound, known
+from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import tabulated
 from ldpaudit.accountants.shuffling.replaced import of_any_map
@@ -117,7 +117,7 @@ def of_participants(plan: Poisson, neighbours: Neighbours | None = None) -> Priv
 def _sampled(bound: Bound, epsilon0: float, users: int) -> BlanketBound:
     """Of a secret sample of these users, from the shuffle of those who are drawn and epsilon0 of one report."""
     rate = Fraction(bound.users, users)
-    types, alike = known(bound)
+    types, alike = bound.known
     exact = tuple(each for each in alike if each.blanket.silence == 0)
     with working_precision(precision(users)):
         replaced = (types or of_any_map(ball(Fraction(epsilon0)))).drawn(rate)

@@ -17,6 +17,7 @@ search for epsilon), `bounds` (both ends), `randomizers` (laws to bounds), `blan
 and below them, in ``numerics``, `positive_part`, `saddle`, `trapezoid`, `certified_search`. Then `replaced` (with
 `largest_positive_part`, `quotient_laws`, `quotient_integrals`), `clones`, `bloom` (RAPPOR), `laplace_noise` (numbers),
 `laplace_vectors`, `vector_laws`, `few_users`;
-binary response, where the worst data set is found: `binary`, `binary_data_set`; many messages per user: `hidden_message`; what
-papers print: `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates: `frequencies`.
+binary response, where the worst data set is found: `binary_bound`, `binary`, `binary_data_set`; many messages per user:
+`hidden_message`; what papers print: `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates:
+`frequencies`.
 """

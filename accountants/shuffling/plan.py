@@ -41,13 +41,13 @@ from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile, revealed
 from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd, below
 from ldpaudit.accountants.pld.renyi import gdp
-from ldpaudit.accountants.shuffling import bounds, laplace_vectors, products
+from ldpaudit.accountants.shuffling import laplace_vectors, products
+from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import (
     FINE,
     AnyReportBound,
     Attained,
-    BinaryBound,
     BlanketBound,
     Bound,
     OnePairBound,
@@ -198,7 +198,7 @@ class ParticipantsBound(BlanketBound):
 
 def _of_participants(own: Bound | None, rate: Fraction, clones: AnyReportBound) -> ParticipantsBound:
     """From the bound of those who send, or for any report where it has no types."""
-    types, alike = (None, ()) if own is None else bounds.known(own)
+    types, alike = (None, ()) if own is None else own.known
     with working_precision(precision(clones.users)):
         replaced = (types or of_any_map(ball(clones.clones.epsilon0))).part(rate)
         sets = tuple(replace(each, blanket=each.blanket.part(rate)) for each in alike)

@@ -32,7 +32,7 @@ from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.numerics.spread import Floats, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
-from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike, known
+from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
 from ldpaudit.core.working_precision import working_precision
@@ -108,7 +108,7 @@ def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyRep
     """
     if otherwise.clones.epsilon0 >= _FLOATS:
         return None
-    each = [((None, ()) if part is None else known(part), epsilon0, times) for part, epsilon0, times in parts]
+    each = [((None, ()) if part is None else part.known, epsilon0, times) for part, epsilon0, times in parts]
     attained = [(sets, times) for (_, sets), _, times in each]
     if any(cell[2] == 0 for sets, _ in attained for own in sets for cell in own.blanket.cells):
         return None

@@ -24,8 +24,9 @@ from typing import Any, TypeAlias
 from ldpaudit.accountants.pld.all_pairs import CodedLaws
 from ldpaudit.accountants.pld.finite import log_fraction
 from ldpaudit.accountants.pld.own_law import table
+from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BinaryBound, BlanketBound, Bound, OthersAlike
+from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.few_users import FewUsers, Reports
 from ldpaudit.accountants.shuffling.replaced import of_rows, replacement

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Subsample, Unsupported, account
-from ldpaudit.accountants.composition import plan as composition
+from ldpaudit.accountants.composition import composed, plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
+from ldpaudit.accountants.composition.composed import ComposedProfile
 from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, together
-from ldpaudit.accountants.composition.plan import ComposedProfile
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
@@ -227,7 +227,7 @@ LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fracti
 def test_composed_laplace_noise_is_exact_and_what_a_lattice_encloses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     found = account(plan)
     formula = [found.epsilon(1e-6), found.delta(0.7)]
-    monkeypatch.setattr(composition, "together", lambda groups, source: None)
+    monkeypatch.setattr(composed, "together", lambda groups, source: None)
     other = account(plan)
     for mine, theirs in zip(formula, (other.epsilon(1e-6), other.delta(0.7)), strict=True):
         assert mine.rigour is Rigour.EXACT
@@ -335,7 +335,7 @@ def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.Mon
     def asked(_: PrivacyProfile) -> Any:
         raise AssertionError("losses are found where a delta is asked for")
 
-    monkeypatch.setattr(composition, "_upper", asked)
+    monkeypatch.setattr(composed, "_upper", asked)
     once = Subsample(Run(KaryRandomizedResponse.for_epsilon(1, k=4)), 100, 1)
     found = composition.profile(Repeat(once, 7))
     assert found.epsilon(0).high == pytest.approx(7 * account(once).epsilon(0).high)

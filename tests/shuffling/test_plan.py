@@ -13,8 +13,9 @@ from hypothesis import given, strategies as st
 from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Run, Shuffle, Unsupported, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import products
+from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
-from ldpaudit.accountants.shuffling.bounds import BinaryBound, BlanketBound, Bound
+from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.plan import ShuffleProfile

@@ -10,7 +10,7 @@ from ldpaudit.accountants import account
 from ldpaudit.accountants.claims.published.theorem import Published
 from ldpaudit.accountants.claims.sentence import Provenance
 from ldpaudit.accountants.composition import divergences, theorems
-from ldpaudit.accountants.composition.plan import ComposedProfile, Part as Runs
+from ldpaudit.accountants.composition.composed import ComposedProfile, Part as Runs
 from ldpaudit.accountants.sampling.theorems import subsampled_renyi
 from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.enclosure import Enclosure
