@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants import account
+from ldpaudit.accountants.aggregation.bits import pair_within
 from ldpaudit.accountants.aggregation.coordinate import Pair, TwoCoordinates
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets, Exchanged, Step
-from ldpaudit.accountants.aggregation.plan import pair_within
 from ldpaudit.accountants.composition.compose import compose
 from ldpaudit.accountants.composition.composed import Part
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
