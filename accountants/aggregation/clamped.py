@@ -57,6 +57,8 @@ _PARTS, _MASSES = 16, 1 << 20
 _LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
 """Least epsilon at which a search begins, its relative width, also where all data sets are listed, and parts of the lower end: the
 first place that is tried, and one at which the shuffled reports need not be asked."""
+_UNLISTED = 1e-8
+"""What is left out of either end of a sum, of a part of the usual delta for each pair of users."""
 _LARGEST, _RARE, _CURVED = -3, 1e-7, (1e-8, 1e-10)
 """Power of ten from which on it is the next one to delta at whose epsilon the worst data sets are looked for; the part of it at
 which a curve ends that is composed; and where epsilon is given, the delta below which it is another one than usual."""
@@ -156,8 +158,9 @@ class ClampedProfile(AtDataSets):
             return known[key]
 
         added = reduce(Masses.plus, self.added, Masses.point(0))
-        tried = [1.0] if alone else [0.0, 0.4, 1.0]
-        return Ends(Moves(self.laws), self.users - 1, added, few, np.exp(usual * np.array(tried)), self.usual)
+        tried = np.exp(usual * np.array([1.0] if alone else [0.0, 0.4, 1.0]))
+        moves = Moves(self.laws, self.usual / self.users**2 * _UNLISTED)
+        return Ends(moves, self.users - 1, added, few, tried, self.usual)
 
     def _contained_high(self, x: float, others: int) -> float:
         """Of one round, by the draws that the reports of as many others contain."""

@@ -50,16 +50,18 @@ from ldpaudit.core.cached import cached
 
 _END, _BETWEEN = 0.17, 0.65
 """Parts of the others that hold an end, and an integer between the ends, for each of the former and all of the latter together."""
-_FEWEST, _MOST = 8, 3 * 10**4
+_FEWEST, _MOST = 8, 2 * 10**5
 """Least number of users whose sum is smooth enough to be tried, and most others, whose laws take long."""
+_RARE = 1e-40  # probability of either end of a law that is left out, where nothing else is said
 _LEVELS = 3
 """Numbers of others at which one is replaced: of all, and of those who are left; fewer are told of by `few`."""
 _CUT = 2e-3
 """Mass of either end of a law that the window cuts off, for all others together, as a part of the usual delta."""
 _SHIFTS, _SEEN = 4, 100
 """Shifts to either side of equal means, and integers at which the linear program looks."""
-_PIECES, _LEFT_OUT, _ROUGH = 4, 1e-3, 0.02
-"""Ranges of a line to begin with, and the part of the users that may be left out, or may where some are anyway."""
+_PIECES, _LEFT_OUT, _ROUGH, _MANY = 4, (1e-3, 4e-3), (0.02, 0.05), 10**4
+"""Ranges of a line to begin with; the part of the users that may be left out, and that may be where some are left out anyway, each
+also of more users than this, whose laws take longer."""
 _FALLS = 2.5
 """About by how many nats delta falls if all who hold an end held the other one, at whose ranges one looks as closely."""
 _LITTLE = 20.0
@@ -91,6 +93,7 @@ class Draws:
     """Sums of draws of one law: twice that of half of them, which other sums need, too."""
 
     law: CountLaw
+    rare: float = _RARE  # probability of either end that is left out of each sum
     _known: dict[int, Masses] = field(default_factory=dict)
 
     def of(self, draws: int) -> Masses:
@@ -99,8 +102,8 @@ class Draws:
             if draws == 1:
                 return self._known.setdefault(1, Masses.counts(self.law))
             half = self.of(draws // 2)
-            both = half.plus(half).trimmed
-            self._known[draws] = both.plus(self.of(1)).trimmed if draws % 2 else both
+            both = half.plus(half).without_ends(self.rare)
+            self._known[draws] = both.plus(self.of(1)).without_ends(self.rare) if draws % 2 else both
         return self._known[draws]
 
 
@@ -109,12 +112,13 @@ class Moves:
     """The laws of a sum, for what user 1 holds first, and then, and for what the others' reports add."""
 
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
+    rare: float = _RARE  # see `Draws`
     _known: dict[Hashable, tuple[Masses, dict[Order, Pair]]] = field(default_factory=dict)
 
     @cached
     def draws(self) -> tuple[Draws, ...]:
         """Sums of reports of one input."""
-        return tuple(map(Draws, self.laws))
+        return tuple(Draws(law, self.rare) for law in self.laws)
 
     @property
     def orders(self) -> Iterator[Order]:
@@ -259,7 +263,7 @@ class Ends:
     def _searched(self, k: int) -> list[Range]:
         """Ranges of how many hold 0, in which those who may or may not are left out: the worst at the usual x are narrow."""
         is_all = k == self.others
-        enough = (_LEFT_OUT if is_all else _ROUGH) * self.others
+        enough = (_LEFT_OUT if is_all else _ROUGH)[self.others > _MANY] * self.others
         starts = [piece * (k + 1) // _PIECES for piece in range(_PIECES + 1)]
         found = [(order, start, end - 1) for order in self.moves.orders for start, end in pairwise(starts)]
         for x in self.usual if is_all else self.usual[-1:]:
