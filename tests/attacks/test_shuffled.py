@@ -172,13 +172,11 @@ def test_a_shuffled_deployment_is_measured_within_a_tenth_and_its_certificate_sh
     certificate = ldp.certify(EXAMPLE)
     question, claim = certificate.claims
     for record in (question, claim):
-        assert record.evidence is not None
-        assert record.enclosure is not None
-        assert record.witness is not None
-        assert record.enclosure.low > 2
-        assert REACHED * record.enclosure.high < record.evidence.epsilon_lower <= record.enclosure.high
-        assert record.evidence.pair == record.witness.data_sets
-        assert record.witness.data_sets == ("1 user holds 0, 9,999 users hold 2", "1 user holds 1, 9,999 users hold 2")
+        evidence, enclosure, witness = some(record.evidence), some(record.enclosure), some(record.witness)
+        assert enclosure.low > 2
+        assert REACHED * enclosure.high < evidence.epsilon_lower <= enclosure.high
+        assert evidence.pair == witness.data_sets
+        assert witness.data_sets == ("1 user holds 0, 9,999 users hold 2", "1 user holds 1, 9,999 users hold 2")
     assert claim.verdict.record == "holds"
     page = html.page(certificate)
     for shown in (*question.witness.data_sets, question.witness.event):  # type: ignore[union-attr]

@@ -24,7 +24,7 @@ from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, SignOracle, ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
-from tests.helpers import raises, some
+from tests.helpers import raises, some, typed
 from tests.oracles import shuffle as oracle
 from tests.oracles.pairs import excess, joint
 from tests.samples import around
@@ -149,11 +149,9 @@ def test_a_larger_group_is_never_harder_to_tell_apart(rows: list[list[Fraction]]
 
 
 def refused() -> list[tuple[Plan, str]]:
-    (shuffled,) = zoo("shuffled_hadamard").small[:1]
-    (interactive,) = zoo("thresh_repaired").small[:1]
-    (trie,) = zoo("trie_heavy_hitter").small[:1]
-    assert isinstance(shuffled, ShuffledHadamard)
-    assert isinstance(interactive, ThreshRepaired)
+    shuffled = typed(ShuffledHadamard, zoo("shuffled_hadamard").small[0])
+    interactive = typed(ThreshRepaired, zoo("thresh_repaired").small[0])
+    trie = zoo("trie_heavy_hitter").small[0]
     one = RESPONSE(1, 2)
     return [
         (Shuffle(one, 9), "a Shuffle mixes them"), (Subsample(one, 9, 3), "a Subsample mixes them"),

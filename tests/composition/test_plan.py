@@ -27,7 +27,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.profile import Number, PrivacyProfile
-from tests.helpers import raises
+from tests.helpers import raises, typed
 from tests.oracles.pairs import joint
 from tests.oracles.shuffle import law_of
 from tests.samples import meet
@@ -114,9 +114,7 @@ def test_equal_runs_of_randomized_response_are_their_enumeration(
 
 
 def FINITE(m: Mechanism) -> tuple[ExactPLD, ...]:
-    found = account(m)
-    assert isinstance(found, FiniteProfile)
-    return found.pairs
+    return typed(FiniteProfile, account(m)).pairs
 
 
 @pytest.mark.parametrize(("times", "epsilon", "at"), [(10_000, Fraction(1, 100), 4.9), (100_000, Fraction(1, 500), 9)])
@@ -306,8 +304,7 @@ def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch)
 
 
 def _never_silent(plan: Plan) -> Iterator[Enclosure]:
-    found = account(plan)
-    assert isinstance(found, ComposedProfile)
+    found = typed(ComposedProfile, account(plan))
     for epsilon in (0, 1e-300, 1.0, 1e3, 1e300, math.inf):
         yield found.delta(epsilon)
     for delta in (0, 5e-324, 1e-100, 1e-9, 0.999, 1 - 2.0**-53):

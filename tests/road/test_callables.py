@@ -21,7 +21,7 @@ from ldpaudit.commands import ending
 from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from tests import broken_callables, misbehaving_callables as broken
-from tests.helpers import fails_in_one_line, process, raises, stdout
+from tests.helpers import fails_in_one_line, process, raises, stdout, typed
 
 
 def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -249,12 +249,10 @@ def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_wi
     assert fault(error).endswith("(pretended.py:3)")
     refused = raises(ValueError, "needs", ours("refuses"), 0)
     assert of_the_user(refused)
-    error = raised(ours("refuses"))
-    assert isinstance(error, ImplementationError)
+    error = typed(ImplementationError, raised(ours("refuses")))
     assert str(error).startswith("on input 0: the callable raised ValueError: needs an input of its own")
     for function in (theirs, lambda x: theirs(x)):
-        error = raised(function)
-        assert isinstance(error, ImplementationError)
+        error = typed(ImplementationError, raised(function))
         assert str(error).endswith(f"invalid literal for int() with base 10: 'none' ({THEIRS})")
 
 

@@ -233,8 +233,7 @@ def test_what_a_profile_means_for_a_user_stands_beside_the_claim_exactly_and_as_
         assert each["low"] <= each["high"]
     assert [each["false_positive"] for each in said["true_positive"]] == ["1/100", "1/1000"]
     (claim,) = certify().claims
-    assert claim.risk is not None
-    kept = Risk.of(claim.risk)
+    kept = Risk.of(some(claim.risk))
     assert kept == risk(ldp.account(ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1, k=2)))
     assert kept.record == claim.risk
 
@@ -242,8 +241,8 @@ def test_what_a_profile_means_for_a_user_stands_beside_the_claim_exactly_and_as_
 def test_a_page_shows_every_claim_with_the_risks_that_the_certificate_says_and_needs_nothing_else() -> None:
     certificate = certify()
     (claim,) = certificate.claims
-    assert claim.risk is not None
-    other = claim.risk.model_copy(update={"guess": claim.risk.guess.model_copy(update={"low": 0.875, "high": 0.875})})
+    risk_of = some(claim.risk)
+    other = risk_of.model_copy(update={"guess": risk_of.guess.model_copy(update={"low": 0.875, "high": 0.875})})
     told = certificate.model_copy(update={"claims": (claim.model_copy(update={"risk": other}),)})
     assert "87.5\N{NO-BREAK SPACE}%" in html.page(told, exhibits(told))
     page = html.page(certify(true=2))

@@ -22,7 +22,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design
 from ldpaudit.studies.frequencies import Noisy, any_messages, least_noise, least_users, one_message
-from tests.helpers import ROOT, deployment, raises, run, some, stdout
+from tests.helpers import ROOT, deployment, raises, run, some, stdout, typed
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
@@ -190,11 +190,9 @@ def test_every_way_keeps_the_goal_with_hardly_any_room_and_the_least_error_comes
 def test_the_error_is_that_of_estimates_that_are_drawn(summed: tuple[Noisy, ...]) -> None:
     (clients,) = (each for each in summed if not each.parties)
     (laplace,) = (each for each in summed if str(each.plan).startswith("DiscreteLaplace"))
-    assert isinstance(clients.plan, Aggregate)
-    assert isinstance(laplace.plan, Run)
     rng, data = np.random.default_rng(4), {0: 100}
-    drawn = np.array([clients.plan.run(data, rng) for _ in range(RUNS)]).std(axis=0)
-    m = laplace.plan.mechanism
+    drawn = np.array([typed(Aggregate, clients.plan).run(data, rng) for _ in range(RUNS)]).std(axis=0)
+    m = typed(Run, laplace.plan).mechanism
     noise = np.std(m.noise(RUNS, rng) + m.noise(RUNS, rng))  # type: ignore[attr-defined]
     assert np.all(np.abs(drawn / clients.error.high - 1) < SURE / math.sqrt(2 * RUNS))
     assert abs(noise / laplace.error.high - 1) < SURE * math.sqrt(5 / (4 * RUNS)), "its kurtosis is 6 at most"

@@ -18,7 +18,7 @@ from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, 
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms import GaussianReport, KaryRandomizedResponse, LocalHashing, UnaryEncoding
 from ldpaudit.report.schema import of_report
-from tests.helpers import raises, run, stdout
+from tests.helpers import raises, run, stdout, typed
 from tests.zoo import ONE_EACH
 
 RESPONSE = KaryRandomizedResponse(4, Fraction(1, 2))
@@ -194,8 +194,7 @@ def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
 def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(json.dumps({"sum": [3, -1.5], "users": 7}, indent=1))
-    found = released(listed([tmp_path]), 2)
-    assert isinstance(found, Released)
+    found = typed(Released, released(listed([tmp_path]), 2))
     assert (found.total.tolist(), found.users) == ([6, -3], 14)
     (tmp_path / "c.json").write_text("1\n2\n")
     assert released([tmp_path / "c.json"], 2) is None

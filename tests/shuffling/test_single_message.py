@@ -25,7 +25,7 @@ from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
-from tests.helpers import raises, some
+from tests.helpers import raises, some, typed
 from tests.oracles import shuffle as oracle
 from tests.oracles.sums import outcomes, summed
 
@@ -76,8 +76,7 @@ def of_blanket(m: Mechanism, users: int) -> Fraction:
     """delta at e**epsilon = 2 where the blanket is the part of R(x) that does not depend on x, R(x) = g R0 + (1 - g) T(x)."""
     match m:
         case KaryRandomizedResponse():
-            matched = randomized_response.shuffled(m, users)
-            assert isinstance(matched, BlanketBound)
+            matched = typed(BlanketBound, randomized_response.shuffled(m, users))
             (blanket,) = matched.blankets
         case UnaryEncoding():
             patterns = independent((1 - m.q, m.q), 2)
