@@ -136,8 +136,7 @@ def test_accepted_reports_are_drawn_as_they_are() -> None:
 )  # fmt: skip
 def test_only_reports_of_bits_are_filtered(m: Mechanism) -> None:
     plan = Aggregate(m, 4, (), 2)
-    with pytest.raises(Unsupported, match="leaving out reports with many ones is accounted for where reports are independent bits"):
-        account(plan)
+    raises(Unsupported, "leaving out reports with many ones is accounted for where reports are independent bits", account, plan)
     with pytest.raises(Unsupported, match="reports with many ones are left out where they are rows of bits"):
         plan.run({m.inputs[0]: 4}, np.random.default_rng(0))
 

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -228,19 +229,15 @@ PROSPECT = Prospect(0.0, 0.05, 100_000, 1e-6)
 ONE = ThresholdRule(1.0, -1.0)
 
 
-def leaking(share: float) -> Callable[..., Any]:
+def leaking(share: float, x: int, size: int, rng: np.random.Generator) -> Any:
     """Randomized response of epsilon 1 that reports its input in clear in this many of its reports."""
-
-    def function(x: int, size: int, rng: np.random.Generator) -> Any:
-        return np.where(rng.random(size) < share, 10 + x, BINARY.sample(x, size, rng))
-
-    return function
+    return np.where(rng.random(size) < share, 10 + x, BINARY.sample(x, size, rng))
 
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, seed: int) -> None:
-    evidence = audit(leaking(2e-3), inputs=[0, 1], epsilon=1.0, trials=50_000, mode=mode, seed=seed)
+    evidence = audit(partial(leaking, 2e-3), inputs=[0, 1], epsilon=1.0, trials=50_000, mode=mode, seed=seed)
     if mode is Mode.FIXED:
         assert evidence.epsilon_lower > 2
         assert evidence.guesses == evidence.right > 50
@@ -253,7 +250,7 @@ def test_a_hundred_sightings_that_are_all_right_are_worth_two_nats(mode: Mode, s
 
 @pytest.mark.slow
 def test_one_report_in_ten_thousand_is_found_in_a_million() -> None:
-    evidence = audit(leaking(1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000)
+    evidence = audit(partial(leaking, 1e-4), inputs=[0, 1], epsilon=1.0, trials=1_000_000)
     assert evidence.refutes(1.0)
     assert evidence.trials < 500_000
 
@@ -320,7 +317,7 @@ def test_two_sightings_of_two_count_and_what_a_coin_would_show_does_not() -> Non
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("function", "trials"), [(leaking(2e-3), 50_000), (BINARY.sample, 20_000)])
+@pytest.mark.parametrize(("function", "trials"), [(partial(leaking, 2e-3), 50_000), (BINARY.sample, 20_000)])
 def test_an_audit_of_rare_leaks_or_with_a_last_part_goes_on_from_its_checkpoint(
     function: Callable[..., Any], trials: int, tmp_path: Path
 ) -> None:

@@ -139,8 +139,7 @@ def test_as_many_views_are_drawn_as_their_reports_allow() -> None:
         (Aggregate(ldp.Compose([NOISY, UnaryEncoding.flips(Q / 2, 8)]), 9), "a sum needs the reports of one mechanism"),
     ):
         raises(Unsupported, why, ldp.audit, plan, epsilon=1.0)
-    with pytest.raises(Unsupported, match="replace-one"):
-        ldp.audit(Aggregate(PermanentRappor(8, 1, F(1, 2)), 9), epsilon=1.0, neighbours=ADD_REMOVE)
+    raises(Unsupported, "replace-one", ldp.audit, Aggregate(PermanentRappor(8, 1, F(1, 2)), 9), epsilon=1.0, neighbours=ADD_REMOVE)
 
 
 Code = Callable[[Any, int, np.random.Generator], NDArray[np.int8]]
@@ -439,5 +438,4 @@ def test_parts_of_a_composition_are_told_apart_together_and_repetitions_are_comp
     assert sources.views_within(Compose([NUMBERS, SUM]), None, 10**6) == 10**6
     assert sources.views_within(Compose([Aggregate(NOISY, 10**4)] * 2), exactly, 10**6) == shuffled.REPORTS // 10**4 // 2
     raises(Unsupported, "4096 sums or shuffles", ldp.audit, Repeat(Compose([SUM, NUMBERS]), 2048))
-    with pytest.raises(Unsupported, match="even 16 views"):
-        ldp.audit(Compose([Aggregate(NOISY, 10**6)] * 2), implementation=exactly, epsilon=1.0)
+    raises(Unsupported, "even 16 views", ldp.audit, Compose([Aggregate(NOISY, 10**6)] * 2), implementation=exactly, epsilon=1.0)

@@ -414,8 +414,7 @@ def test_the_delta_of_a_guarantee_for_a_group_is_summed_over_its_users_and_refus
     found = account(Guarantee(epsilon, delta), group(users))
     assert found.delta(users * epsilon).high == pytest.approx(lost, rel=1e-12)
     assert account(Guarantee(Fraction(0), delta), group(users)).delta(0).high == pytest.approx(20e-9, rel=1e-12)
-    with pytest.raises(Unsupported, match="it guarantees nothing for a group of 100 users"):
-        account(Guarantee(Fraction(1), delta), group(100))
+    raises(Unsupported, "it guarantees nothing for a group of 100 users", account, Guarantee(Fraction(1), delta), group(100))
     # Beside it, what each user runs alone: as many runs.
     both = Compose([KaryRandomizedResponse(2, Fraction(3, 4)), Repeat(Guarantee(epsilon), 2)])
     assert account(both, group(4)).epsilon(0).high == pytest.approx(4 * math.log(3) + 4 * 2 * 0.1, rel=1e-12)

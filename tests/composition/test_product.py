@@ -20,7 +20,7 @@ from ldpaudit.mechanisms import LongitudinalUnary, Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients
-from tests.helpers import typed
+from tests.helpers import raises, typed
 from tests.oracles.pairs import joint
 from tests.samples import meet
 
@@ -160,8 +160,7 @@ def test_losses_of_counts_that_never_occur_are_none_and_certain_ones_finite() ->
     kept = Fraction(3, 4), Fraction(1, 4)
     assert count_losses(2, kept, (one, zero)) == pytest.approx([-math.log(3), math.nan, math.log(3)], nan_ok=True)
     assert count_losses(1, (one, zero), (one, zero)).tolist() == [-CERTAIN, CERTAIN]
-    with pytest.raises(ValueError, match="counts from 0 to 1"):
-        look_up(count_losses(1, (one, zero), (one, zero)), [0, -1])
+    raises(ValueError, "counts from 0 to 1", look_up, count_losses(1, (one, zero), (one, zero)), [0, -1])
 
 
 def test_long_fractions_are_not_multiplied_out_and_cost_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

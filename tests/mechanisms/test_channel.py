@@ -31,7 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, raises, raises_a_line, some, typed
+from tests.helpers import at_most, deployment, lay_out, raises, raises_a_line, some, typed
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -305,19 +305,12 @@ def test_a_view_that_another_input_never_shows_leaves_no_epsilon_to_prove() -> N
     raises(Unsupported, r"no theorem of proofs/channel\.py covers", derive, Run(m), "replace-one")
 
 
-DEPLOYED = """
-schema = "ldpaudit.deployment/1"
-id = "own"
-mechanism = {kind = "channel", file = "matrices/m.csv"}
-claims = [{id = "one", epsilon = "log(3)"}]
-"""
+DEPLOYED = deployment('kind = "channel"\nfile = "matrices/m.csv"', 'id = "one"\nepsilon = "log(3)"')
 
 
 @pytest.fixture
 def deployed(tmp_path: Path) -> Path:
-    (tmp_path / "matrices").mkdir()
-    (tmp_path / "matrices" / "m.csv").write_text("3/4,1/4\n1/4,rest\n")
-    (tmp_path / "own.toml").write_text(DEPLOYED)
+    lay_out(tmp_path, {"matrices/m.csv": "3/4,1/4\n1/4,rest\n", "own.toml": DEPLOYED})
     return tmp_path / "own.toml"
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import flint
@@ -193,22 +194,19 @@ def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechan
     bound = account(Shuffle(m, users)).bound  # type: ignore[attr-defined]
     top, looked = account(m).epsilon(0).high, [0]
 
-    def counted(value: Callable[[Fraction, float], flint.arb]) -> Callable[[float, float], flint.arb]:
-        def look(epsilon: float, tolerance: float) -> flint.arb:
-            looked[0] += 1
-            return value(F(epsilon), tolerance)
-
-        return look
+    def counted(value: Callable[[Fraction, float], flint.arb], epsilon: float, tolerance: float) -> flint.arb:
+        looked[0] += 1
+        return value(F(epsilon), tolerance)
 
     delta = F(1, 10**9)
     below, above = bound.estimates()
-    low = some(guided(counted(bound.low), delta, top, 1e-7, below, -1.0))
-    high = some(guided(counted(bound.high), delta, top, 1e-7, above, 1.0))
+    low = some(guided(partial(counted, bound.low), delta, top, 1e-7, below, -1.0))
+    high = some(guided(partial(counted, bound.high), delta, top, 1e-7, above, 1.0))
     assert looked[0] <= 8
     assert bound.low(F(low), 1e-7) > ball(delta)
     assert bound.high(F(high), 1e-7) <= ball(delta)
     for value, found in ((bound.low, low), (bound.high, high)):
-        ends = certified_crossing(counted(value), delta, top, 1e-7)
+        ends = certified_crossing(partial(counted, value), delta, top, 1e-7)
         assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE) <= ends[0] * (1 + WIDE) ** 2
 
 

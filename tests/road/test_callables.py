@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,8 @@ ITSELF: list[Any] = []
 ITSELF.append(ITSELF)
 
 
-def raising(error: BaseException) -> Any:
-    def client(x: int) -> int:
-        raise error
-
-    return client
+def raising(error: BaseException, x: int) -> int:
+    raise error
 
 
 KEPT: dict[str, Any] = {
@@ -112,8 +110,8 @@ def test_what_a_callable_does_after_the_verdict_or_prints_below_python_changes_n
 
 
 @pytest.mark.parametrize(("function", "says"), [
-    (raising(broken.Private("of a library")), "the callable raised Private: of a library"),
-    (raising(broken.Wordless()), "the callable raised Wordless"),
+    (partial(raising, broken.Private("of a library")), "the callable raised Private: of a library"),
+    (partial(raising, broken.Wordless()), "the callable raised Wordless"),
     (lambda x: broken.Unwritable(), "got Unwritable"), (lambda x: ITSELF, f"at most {LARGEST} numbers"),
     (lambda x: bytes(50_000_000), f"at most {LARGEST} numbers"), (lambda x: [1 << 10**8], f"at most {LARGEST} numbers"),
 ])  # fmt: skip

@@ -133,8 +133,7 @@ def test_what_came_before_in_any_file_or_has_no_id_is_left_out_and_a_header_is_n
     found, tally = read(RESPONSE, tmp_path / "a.parquet", tmp_path / "b.csv")
     assert (found, tally.malformed, tally.duplicate) == ([0, 1, 3], 1, 1)
     polars.DataFrame({"report": [0, 1], "id": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DeploymentError, match=r"a\.parquet: needs ids that are strings or integers, got 1\.5"):
-        read(RESPONSE, tmp_path / "a.parquet")
+    raises(DeploymentError, r"a\.parquet: needs ids that are strings or integers, got 1\.5", read, RESPONSE, tmp_path / "a.parquet")
     header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
     (tmp_path / "a.jsonl").write_text(lines([header, 3]))
     assert read(RESPONSE, tmp_path / "a.jsonl")[0] == [3]
