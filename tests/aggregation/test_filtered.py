@@ -19,9 +19,8 @@ from ldpaudit.accountants.unary_encoding import summands
 from ldpaudit.attacks.games import summed as game
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Geometric, UnaryEncoding
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Geometric, PermanentRappor, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, group
 from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of

@@ -17,11 +17,10 @@ from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
-from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, SubsetSelection, UnaryEncoding
+from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, ShuffledHadamard, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.profile import DataSet, Witness
 from tests.helpers import raises, some

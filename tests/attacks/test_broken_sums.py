@@ -18,11 +18,10 @@ from ldpaudit import Aggregate, Plan, Repeat, Run, Shuffle, account, audit
 from ldpaudit.adapters.callables import resolve_system
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import ImplementationError
-from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, SampledAnswer, UnaryEncoding
+from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, SampledAnswer, ShuffledCountMin, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles

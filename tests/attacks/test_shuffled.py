@@ -21,8 +21,7 @@ from ldpaudit.attacks.range_queries import drawn, elements_apart, merged_groups,
 from ldpaudit.certificates.certify import verify
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms import HadamardRangeQueries, HadamardResponse, SubsetSelection, UnaryEncoding
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from ldpaudit.mechanisms import HadamardRangeQueries, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.report import html, text

@@ -23,9 +23,8 @@ from ldpaudit.attacks.games.two_inputs import Aim
 from ldpaudit.certificates.certify import Case
 from ldpaudit.errors import ImplementationError
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, Gaussian, GaussianReport, Laplace, UnaryEncoding
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Gaussian, GaussianReport, Laplace, UnaryEncoding
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor

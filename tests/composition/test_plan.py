@@ -21,8 +21,7 @@ from ldpaudit.accountants.composition.plan import ComposedProfile
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.mechanisms import GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group

@@ -31,7 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, deployment, lay_out, raises, raises_a_line, some, typed
+from tests.helpers import at_most, lay_out, raises, raises_a_line, some, typed
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -305,7 +305,12 @@ def test_a_view_that_another_input_never_shows_leaves_no_epsilon_to_prove() -> N
     raises(Unsupported, r"no theorem of proofs/channel\.py covers", derive, Run(m), "replace-one")
 
 
-DEPLOYED = deployment('kind = "channel"\nfile = "matrices/m.csv"', 'id = "one"\nepsilon = "log(3)"')
+DEPLOYED = """
+schema = "ldpaudit.deployment/1"
+id = "own"
+mechanism = {kind = "channel", file = "matrices/m.csv"}
+claims = [{id = "one", epsilon = "log(3)"}]
+"""
 
 
 @pytest.fixture
