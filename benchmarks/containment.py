@@ -202,12 +202,10 @@ def shuffled(rng: random.Random, tally: Tally) -> None:
     p, users = fraction(rng, 0.5, 1, rng.choice((2, 5))), rng.choice((2, 3, rng.randint(4, 12), rng.randint(13, 45)))
     if not Fraction(1, 2) < p < 1:
         return
-    heads = [[mpf(1)]]
-    for _ in range(users - 1):
-        heads.append(one_more(heads[-1], mp(p)))
-    tails = [[mpf(1)]]
-    for _ in range(users - 1):
-        tails.append(one_more(tails[-1], mp(1 - p)))
+    heads, tails = [[mpf(1)]], [[mpf(1)]]
+    for each, chance in ((heads, mp(p)), (tails, mp(1 - p))):
+        for _ in range(users - 1):
+            each.append(one_more(each[-1], chance))
     laws = []
     for t in range(users):
         others = [mpf(0)] * users

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from benchmarks.experiment import growth, say, timed, times
 from ldpaudit import Aggregate, Compose, Plan, Repeat, Run, Shuffle, account
 from ldpaudit.accountants.claims.sentence import zipf
-from ldpaudit.mechanisms import Bitstogram, GlpsHeavyHitter, Hashtogram, Laplace, TreeHistogram, UnaryEncoding
+from ldpaudit.mechanisms import Bitstogram, GlpsHeavyHitter, Hashtogram, Laplace, TreeHistogram, TrieHeavyHitter, UnaryEncoding
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 USERS, DOMAINS = (10**4, 10**5, 10**6, 10**7), (1 << 7, 1 << 10, 1 << 14, 1 << 17)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from hashlib import blake2b
 from itertools import count
 from typing import Any
@@ -25,6 +26,11 @@ class Built:
     law: Law
     make: Callable[[Rng], Callable[[Any], Any]]
     late: int = 0
+
+
+def drawn(law: Law, report: Callable[[Rng, Any], Any]) -> Built:
+    """A randomizer whose reports are drawn each by itself."""
+    return Built(law, lambda rng: partial(report, rng))
 
 
 # Laws of what a report tells: its symbol, of which the report is a code.
@@ -84,11 +90,8 @@ def kary(k: int, code: Callable[[int], Any] = int) -> Callable[[float], Built]:
     def build(e: float) -> Built:
         q = 1 / (math.exp(e) + k - 1)
         p = 1 - (k - 1) * q
-
-        def make(rng: Rng) -> Callable[[int], Any]:
-            return lambda x: code(x if rng.random() < p else (x + 1 + int(rng.integers(k - 1))) % k)
-
-        return Built([(p, q), (q, p), ((k - 2) * q,) * 2], make)
+        law = [(p, q), (q, p), ((k - 2) * q,) * 2]
+        return drawn(law, lambda rng, x: code(x if rng.random() < p else (x + 1 + int(rng.integers(k - 1))) % k))
 
     return build
 
@@ -98,12 +101,9 @@ def unary(k: int, code: Callable[[NDArray[np.bool_]], Any]) -> Callable[[tuple[f
 
     def build(shares: tuple[float, float]) -> Built:
         p, q = shares
-
-        def make(rng: Rng) -> Callable[[int], Any]:
-            return lambda x: code(rng.random(k) < np.where(np.arange(k) == x, p, q))
-
         a, b = p * (1 - q), q * (1 - p)
-        return Built([(a, b), (b, a), ((1 - a - b) / 2,) * 2, ((1 - a - b) / 2,) * 2], make)
+        law = [(a, b), (b, a), ((1 - a - b) / 2,) * 2, ((1 - a - b) / 2,) * 2]
+        return drawn(law, lambda rng, x: code(rng.random(k) < np.where(np.arange(k) == x, p, q)))
 
     return build
 
@@ -130,16 +130,11 @@ def hashing(g: int, code: Callable[[int, int], Any] = lambda seed, value: (seed,
         apart, inner = 1 - 1 / g, kary(g)(e)
         (p, q), *_ = inner.law
 
-        def make(rng: Rng) -> Callable[[int], Any]:
-            respond = inner.make(rng)
+        def report(rng: Rng, x: int) -> Any:
+            seed = int(rng.integers(1 << 62))
+            return code(seed, inner.make(rng)(hashed(seed, x, g)))
 
-            def report(x: int) -> Any:
-                seed = int(rng.integers(1 << 62))
-                return code(seed, respond(hashed(seed, x, g)))
-
-            return report
-
-        return Built([(apart * p, apart * q), (apart * q, apart * p), (1 - apart * (p + q),) * 2], make)
+        return drawn([(apart * p, apart * q), (apart * q, apart * p), (1 - apart * (p + q),) * 2], report)
 
     return build
 
@@ -151,15 +146,12 @@ def subset(k: int, d: int, code: Callable[[list[int]], Any]) -> Callable[[float]
         has = d * math.exp(e) / (d * math.exp(e) + k - d)
         a, b = has * (k - d) / (k - 1), (1 - has) * d / (k - 1)
 
-        def make(rng: Rng) -> Callable[[int], Any]:
-            def report(x: int) -> Any:
-                within = rng.random() < has
-                others = rng.permutation(k - 1)[: d - within]
-                return code(sorted([*(others + (others >= x)).tolist(), *[x] * within]))  # its order tells nothing
+        def report(rng: Rng, x: int) -> Any:
+            within = rng.random() < has
+            others = rng.permutation(k - 1)[: d - within]
+            return code(sorted([*(others + (others >= x)).tolist(), *[x] * within]))  # its order tells nothing
 
-            return report
-
-        return Built([(a, b), (b, a), (1 - a - b,) * 2], make)
+        return drawn([(a, b), (b, a), (1 - a - b,) * 2], report)
 
     return build
 
@@ -182,7 +174,7 @@ def added(
     at: Callable[[Any], Any] = float,
 ) -> Callable[[float], Built]:
     """The number or vector of an input, and noise with a parameter."""
-    return lambda b: Built(law(b), lambda rng: lambda x: code(at(x) + noise(rng, b)))
+    return lambda b: drawn(law(b), lambda rng, x: code(at(x) + noise(rng, b)))
 
 
 def laplace(b: float) -> Law:
@@ -203,7 +195,7 @@ def two_entries(b: float) -> Law:
 
 def stepped(pmf: Sequence[float]) -> Built:
     """Noise of whole numbers from 0 on."""
-    return Built(list(zip([*pmf, 0.0], [0.0, *pmf], strict=True)), lambda rng: lambda x: int(x + rng.choice(len(pmf), p=pmf)))
+    return drawn(list(zip([*pmf, 0.0], [0.0, *pmf], strict=True)), lambda rng, x: int(x + rng.choice(len(pmf), p=pmf)))
 
 
 def cut_geometric(most: int) -> Built:
@@ -225,14 +217,11 @@ def shuffled(users: int, code: Callable[[list[int]], Any], e: float) -> Callable
         ones = stats.binom.pmf(np.arange(users), users - 1, q)
         counts = [np.convolve(ones, chances).tolist() for chances in ((p, q), (q, p))]
 
-        def make(rng: Rng) -> Callable[[int], Any]:
-            def report(x: int) -> Any:
-                told = (rng.random(users) < np.where(np.arange(users) == 0, (q, p)[x], q)).astype(int)
-                return code((told if in_order else rng.permutation(told)).tolist())
+        def report(rng: Rng, x: int) -> Any:
+            told = (rng.random(users) < np.where(np.arange(users) == 0, (q, p)[x], q)).astype(int)
+            return code((told if in_order else rng.permutation(told)).tolist())
 
-            return report
-
-        return Built(rr(e) if in_order else list(zip(*counts, strict=True)), make)
+        return drawn(rr(e) if in_order else list(zip(*counts, strict=True)), report)
 
     return build
 
@@ -249,19 +238,16 @@ def stocked(stock: int) -> Built:
 
 def one_of_many(bad: float) -> Built:
     """30-ary randomized response, but input 17 is told as it is with a probability."""
-    (p, q), *_ = kary(30)(1.0).law
-
-    def make(rng: Rng) -> Callable[[int], Any]:
-        respond = kary(30)(1.0).make(rng)
-        return lambda x: x if x == 17 and rng.random() < bad else respond(x)
-
-    return Built([(bad + (1 - bad) * p, q), ((1 - bad) * q, p), ((1 - bad) * 28 * q, 28 * q)], make)
+    others = kary(30)(1.0)
+    (p, q), *_ = others.law
+    law = [(bad + (1 - bad) * p, q), ((1 - bad) * q, p), ((1 - bad) * 28 * q, 28 * q)]
+    return drawn(law, lambda rng, x: x if x == 17 and rng.random() < bad else others.make(rng)(x))
 
 
 def pair_of_many(share: float) -> Built:
     """A coin of each of twenty inputs, which is fair but for two of them."""
     chances = {3: share, 4: 1 - share}
-    return Built(told(share, 1 - share)[:2], lambda rng: lambda x: int(rng.random() < chances.get(x, 0.5)))
+    return drawn(told(share, 1 - share)[:2], lambda rng, x: int(rng.random() < chances.get(x, 0.5)))
 
 
 # Codes of a symbol, whose reports have more in them.

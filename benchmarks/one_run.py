@@ -35,14 +35,10 @@ VECTORS = [tuple((v / np.linalg.norm(v)).tolist()) for v in np.random.default_rn
 DELTA = 1e-4
 
 
-def trie(threshold: int = TRIE.threshold, first: bool = False) -> Callable[[Any, np.random.Generator], Any]:
+def trie(users: list[str], rng: np.random.Generator, threshold: int = TRIE.threshold, first: bool = False) -> Any:
     """As many users as there are; or a server that samples those who registered first."""
-
-    def run(users: list[str], rng: np.random.Generator) -> Any:
-        asked = users[: TRIE.batch] if first else users
-        return replace(TRIE, users=len(asked), threshold=threshold).run(asked, rng)
-
-    return run
+    asked = users[: TRIE.batch] if first else users
+    return replace(TRIE, users=len(asked), threshold=threshold).run(asked, rng)
 
 
 def histogram(users: list[Any], rng: np.random.Generator, least: int = 25, noisy: bool = True) -> str:
@@ -51,14 +47,10 @@ def histogram(users: list[Any], rng: np.random.Generator, least: int = 25, noisy
     return json.dumps({word: round(n, 2) for word, n in counts.items() if n >= least})
 
 
-def counts(scale: float) -> Callable[[Any, np.random.Generator], Any]:
+def counts(users: list[str], rng: np.random.Generator, scale: float = 1.0) -> dict[str, float]:
     """How many users hold each word, with Laplace noise."""
-
-    def run(users: list[str], rng: np.random.Generator) -> Any:
-        held = Counter(users)
-        return {word: held[word] + rng.laplace(scale=scale) for word in WORDS}
-
-    return run
+    held = Counter(users)
+    return {word: held[word] + rng.laplace(scale=scale) for word in WORDS}
 
 
 def vector_sum(sigma: float) -> Callable[[Any, np.random.Generator], Any]:
@@ -120,20 +112,20 @@ class Case:
 
 REPLACED: dict[str, Any] = {"neighbours": "replace-one"}
 CASES = [
-    Case("TrieHH", True, trie(), WORDS, TRIE, OTHERS),
+    Case("TrieHH", True, trie, WORDS, TRIE, OTHERS),
     Case("a shuffled sketch", True, SKETCH, PAIRS, SKETCH, (), REPLACED),
     Case("a sum of labels", True, SUM, PAIRS, SUM, (), REPLACED),
     Case("a sum of vectors", True, vector_sum(4), VECTORS, NOISE),
-    Case("noisy counts", True, counts(1), WORDS, 1),
+    Case("noisy counts", True, counts, WORDS, 1),
     Case("noisy counts, if they are large", True, histogram, WORDS, 1, OTHERS),
-    Case("TrieHH with threshold 1", False, trie(1), WORDS, 2, OTHERS[:300]),
-    Case("TrieHH that samples the first", False, trie(1, first=True), WORDS, TRIE, OTHERS),
+    Case("TrieHH with threshold 1", False, partial(trie, threshold=1), WORDS, 2, OTHERS[:300]),
+    Case("TrieHH that samples the first", False, partial(trie, threshold=1, first=True), WORDS, TRIE, OTHERS),
     Case("a sketch without noise", False, Exact(SKETCH), PAIRS, SKETCH, (), REPLACED),
     Case("a sketch that is not shuffled", False, in_order(SKETCH), PAIRS, SKETCH, (), {**REPLACED, "scores": told}),
     Case("labels that are not shuffled", False, in_order(FOUR), [(0, 1)] * FOUR.users, FOUR, (), REPLACED),
     Case("a sum of labels without noise", False, Exact(SUM), PAIRS, 2, (), REPLACED),
     Case("a sum of vectors, an eighth of the noise", False, vector_sum(0.5), VECTORS, NOISE),
-    Case("noisy counts, half of the noise", False, counts(0.5), WORDS, 1),
+    Case("noisy counts, half of the noise", False, partial(counts, scale=0.5), WORDS, 1),
     Case("noisy counts, if anybody is there", False, partial(histogram, least=0), WORDS, 1, OTHERS),
     Case("counts without noise", False, partial(histogram, least=0, noisy=False), WORDS, 3),
 ]

@@ -14,12 +14,11 @@ from fractions import Fraction
 from benchmarks.experiment import options, show
 from benchmarks.summed_attacks import COLUMNS, USERS, row
 from ldpaudit import Mechanism, Plan, Shuffle
-from ldpaudit.mechanisms import Rappor, SampledAnswer, ShuffledCountMin, ShuffledHadamard, UnaryEncoding
+from ldpaudit.mechanisms import Rappor, SampledAnswer, ShuffledCountMin, ShuffledHadamard, ShuffledQuantiles, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
-from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 

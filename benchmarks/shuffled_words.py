@@ -19,9 +19,8 @@ from ldpaudit.accountants import account, shuffled_heavy_hitters
 from ldpaudit.accountants.claims import shuffled_hadamard, unary_encoding
 from ldpaudit.accountants.claims.shuffled_count_min import blanket_error
 from ldpaudit.files import user_data
-from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin, ShuffledHadamard, UnaryEncoding
+from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin, ShuffledHadamard, ShuffledHeavyHitters, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.report.printer import markdown_of
 from ldpaudit.studies import counting_protocols, ggkpv_tables
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Origin, Setting

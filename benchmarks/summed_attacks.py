@@ -12,9 +12,8 @@ from typing import Any
 from benchmarks.experiment import options, show
 from ldpaudit import Aggregate, Enclosure, Mechanism, Plan, Repeat, account, audit
 from ldpaudit.evidence import Evidence, Mode
-from ldpaudit.mechanisms import BinomialNoise, GaussianReport, Laplace, PolyaNoise, Skellam, UnaryEncoding
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, GaussianReport, Laplace, PolyaNoise, Skellam, UnaryEncoding
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
-from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor

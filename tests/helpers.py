@@ -27,6 +27,12 @@ def some(value: T | None) -> T:
     return value
 
 
+def typed(kind: type[T], value: object) -> T:
+    """A value that has to be of this type."""
+    assert isinstance(value, kind)
+    return value
+
+
 def raises(error: type[E] | tuple[type[E], ...], says: str | None, ask: Callable[..., object], *given: Any, **named: Any) -> E:
     """The error that a call raises, and what it says."""
     with pytest.raises(error, match=says or None) as caught:

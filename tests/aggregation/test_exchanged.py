@@ -21,6 +21,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms import BinomialNoise, DiscreteGaussian, DiscreteLaplace, Rappor, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
+from tests.helpers import typed
 from tests.oracles.sums import Outcomes, worst
 from tests.samples import near
 
@@ -207,10 +208,8 @@ def test_three_noisy_counts_tell_no_less_than_the_worst_of_all_data_sets_and_les
     sums = [reduce(reported, held, alone) for held in combinations_with_replacement(range(k), users - 1)]
     pairs = [(reported(law, x), reported(law, y)) for law in sums for x, y in permutations(range(k), 2)]
     m: Mechanism = KaryRandomizedResponse(k, p) if p > F(1, k) else SubsetSelection(k, k - 1, 1 - p)
-    profile = account(Aggregate(m, users, [DiscreteLaplace(alpha)]))
-    assert isinstance(profile, ExchangedProfile)
-    hidden = profile.above
-    assert isinstance(hidden, HiddenTotal)
+    profile = typed(ExchangedProfile, account(Aggregate(m, users, [DiscreteLaplace(alpha)])))
+    hidden = typed(HiddenTotal, profile.above)
     for x in (1.0, 1.1, 1.3, 1.6):
         truth = max(float(np.maximum(first - x * second, 0).sum()) for first, second in pairs)
         bound, told = (each._high(math.log(x)) for each in (hidden, hidden.bound))

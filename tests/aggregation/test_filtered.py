@@ -19,14 +19,13 @@ from ldpaudit.accountants.unary_encoding import summands
 from ldpaudit.attacks.games import summed as game
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.evidence import Mode
-from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Geometric, UnaryEncoding
+from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace, Geometric, PermanentRappor, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, group
 from ldpaudit.profile import DataSet, Witness
 from tests.aggregation.test_exchanged import noise_of
 from tests.attacks.test_shuffled import DRAWS, OFF
-from tests.helpers import raises
+from tests.helpers import raises, some
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, neighbouring, summed, together, worst, worst_of_both
 from tests.samples import near
@@ -82,8 +81,7 @@ def test_rounds_are_filtered_one_by_one(x: Fraction) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize("m", [UnaryEncoding(4, F(3, 4), F(1, 5)), PermanentRappor(6, 2, F(1, 3), domain=9)], ids=str)
 def test_the_chance_of_too_many_ones_is_that_of_the_input_with_the_most(m: UnaryEncoding | PermanentRappor, most: int) -> None:
-    known = summands(m, REPLACE_ONE) if isinstance(m, UnaryEncoding) else of_rappor(m, REPLACE_ONE)
-    assert known is not None
+    known = some(summands(m, REPLACE_ONE) if isinstance(m, UnaryEncoding) else of_rappor(m, REPLACE_ONE))
     exact = max(sum(p for y, p in m.law(x).items() if sum(y) > most) for x in m.inputs)
     assert exact <= left_out(known, most) <= exact * (1 + ROUNDED)
 
@@ -137,8 +135,7 @@ def test_accepted_reports_are_drawn_as_they_are() -> None:
 )  # fmt: skip
 def test_only_reports_of_bits_are_filtered(m: Mechanism) -> None:
     plan = Aggregate(m, 4, (), 2)
-    with pytest.raises(Unsupported, match="leaving out reports with many ones is accounted for where reports are independent bits"):
-        account(plan)
+    raises(Unsupported, "leaving out reports with many ones is accounted for where reports are independent bits", account, plan)
     with pytest.raises(Unsupported, match="reports with many ones are left out where they are rows of bits"):
         plan.run({m.inputs[0]: 4}, np.random.default_rng(0))
 
@@ -158,15 +155,13 @@ def test_sums_from_which_reports_are_left_out_are_drawn_as_they_are(m: Mechanism
     third = next(z for z in m.inputs if z not in (x, y))
     plan = Aggregate(m, 3, (), most)
     witness = Witness(plan, (DataSet.of({x: 2, third: 1}), DataSet.of({x: 1, y: 1, third: 1})), "the sum")
-    bits = game._summands(m, [x, y, third], most)
-    assert bits is not None
-    assert bits.together is not None
+    bits = some(game._summands(m, [x, y, third], most))
     places = tuple(bits.at)[:2]
     reports = [
         law_of((tuple(row[place] if sum(row) <= most else 0 for place in places), p) for row, p in m.law(own).items())
         for own in (x, x, third)
     ]
-    drawn = np.column_stack(game.Dependent(bits.together, witness, places).draw(0, DRAWS, np.random.default_rng(3)))
+    drawn = np.column_stack(game.Dependent(some(bits.together), witness, places).draw(0, DRAWS, np.random.default_rng(3)))
     found = Counter(map(tuple, drawn.tolist()))
     assert all(abs(found[outcome] / DRAWS - share) < OFF for outcome, share in summed(reports).items())
 
@@ -187,6 +182,5 @@ def test_the_audit_of_a_filtered_sum_comes_close_to_what_is_certified_and_not_ab
 
 def test_a_witness_is_of_the_plan_also_where_no_report_is_left_out() -> None:
     plan = Aggregate(FLIPS, 50, (), 8)
-    found = account(plan).witness(0.5)
-    assert found is not None
+    found = some(account(plan).witness(0.5))
     assert found.plan == plan

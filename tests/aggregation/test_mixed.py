@@ -1,7 +1,7 @@
 """Shuffled reports of users who do not all run the same plan."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
@@ -19,6 +19,7 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.helpers import raises, some
 from tests.oracles.sums import divergence, outcomes, summed
 from tests.samples import around
 
@@ -109,23 +110,18 @@ def test_what_is_composed_and_sampled_costs_more_and_less() -> None:
     (lambda: account(Shuffle([(USUAL, 1), (CAUTIOUS, 1)]), ADD_REMOVE), Unsupported, "needs replace-one neighbours"),
     (lambda: Shuffle([(USUAL, 1), (CAUTIOUS, 1)]).run([0, 1], np.random.default_rng(0)), Unsupported, "not of a composition"),
 ])  # fmt: skip
-def test_bad_groups_are_refused(make: object, error: type[Exception], needs: str) -> None:
-    assert callable(make)
-    with pytest.raises(error, match=needs):
-        make()
+def test_bad_groups_are_refused(make: Callable[[], object], error: type[Exception], needs: str) -> None:
+    raises(error, needs, make)
 
 
 @pytest.mark.parametrize("truths", [(F(3, 5), F(3, 10)), (F(3, 5), F(19, 20)), (F(13, 50), F(9, 10))])
 @pytest.mark.parametrize("users", [(1, 1), (2, 30), (9, 4), (40, 40)])
 def test_a_binomial_number_of_uniform_reports_hides_no_more_than_theirs_does(truths: list[Fraction], users: list[int]) -> None:
-    own, other = (_response(Run(KaryRandomizedResponse(4, q)), _summands) for q in truths)
-    assert own is not None
-    assert other is not None
-    found = _uniform(own, ((own, users[0]), (other, users[1])))
+    own, other = (some(_response(Run(KaryRandomizedResponse(4, q)), _summands)) for q in truths)
+    found = some(_uniform(own, ((own, users[0]), (other, users[1]))))
     truth, lie = 1 - 3 * own.lie, own.lie
     among = Blanket.of([(truth, lie, F(1, 4)), (lie, truth, F(1, 4)), (2 * lie, 2 * lie, F(1, 2))])
     number = Masses.binomial(users[0], 4 * own.lie).plus(Masses.binomial(users[1], 4 * other.lie))
-    assert found is not None
     fewer = Masses.binomial(found.users - 1, 1 - F(found.blankets[0].silence))  # type: ignore[arg-type]
     assert _above(number, fewer) <= found.apart + 1e-19
     for epsilon in (F(1, 100), F(1, 5), F(1, 2), F(3, 4)):

@@ -22,6 +22,7 @@ from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace,
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.neighbours import REPLACE_ONE
 from tests.aggregation.test_exchanged import noise_of
+from tests.helpers import raises, typed
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, neighbouring, outcomes, summed, worst, worst_of_both
 from tests.samples import near
@@ -38,8 +39,7 @@ chances = st.sampled_from([F(3, 5), F(2, 3), F(9, 10)])
 
 def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialNoise, ...] = ()) -> ToldRows:
     """The upper end where the rows are told, even if another bound is less."""
-    added = summands(m, REPLACE_ONE)
-    assert isinstance(added, Rows)
+    added = typed(Rows, summands(m, REPLACE_ONE))
     return ToldRows(account(Repeat(m, rounds)), users, rounds, noise, added)
 
 
@@ -178,8 +178,7 @@ def test_the_lower_end_is_what_the_difference_of_the_values_cells_or_their_sum_s
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_ranges_have_the_chances_of_the_least_number_of_users_in_a_row_of_all_rounds(rounds: int) -> None:
     m, others = CountMeanSketch(2, 3, F(3, 4), domain=3), 40
-    profile = told(m, others + 1, rounds)
-    assert isinstance(profile, ToldRows)
+    profile = typed(ToldRows, told(m, others + 1, rounds))
     law = binomial_law(others, F(1, 3))
     starts = [least for _, least in profile._ranges]
     for (chance, least), end in zip(profile._ranges, [others + 1, *starts], strict=False):
@@ -248,5 +247,4 @@ def test_a_noisy_run_adds_noise_to_every_cell(m: Sketch) -> None:
 
 
 def test_sums_of_sketches_are_not_audited() -> None:
-    with pytest.raises(Unsupported, match="no attack on sums of this mechanism's reports"):
-        audit(Aggregate(CountMeanSketch(4, 3, F(2, 3), 5), 9))
+    raises(Unsupported, "no attack on sums of this mechanism's reports", audit, Aggregate(CountMeanSketch(4, 3, F(2, 3), 5), 9))

@@ -17,11 +17,10 @@ from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
-from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, SubsetSelection, UnaryEncoding
+from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, ShuffledHadamard, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.profile import DataSet, Witness
 from tests.helpers import raises, some
@@ -384,8 +383,7 @@ def test_a_witness_attains_the_lower_end(bits: tuple[Fraction, Fraction], users:
 def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
     m = PermanentRappor(bits=4, hashes=1, f=HALF, domain=4)
     profile = account(Aggregate(m, 3))
-    low, found = profile.delta(0.5).low, profile.witness(0.5)
-    assert found is not None
+    low, found = profile.delta(0.5).low, some(profile.witness(0.5))
     assert found.values in m.differences.values()
     laws = laws_of(m, found)
     assert low == pytest.approx(float(divergence(laws[0], laws[1], Fraction(math.exp(0.5)))), abs=1e-6)
@@ -412,9 +410,7 @@ def test_sums_of_reports_that_tell_nearly_everything_stay_among_floats() -> None
 
 def test_a_witness_of_one_hot_reports_is_of_the_sum() -> None:
     plan = Aggregate(KaryRandomizedResponse(4, HALF), 50)
-    found, shuffled = account(plan).witness(0.1), account(Shuffle(plan.plan, 50)).witness(0.1)
-    assert found is not None
-    assert shuffled is not None
+    found, shuffled = (some(account(each).witness(0.1)) for each in (plan, Shuffle(plan.plan, 50)))
     assert (found.plan, found.pair) == (plan, shuffled.pair)
 
 

@@ -18,11 +18,10 @@ from ldpaudit import Aggregate, Plan, Repeat, Run, Shuffle, account, audit
 from ldpaudit.adapters.callables import resolve_system
 from ldpaudit.adapters.outputs import WEAKER, Outputs
 from ldpaudit.errors import ImplementationError
-from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, SampledAnswer, UnaryEncoding
+from ldpaudit.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, SampledAnswer, ShuffledCountMin, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.range_queries import CountMinRangeQueries, HadamardRangeQueries, RangeQueries
 from ldpaudit.mechanisms.shuffled_binary_sums import ShuffledBinarySums
-from ldpaudit.mechanisms.shuffled_count_min import ShuffledCountMin
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
 from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
@@ -255,8 +254,7 @@ def test_of_a_user_who_is_there_or_not_the_larger_data_set_stands_first() -> Non
 
 @pytest.mark.parametrize(("data", "neighbour"), [([0, 0], [1, 1]), ([0, 0], [0, 0]), ([0, 0, 0], [1]), ([0, 0], [])])
 def test_data_sets_that_do_not_differ_in_one_user_are_refused(data: list[int], neighbour: list[int]) -> None:
-    with pytest.raises(ValueError, match="data sets that differ in one user"):
-        Outputs.of(ShuffledBinarySums(2, 3, Fraction(1, 4)), data, neighbour)
+    raises(ValueError, "data sets that differ in one user", Outputs.of, ShuffledBinarySums(2, 3, Fraction(1, 4)), data, neighbour)
 
 
 @pytest.mark.parametrize("target", [lambda data, rng: data, 3, Shuffle(KaryRandomizedResponse(2, Fraction(2, 3)), 2).plan])

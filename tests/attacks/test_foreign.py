@@ -15,9 +15,8 @@ from ldpaudit.attacks.games.plans import by_its_numbers
 from ldpaudit.attacks.games.stems import attack_on
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.mechanism import ENUMERABLE, Law, Mechanism, Rows
-from ldpaudit.mechanisms import Channel, ShuffledBinarySums, SubsetSelection, UnaryEncoding, stem
+from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, ShuffledBinarySums, SubsetSelection, UnaryEncoding, stem
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
-from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.helpers import raises, raises_a_line
 from tests.zoo import AT_ONE, SMALL, delta_of
 

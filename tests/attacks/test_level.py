@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,8 @@ SOUND: dict[str, Sound] = {
     "many noises and a classifier": replace(noisy(3), trials=1_500, reading=Reading(learned=True), runs=5),
     "lists of about a hundred numbers": Sound(lambda _: alike(70, 120), 0.0, 300, runs=4),
     "lists of 500 to 1,000 numbers": Sound(lambda _: alike(500, 1_000), 0.0, 300, runs=4),
-    "two of forty bits together": Sound(lambda _: two_places(2, 40, TRUTH), trials=1_000, runs=8),
-    "objects of any form": Sound(lambda _: records(TRUTH), trials=1_000, runs=8),
+    "two of forty bits together": Sound(lambda _: partial(two_places, 2, 40, TRUTH), trials=1_000, runs=8),
+    "objects of any form": Sound(lambda _: partial(records, TRUTH), trials=1_000, runs=8),
     **{
         f"{form} reports of {users}": Sound(lambda _: level.TINY.sample, reading=Reading(form, users))
         for form in Form for users in (1, 2)

@@ -16,6 +16,7 @@ from ldpaudit.attacks.blackbox.features import _NO_BIT, _lowest_bit
 from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Form
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
+from tests.broken_callables import plain_noise
 from tests.helpers import raises
 
 BOTH = (Form.RAW, Form.CANONICAL)
@@ -24,15 +25,11 @@ CERTAIN = 5.0
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
 
 
-def laplace(x: float, size: int, rng: np.random.Generator) -> Any:
-    return x + rng.laplace(size=size)
-
-
 def table(x: int, size: int, rng: np.random.Generator) -> Any:
     return np.eye(3)[x] + rng.laplace(scale=2.0, size=(size, 3))
 
 
-@pytest.mark.parametrize(("function", "inputs"), [(laplace, [0.0, 1.0]), (table, [0, 1])])
+@pytest.mark.parametrize(("function", "inputs"), [(plain_noise, [0.0, 1.0]), (table, [0, 1])])
 def test_the_low_bits_of_laplace_noise_betray_the_input_and_nothing_is_left_of_it_in_rounded_ones(
     function: Callable[..., Any], inputs: list[Any]
 ) -> None:
@@ -205,8 +202,7 @@ def test_a_classifier_finds_what_no_single_number_shows() -> None:
 
 def test_a_learned_score_without_scikit_learn_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(Unsupported, match=r"install ldpaudit\[ml\]"):
-        audit(BINARY.sample, inputs=[0, 1], trials=5_000, reading=Reading(learned=True))
+    raises(Unsupported, r"install ldpaudit\[ml\]", audit, BINARY.sample, inputs=[0, 1], trials=5_000, reading=Reading(learned=True))
 
 
 def test_a_reading_is_for_callables_and_users_are_one_or_two() -> None:

@@ -3,6 +3,7 @@
 import math
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,11 @@ def in_single(x: int, size: int, rng: np.random.Generator) -> Any:
     return ((words & np.uint32(0xFFFFFFFE)) | np.uint32(x)).view(np.float32)
 
 
-def sometimes(kind: tuple[float, float], width: int, place: int) -> Many:
+def sometimes(kind: tuple[float, float], width: int, place: int, x: int, size: int, rng: np.random.Generator) -> Any:
     """Normal noise, in which one number of twenty at a place is one of two special ones, by the input."""
-
-    def report(x: int, size: int, rng: np.random.Generator) -> Any:
-        rows = rng.normal(size=(size, width))
-        rows[:, place] = np.where(rng.random(size) < 0.05, kind[x], rows[:, place])
-        return rows
-
-    return report
+    rows = rng.normal(size=(size, width))
+    rows[:, place] = np.where(rng.random(size) < 0.05, kind[x], rows[:, place])
+    return rows
 
 
 def anywhere(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -96,13 +93,13 @@ def payload(value: int) -> float:
 IN_BITS: dict[str, Many] = {
     **{f"bit {bit} of a double": in_bit(bit) for bit in (0, 17, 31, 51)},
     "the lowest bit of a single": in_single,
-    "a sign of zero beside other floats": sometimes((0.0, -0.0), 1, 0),
-    "a sign of zero in the middle": sometimes((0.0, -0.0), 3, 1),
+    "a sign of zero beside other floats": partial(sometimes, (0.0, -0.0), 1, 0),
+    "a sign of zero in the middle": partial(sometimes, (0.0, -0.0), 3, 1),
     "a sign of zero anywhere": anywhere,
     "a sign of zero that is always there":
         lambda x, size, rng: np.stack([rng.normal(size=size), np.full(size, (0.0, -0.0)[x])], axis=1),
-    "what a not-a-number carries": sometimes((payload(0), payload(1)), 2, 0),
-    "a not-a-number's sign": sometimes((math.nan, -math.nan), 2, 1),
+    "what a not-a-number carries": partial(sometimes, (payload(0), payload(1)), 2, 0),
+    "a not-a-number's sign": partial(sometimes, (math.nan, -math.nan), 2, 1),
     "the exclusive or of a word's bits": in_parity,
     "the exclusive or of 128 bits": in_wide_parity,
     "the exclusive or of two words": in_shares,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
@@ -42,16 +43,12 @@ def letters(rng: np.random.Generator, low: int, high: int) -> str:
     return "".join(map(chr, rng.integers(97, 123, int(rng.integers(low, high + 1))).tolist()))
 
 
-def with_word(low: int, high: int) -> Many:
+def with_word(low: int, high: int, x: int, size: int, rng: np.random.Generator) -> Any:
     """Random letters; in a third of the texts three of them somewhere are a word that names the input."""
-
-    def report(x: int, size: int, rng: np.random.Generator) -> Any:
-        texts = [letters(rng, low, high) for _ in range(size)]
-        places = [int(rng.integers(len(text) - 2)) if rng.random() < 1 / 3 else None for text in texts]
-        word = ("yes", "nop")[x]
-        return [text if p is None else text[:p] + word + text[p + 3 :] for text, p in zip(texts, places, strict=True)]
-
-    return report
+    texts = [letters(rng, low, high) for _ in range(size)]
+    places = [int(rng.integers(len(text) - 2)) if rng.random() < 1 / 3 else None for text in texts]
+    word = ("yes", "nop")[x]
+    return [text if p is None else text[:p] + word + text[p + 3 :] for text, p in zip(texts, places, strict=True)]
 
 
 def among_many(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -81,27 +78,19 @@ def shares(x: int, size: int, rng: np.random.Generator) -> Any:
     return rows
 
 
-def two_places(kinds: int, width: int, truth: float = 0.85) -> Many:
+def two_places(kinds: int, width: int, truth: float, x: int, size: int, rng: np.random.Generator) -> Any:
     """Fair numbers; the sum of two of them, modulo how many there are, tells."""
-
-    def report(x: int, size: int, rng: np.random.Generator) -> Any:
-        rows = rng.integers(0, kinds, (size, width))
-        rows[:, width - 3] = (told(x, size, rng, truth) - rows[:, 4]) % kinds
-        return rows
-
-    return report
+    rows = rng.integers(0, kinds, (size, width))
+    rows[:, width - 3] = (told(x, size, rng, truth) - rows[:, 4]) % kinds
+    return rows
 
 
-def records(truth: float) -> Many:
+def records(truth: float, x: int, size: int, rng: np.random.Generator) -> Any:
     """Objects with texts and lists of any length, and one value that tells."""
-
-    def report(x: int, size: int, rng: np.random.Generator) -> Any:
-        seen = [rng.integers(0, 99, int(rng.integers(20))).tolist() for _ in range(size)]
-        values = told(x, size, rng, truth).tolist()
-        made = zip(seen, values, strict=True)
-        return [{"name": letters(rng, 1, 20), "seen": row, "v": value, "of": letters(rng, 1, 15)} for row, value in made]
-
-    return report
+    seen = [rng.integers(0, 99, int(rng.integers(20))).tolist() for _ in range(size)]
+    values = told(x, size, rng, truth).tolist()
+    made = zip(seen, values, strict=True)
+    return [{"name": letters(rng, 1, 20), "seen": row, "v": value, "of": letters(rng, 1, 15)} for row, value in made]
 
 
 def lists_of_words(x: int, size: int, rng: np.random.Generator) -> Any:
@@ -135,15 +124,15 @@ def in_order(x: int, size: int, rng: np.random.Generator) -> Any:
 LEAKS: dict[str, Many] = {
     "two equal low bits among 64 numbers": pixels,
     "the half of the only 0": half,
-    "a word somewhere in a text": with_word(40, 40),
-    "a word somewhere in texts of any length": with_word(30, 200),
+    "a word somewhere in a text": partial(with_word, 40, 40),
+    "a word somewhere in texts of any length": partial(with_word, 30, 200),
     "one of 5,000 numbers": among_many,
     "one of 600 values of a subset": subsets,
     "two equal numbers": equal_numbers,
     "a sum modulo 1,000": shares,
-    "the exclusive or of two of 40 bits": two_places(2, 40),
-    "the sum of two of 30 numbers modulo 5": two_places(5, 30),
-    "a value in objects of any form": records(0.9),
+    "the exclusive or of two of 40 bits": partial(two_places, 2, 40, 0.85),
+    "the sum of two of 30 numbers modulo 5": partial(two_places, 5, 30, 0.85),
+    "a value in objects of any form": partial(records, 0.9),
     "a word in lists of words": lists_of_words,
 }
 

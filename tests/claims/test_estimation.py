@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ldpaudit import Mechanism, Unsupported
-from ldpaudit.mechanisms import Channel, Gaussian, LocalHashing, Loloha, SampledAnswer, SignOracle, UnaryEncoding
+from ldpaudit.mechanisms import Channel, Gaussian, GaussianReport, LocalHashing, Loloha, SampledAnswer, SignOracle, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
-from ldpaudit.mechanisms.gaussian_report import GaussianReport
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
 from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from math import ceil, factorial, isqrt
 
 import numpy as np
@@ -81,13 +82,10 @@ def test_every_number_that_a_beginning_names_to_some_digits_is_computed_again() 
 # Where failures begin: every number that a sentence names, and what is computed of it.
 
 
-def by_bits(which: str) -> Callable[[Fraction], bool | None]:
-    def holds(delta: Fraction) -> bool | None:
-        setting = bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6)
-        rows = bucket_heavy_hitter.theorem_4_3(setting)
-        return next(r for r in rows if r.sentence.endswith(which) and "whole" in r.reading).holds
-
-    return holds
+def by_bits(which: str, delta: Fraction) -> bool | None:
+    setting = bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6)
+    rows = bucket_heavy_hitter.theorem_4_3(setting)
+    return next(r for r in rows if r.sentence.endswith(which) and "whole" in r.reading).holds
 
 
 def by_measurements(delta: Fraction) -> bool | None:
@@ -102,8 +100,8 @@ def lemma_3_1(reading: str, epsilon: Fraction, delta: Fraction, domain: int) -> 
 
 ONSETS: dict[str, Callable[[Fraction], bool | None]] = {
     "0.99715": lambda delta: bucket_heavy_hitter.theorem_2_5(EPSILON, delta, 12).holds,
-    "0.99838": by_bits("two values, any public vectors"),
-    "0.99859": by_bits("two values, these public vectors"),
+    "0.99838": partial(by_bits, "two values, any public vectors"),
+    "0.99859": partial(by_bits, "two values, these public vectors"),
     "0.98941": by_measurements,
     "0.99275": lambda delta: lemma_3_1(jl_heavy_hitter.ONE, EPSILON, delta, 10),
 }

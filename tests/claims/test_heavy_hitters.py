@@ -21,6 +21,7 @@ from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.studies import tables
 from ldpaudit.studies.literature import measure
 from tests.claims.test_literature import claims_of, printed_at
+from tests.mechanisms.test_trie_heavy_hitter import law
 
 SYSTEMS = ("tree_histogram", "bitstogram")
 
@@ -81,10 +82,6 @@ def test_errors_are_those_of_values_not_named_and_of_values_named() -> None:
     assert heavy_hitters.largest_error(data, {5: 1.0, 9: 2.5, 77: 0.25}) == 2
     assert heavy_hitters.largest_error(data, {(1 << 64) - 1: 4.0}) == 3
     assert heavy_hitters.largest_error(data, {}) == 0
-
-
-def law(m: TrieHeavyHitter, x: Data) -> dict[Any, Fraction]:
-    return dict(m.law(x).items())
 
 
 def test_table_1_is_theorem_1_to_all_printed_digits_and_loose() -> None:

@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.sign_oracle import SignOracle
 from ldpaudit.report import claims as report
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.studies import literature
-from tests.helpers import ROOT, fails_in_one_line, raises, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run, some
 
 SETTINGS = [(stem, setting) for stem in literature.stems() for setting in literature.settings(stem)]
 PAGE = (ROOT / "docs" / "literature.md").read_text()
@@ -189,8 +189,7 @@ def test_what_a_failure_says_is_printed_with_it_and_with_nothing_else(capsys: py
         claims = literature.printed("thresh", setting)
         report.print_claims("", claims, print)
         said, fails = capsys.readouterr().out, claims[0].standing is Standing.FAILS
-        assert claims[0].failure is not None
-        failure = claims[0].failure
+        failure = some(claims[0].failure)
         assert all((each in said) is fails for each in (failure.begins, failure.breaks, failure.instead))
         (data,) = {json.dumps(report.as_data("thresh", setting, claim, "")["failure"]) for claim in claims}
         assert (data != "null") is fails

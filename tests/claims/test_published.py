@@ -28,7 +28,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.report.printer import TableFormat
 from ldpaudit.report.tables import chapter_as_data, markdown, print_ledger
 from ldpaudit.studies.bibliography import cited
-from tests.helpers import ROOT, fails_in_one_line, raises, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run, some
 
 DELTA = Fraction(1, 10**6)
 COIN, THREE = KaryRandomizedResponse(2, Fraction(3, 4)), KaryRandomizedResponse.for_epsilon(1, 3)
@@ -40,9 +40,7 @@ def beside(plan: Plan, delta: Fraction = DELTA) -> dict[str, Published]:
 
 
 def claim(plan: Plan, name: str, delta: Fraction = DELTA) -> Printed:
-    found = beside(plan, delta)[name].printed
-    assert found is not None
-    return found
+    return some(beside(plan, delta)[name].printed)
 
 
 def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> None:
@@ -198,8 +196,7 @@ def test_a_binary_sum_is_what_its_noise_promises_where_its_epsilon_is_at_most_1(
         count = ShiftProfile(10**4, gamma)
         row = {row.name: row for row in published(count, delta, count.epsilon(delta))}["BC20 binary sum"]
         assert row.standing is Standing.HOLDS
-        assert row.printed is not None
-        needed = 50 / (float(row.printed.claimed) ** 2 * 10**4) * math.log(2 / delta)
+        needed = 50 / (float(some(row.printed).claimed) ** 2 * 10**4) * math.log(2 / delta)
         assert needed == pytest.approx(float(min(gamma, 1 - gamma)))
     for users, sensitivity, why in ((500, 1, "epsilon <= 1"), (10**4, 2, "sensitivity 1")):
         few = ShiftProfile(users, Fraction(1, 2), sensitivity)
@@ -236,8 +233,7 @@ def test_a_bound_holds_or_fails_beside_what_is_certified() -> None:
     rows = {row.name: row for row in published(PLAN, THOUSANDTH, certified, bounds=(one, least))}
     assert rows["one"].standing is Standing.HOLDS
     assert (rows["one"].needs, rows["one"].provenance) == ("Shuffles, delta above 0: 1", Provenance.OWN)
-    printed = rows["one"].printed
-    assert printed is not None
+    printed = some(rows["one"].printed)
     assert printed.claimed == 1
     assert (rows["least"].standing, rows["least"].source) == (Standing.FAILS, f"{__name__}.least")
 
@@ -324,8 +320,7 @@ def test_what_holds_is_never_below_the_certified_epsilon_and_two_theorems_fail(c
     for chapter, column, row in rows(chapters):
         certified = chapter.certified[column]
         if row.standing is Standing.HOLDS:
-            assert row.printed is not None
-            assert row.printed.claimed >= certified.high, row.name
+            assert some(row.printed).claimed >= certified.high, row.name
     failing = [(row.name, COLUMNS[i]) for _, i, row in rows(chapters) if row.standing is Standing.FAILS]
     assert failing == [("TrieHH Theorem 1", "edge"), ("cpSGD binomial mechanism", "edge")]
 

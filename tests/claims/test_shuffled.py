@@ -13,16 +13,7 @@ import pytest
 from scipy import stats
 
 from ldpaudit import Shuffle, account, literature
-from ldpaudit.accountants.claims import randomized_response, unary_encoding
-from ldpaudit.accountants.claims.range_queries import (
-    Setting as RangeSetting,
-    accuracy as range_accuracy,
-    all_boxes_error,
-    binary_logarithm,
-    box_error,
-    largest_column,
-    node_error,
-)
+from ldpaudit.accountants.claims import randomized_response, range_queries, unary_encoding
 from ldpaudit.accountants.claims.shuffled_hadamard import EXAMPLES, Setting, accuracy, failure, sufficient_rho
 from ldpaudit.mechanisms import HadamardRangeQueries, KaryRandomizedResponse, RangeQueries, ShuffledHadamard
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
@@ -102,9 +93,9 @@ F = Fraction
 def test_errors_at_a_thousand_values_are_those_of_bernstein(
     m: HadamardRangeQueries | RangeQueries, node: float, box: float
 ) -> None:
-    assert node_error(m, F(1, 10)).high == pytest.approx(node, rel=1e-4)
-    assert box_error(m, F(1, 10)).high == pytest.approx(box, rel=1e-4)
-    assert box_error(m, F(1, 10)).high == pytest.approx(19 * node_error(m, F(1, 10)).high, rel=1e-12)
+    assert range_queries.node_error(m, F(1, 10)).high == pytest.approx(node, rel=1e-4)
+    assert range_queries.box_error(m, F(1, 10)).high == pytest.approx(box, rel=1e-4)
+    assert range_queries.box_error(m, F(1, 10)).high == pytest.approx(19 * range_queries.node_error(m, F(1, 10)).high, rel=1e-12)
 
 
 def test_dividing_epsilon_and_delta_among_ten_widths_asks_for_two_hundred_times_the_noise() -> None:
@@ -113,7 +104,7 @@ def test_dividing_epsilon_and_delta_among_ten_widths_asks_for_two_hundred_times_
 
 def test_the_error_of_a_node_covers_the_exact_binomial() -> None:
     m = RangeQueries(4096, 64, 12, 300)
-    found, hits = node_error(m, F(1, 10)).high, (m.rho + 1) * m.users
+    found, hits = range_queries.node_error(m, F(1, 10)).high, (m.rho + 1) * m.users
     p = float(m.hit)
     beyond = stats.binom.sf(hits * p + found * (1 - p), hits, p) + stats.binom.cdf(hits * p - found * (1 - p), hits, p)
     assert 0.1 / 64 / 50 < beyond <= 0.1 / 64
@@ -127,35 +118,35 @@ def test_all_boxes_together_are_within_an_error_that_grows_with_the_root_of_thei
     boxes = np.array(list(product(lines, repeat=m.dimensions)))
     off = np.array([g.totals(m.run(data, rng) - g.held(data), boxes) for _ in range(300)])
     beta = F(1, 10)
-    bound = all_boxes_error(m, beta).high
+    bound = range_queries.all_boxes_error(m, beta).high
     assert stats.binom.sf(int(np.sum(np.abs(off).max(axis=1) > bound)) - 1, len(off), float(beta)) > LEVEL
     assert np.abs(off).max() > bound / 2
     most = (m.rho + 2**m.dimensions) * m.users * float(m.hit) * g.most_terms
     assert 0.6 * most < off.var(axis=0).max() < 1.35 * most, "300 runs, of which the largest of all boxes' variances"
-    assert bound < box_error(m, beta).high
+    assert bound < range_queries.box_error(m, beta).high
 
 
 def test_a_thousand_values_ranges_are_within_less_than_a_third_of_their_nodes_errors() -> None:
     m = RangeQueries(10**6, 1024, 20, 377)
     hits, nats = (m.rho + 2) * m.users * float(m.hit) * 19, math.log(20 * 1024 * 1025 / 2)
     bound = (2 * nats / 3 + math.sqrt(4 * nats**2 / 9 + 2 * hits * nats)) / (1 - float(m.hit))
-    assert all_boxes_error(m, F(1, 10)).high == pytest.approx(bound, rel=1e-9)
-    assert bound < box_error(m, F(1, 10)).high / 3
+    assert range_queries.all_boxes_error(m, F(1, 10)).high == pytest.approx(bound, rel=1e-9)
+    assert bound < range_queries.box_error(m, F(1, 10)).high / 3
 
 
 @pytest.mark.parametrize("grid", [Grid(8), Grid(100), Grid(5, 2)], ids=str)
 def test_the_largest_column_is_counted(grid: Grid) -> None:
-    assert largest_column(grid) == max(len(grid.column(value)) for value in range(grid.cells)) == grid.most_nodes
+    assert range_queries.largest_column(grid) == max(len(grid.column(value)) for value in range(grid.cells)) == grid.most_nodes
 
 
 def test_a_logarithm_of_a_power_of_two_is_exact_and_of_another_number_no_less() -> None:
-    assert [binary_logarithm(1 << i) for i in (1, 10, 20)] == [1, 10, 20]
-    assert 6.6438561897747 < binary_logarithm(100) < 6.6438561897748
+    assert [range_queries.binary_logarithm(1 << i) for i in (1, 10, 20)] == [1, 10, 20]
+    assert 6.6438561897747 < range_queries.binary_logarithm(100) < 6.6438561897748
 
 
 def test_a_simulation_keeps_what_theorem_5_9_promises_and_is_not_far_below_it() -> None:
-    s = RangeSetting(F(1), F(1, 10**6), 1 << 12, 1 << 5)
-    (promise,) = range_accuracy(s)
+    s = range_queries.Setting(F(1), F(1, 10**6), 1 << 12, 1 << 5)
+    (promise,) = range_queries.accuracy(s)
     found = literature.measure(s, promise, 20, seed=5, confidence=1 - LEVEL)
     assert found.holds is not False
     assert found.upper > promise.alpha / 40

@@ -13,11 +13,10 @@ from ldpaudit import Unsupported, mechanisms
 from ldpaudit.clients.randomness import Randomness
 from ldpaudit.clients.samplers import SAMPLERS, report
 from ldpaudit.mechanism import Mechanism, View
-from ldpaudit.mechanisms import HadamardResponse, LocalHashing, Loloha, LongitudinalUnary, UnaryEncoding
+from ldpaudit.mechanisms import HadamardResponse, LocalHashing, Loloha, LongitudinalUnary, PermanentRappor, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.one_bit import DBitFlip, PerturbedDBitFlip
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
-from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from tests.helpers import raises
 
 P, Q = Fraction(5, 7), Fraction(2, 9)

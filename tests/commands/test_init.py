@@ -20,7 +20,7 @@ from ldpaudit.files.stated import DeploymentTable
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.report.schema import schema
 from ldpaudit.verdict import Outcome
-from tests.helpers import fails_in_one_line, run, some, stdout
+from tests.helpers import fails_in_one_line, run, some, stdout, typed
 
 ALL = [(stem, variant) for stem in mechanisms.stems() for variant in mechanisms.classes(stem)]
 NAMES = [f"{stem}:{variant}" if variant else stem for stem, variant in ALL]
@@ -34,8 +34,7 @@ def checker() -> Any:
 @pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
 def test_every_mechanism_has_a_file_to_begin_with_that_reads_and_is_valid(stem: str, variant: str, checker: Any) -> None:
     text = starter(stem, variant)
-    plan = loads(text).plan
-    assert isinstance(plan, Run)
+    plan = typed(Run, loads(text).plan)
     assert type(plan.mechanism) is mechanisms.classes(stem)[variant]
     checker.validate(tomllib.loads(text))
 

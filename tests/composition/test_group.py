@@ -24,7 +24,7 @@ from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms import KaryRandomizedResponse, ShuffledHadamard, SignOracle, ThreshRepaired
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, Neighbours, group
 from ldpaudit.plan import Compose, Guarantee, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, as_plan
-from tests.helpers import raises, some
+from tests.helpers import COIN, deployment, raises, some, typed
 from tests.oracles import shuffle as oracle
 from tests.oracles.pairs import excess, joint
 from tests.samples import around
@@ -149,11 +149,9 @@ def test_a_larger_group_is_never_harder_to_tell_apart(rows: list[list[Fraction]]
 
 
 def refused() -> list[tuple[Plan, str]]:
-    (shuffled,) = zoo("shuffled_hadamard").small[:1]
-    (interactive,) = zoo("thresh_repaired").small[:1]
-    (trie,) = zoo("trie_heavy_hitter").small[:1]
-    assert isinstance(shuffled, ShuffledHadamard)
-    assert isinstance(interactive, ThreshRepaired)
+    shuffled = typed(ShuffledHadamard, zoo("shuffled_hadamard").small[0])
+    interactive = typed(ThreshRepaired, zoo("thresh_repaired").small[0])
+    trie = zoo("trie_heavy_hitter").small[0]
     one = RESPONSE(1, 2)
     return [
         (Shuffle(one, 9), "a Shuffle mixes them"), (Subsample(one, 9, 3), "a Subsample mixes them"),
@@ -209,15 +207,7 @@ def test_the_proof_of_a_report_is_a_proof_of_a_group_as_many_times() -> None:
     assert derive(plan, relation.kind).epsilon.high == pytest.approx(7, rel=1e-12)
 
 
-DEPLOYED = """
-schema = "ldpaudit.deployment/1"
-id = "group"
-claims = [{id = "family", epsilon = "log(3) * 4", neighbours = "group-of-4"}]
-[mechanism]
-kind = "randomized_response"
-k = 2
-p = "3/4"
-"""
+DEPLOYED = deployment(COIN, 'id = "family"\nepsilon = "log(3) * 4"\nneighbours = "group-of-4"', "group")
 
 
 def test_a_deployment_file_names_a_group_and_its_certificate_is_checked_again() -> None:

@@ -21,13 +21,12 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, 
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.mechanisms import GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
-from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
+from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
 from ldpaudit.profile import Number, PrivacyProfile
-from tests.helpers import raises
+from tests.helpers import raises, typed
 from tests.oracles.pairs import joint
 from tests.oracles.shuffle import law_of
 from tests.samples import meet
@@ -114,9 +113,7 @@ def test_equal_runs_of_randomized_response_are_their_enumeration(
 
 
 def FINITE(m: Mechanism) -> tuple[ExactPLD, ...]:
-    found = account(m)
-    assert isinstance(found, FiniteProfile)
-    return found.pairs
+    return typed(FiniteProfile, account(m)).pairs
 
 
 @pytest.mark.parametrize(("times", "epsilon", "at"), [(10_000, Fraction(1, 100), 4.9), (100_000, Fraction(1, 500), 9)])
@@ -306,8 +303,7 @@ def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch)
 
 
 def _never_silent(plan: Plan) -> Iterator[Enclosure]:
-    found = account(plan)
-    assert isinstance(found, ComposedProfile)
+    found = typed(ComposedProfile, account(plan))
     for epsilon in (0, 1e-300, 1.0, 1e3, 1e300, math.inf):
         yield found.delta(epsilon)
     for delta in (0, 5e-324, 1e-100, 1e-9, 0.999, 1 - 2.0**-53):
@@ -417,8 +413,7 @@ def test_the_delta_of_a_guarantee_for_a_group_is_summed_over_its_users_and_refus
     found = account(Guarantee(epsilon, delta), group(users))
     assert found.delta(users * epsilon).high == pytest.approx(lost, rel=1e-12)
     assert account(Guarantee(Fraction(0), delta), group(users)).delta(0).high == pytest.approx(20e-9, rel=1e-12)
-    with pytest.raises(Unsupported, match="it guarantees nothing for a group of 100 users"):
-        account(Guarantee(Fraction(1), delta), group(100))
+    raises(Unsupported, "it guarantees nothing for a group of 100 users", account, Guarantee(Fraction(1), delta), group(100))
     # Beside it, what each user runs alone: as many runs.
     both = Compose([KaryRandomizedResponse(2, Fraction(3, 4)), Repeat(Guarantee(epsilon), 2)])
     assert account(both, group(4)).epsilon(0).high == pytest.approx(4 * math.log(3) + 4 * 2 * 0.1, rel=1e-12)

@@ -20,6 +20,7 @@ from ldpaudit.mechanisms import LongitudinalUnary, Rappor
 from ldpaudit.mechanisms.shared import independent_bits as mechanisms
 from ldpaudit.mechanisms.shared.coins import bernoulli
 from ldpaudit.mechanisms.shared.hashing import PRIME, buckets, coefficients
+from tests.helpers import raises, typed
 from tests.oracles.pairs import joint
 from tests.samples import meet
 
@@ -137,8 +138,7 @@ def test_a_report_of_many_bits_is_known_to_six_digits() -> None:
 
 def test_at_delta_0_all_bits_tell_together() -> None:
     m = Rappor(64, 2, Fraction(1, 2), p=Fraction(1, 4), q=Fraction(3, 4), reports=64)
-    profile = account(m)
-    assert isinstance(profile, accounting.ProductProfile)
+    profile = typed(accounting.ProductProfile, account(m))
     one, zero = m.bit_law(1), m.bit_law(0)
     ratio = max(a / b for a, b in zip(one, zero, strict=True)) * max(b / a for a, b in zip(one, zero, strict=True))
     pure = profile.epsilon(0)
@@ -160,16 +160,14 @@ def test_losses_of_counts_that_never_occur_are_none_and_certain_ones_finite() ->
     kept = Fraction(3, 4), Fraction(1, 4)
     assert count_losses(2, kept, (one, zero)) == pytest.approx([-math.log(3), math.nan, math.log(3)], nan_ok=True)
     assert count_losses(1, (one, zero), (one, zero)).tolist() == [-CERTAIN, CERTAIN]
-    with pytest.raises(ValueError, match="counts from 0 to 1"):
-        look_up(count_losses(1, (one, zero), (one, zero)), [0, -1])
+    raises(ValueError, "counts from 0 to 1", look_up, count_losses(1, (one, zero), (one, zero)), [0, -1])
 
 
 def test_long_fractions_are_not_multiplied_out_and_cost_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     m = replace(LongitudinalUnary.optimized(2, k=4), reports=6)
     exact = account(m)
     monkeypatch.setattr(accounting, "_LIMIT_BITS", 1 << 9)
-    enclosed = account(m)
-    assert isinstance(enclosed, accounting.ProductProfile)
+    enclosed = typed(accounting.ProductProfile, account(m))
     assert not isinstance(exact, accounting.ProductProfile)
     for epsilon in (0, 1, 1.9):
         ours, truth = enclosed.delta(epsilon), exact.delta(epsilon)

@@ -15,18 +15,8 @@ from scipy.stats import binom
 from ldpaudit import PrivacyProfile, Rigour
 from ldpaudit.accountants.claims.published import published
 from ldpaudit.accountants.claims.sentence import Standing
-from ldpaudit.accountants.counting import count_min
+from ldpaudit.accountants.counting import count_min, theorems
 from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
-from ldpaudit.accountants.counting.theorems import (
-    Change,
-    cpsgd_as_printed,
-    cpsgd_epsilon,
-    cpsgd_hypotheses,
-    smallest_gamma,
-    smooth_delta,
-    smooth_noise_guarantee,
-    smoothness_of_binomial,
-)
 from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
@@ -217,7 +207,7 @@ def smooth(n: int, gamma: Fraction, k: int, c: Fraction) -> Fraction:
 @given(small, epsilons)
 def test_smoothness_is_definition_4_2(parameters: tuple[int, Fraction, int], epsilon: float) -> None:
     n, gamma, k = parameters
-    assert smooth(n, gamma, k, F(math.exp(epsilon))) in smooth_delta(n, gamma, k, epsilon)
+    assert smooth(n, gamma, k, F(math.exp(epsilon))) in theorems.smooth_delta(n, gamma, k, epsilon)
 
 
 @pytest.mark.parametrize("n", [60, 1000, 10**5, 10**8])
@@ -226,13 +216,13 @@ def test_lemma_4_12_is_valid_and_loose(n: int, gamma: Fraction) -> None:
     for alpha in (F(1, 5), F(1, 2), F(9, 10)):
         most = int(alpha * gamma * n / 2)
         for k in {1, most} if most else set():
-            epsilon, delta = smoothness_of_binomial(n, gamma, k, alpha)
-            exact = smooth_delta(n, gamma, k, epsilon.low)
+            epsilon, delta = theorems.smoothness_of_binomial(n, gamma, k, alpha)
+            exact = theorems.smooth_delta(n, gamma, k, epsilon.low)
             assert exact.high <= delta.low or exact.low == delta.low == 0  # below all floats
 
 
 def test_lemma_4_12_has_the_printed_value() -> None:
-    epsilon, delta = smoothness_of_binomial(1000, F(1, 2), 1, F(1, 2))
+    epsilon, delta = theorems.smoothness_of_binomial(1000, F(1, 2), 1, F(1, 2))
     assert abs(epsilon.high - math.log(3)) < 1e-15
     assert abs(delta.high / (math.exp(-125 / 8) + math.exp(-125 / 9)) - 1) < 1e-12
     assert delta.low <= delta.high <= delta.low * (1 + 1e-15)
@@ -242,20 +232,20 @@ def test_lemma_4_12_fails_for_more_heads_than_tails() -> None:
     # gamma = 0.99: the point n alone, from which one step up is impossible, is likelier than the lemma's delta.
     n, gamma, alpha = 1000, F(99, 100), F(9, 10)
     formula = 2 * math.exp(-float(alpha**2 * gamma * n) / 10)
-    assert smooth_delta(n, gamma, 1, math.log(19)).low > 1e20 * formula
+    assert theorems.smooth_delta(n, gamma, 1, math.log(19)).low > 1e20 * formula
 
 
 @pytest.mark.parametrize(("gamma", "k", "alpha", "hypothesis"), [
     (F(99, 100), 1, F(9, 10), "gamma <= 1/2"), (F(1, 2), 30, F(1, 10), "k <= alpha gamma n / 2"), (F(1, 2), 1, F(1), "alpha < 1"),
 ])  # fmt: skip
 def test_lemma_4_12_names_the_hypothesis_that_fails(gamma: Fraction, k: int, alpha: Fraction, hypothesis: str) -> None:
-    raises(ValueError, re.escape(hypothesis), smoothness_of_binomial, 1000, gamma, k, alpha)
+    raises(ValueError, re.escape(hypothesis), theorems.smoothness_of_binomial, 1000, gamma, k, alpha)
 
 
 def test_the_loss_of_a_shift_by_k_has_the_factor_k() -> None:
     # Smooth noise makes the shift by k cost k epsilon, not epsilon.
     n, gamma, k, alpha = 4000, F(1, 2), 100, F(1, 10)
-    epsilon, delta = smoothness_of_binomial(n, gamma, k, alpha)
+    epsilon, delta = theorems.smoothness_of_binomial(n, gamma, k, alpha)
     profile = ShiftProfile(n, gamma, k)
     assert profile.delta(k * epsilon.high).high <= delta.high
     assert profile.delta(epsilon.high).low > 0.8
@@ -263,20 +253,20 @@ def test_the_loss_of_a_shift_by_k_has_the_factor_k() -> None:
 
 def test_lemma_4_11_is_above_the_exact_vector() -> None:
     n, gamma, tau = 60, F(1, 2), 1
-    smoothness = smoothness_of_binomial(n, gamma, 1, F(1, 2))
-    epsilon, delta = smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=1, smooth_to=1)
+    smoothness = theorems.smoothness_of_binomial(n, gamma, 1, F(1, 2))
+    epsilon, delta = theorems.smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=1, smooth_to=1)
     found = vector_of(n, gamma, ((1, tau), (-1, tau))).delta(epsilon.high)
     assert found.high < delta.high
     with pytest.raises(ValueError, match="smooth to k >= 2"):
-        smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=2, smooth_to=1)
+        theorems.smooth_noise_guarantee(*smoothness, sensitivity=2 * tau, incremental=2, smooth_to=1)
 
 
 def test_the_smallest_gamma_is_certified_and_a_smaller_one_refused() -> None:
     for n, k, epsilon, delta in ((10**4, 1, 1.0, 1e-6), (10**9, 3, 0.1, 1e-12)):
-        gamma = smallest_gamma(n, k, epsilon, delta)
+        gamma = theorems.smallest_gamma(n, k, epsilon, delta)
         assert ShiftProfile(n, gamma, k).delta(epsilon).high <= delta
         assert ShiftProfile(n, gamma * (1 - F(1, 2**38)), k).delta(epsilon).high > delta
-    raises(ValueError, "out of reach", smallest_gamma, 100, 50, 0.1, 1e-9)
+    raises(ValueError, "out of reach", theorems.smallest_gamma, 100, 50, 0.1, 1e-9)
 
 
 def vector_of(n: int, gamma: Fraction, shifts: tuple[tuple[int, int], ...]) -> PrivacyProfile:
@@ -330,24 +320,24 @@ def test_many_counters_are_near_normal_noise_and_below_one_long_shift() -> None:
     assert vector.delta(inverse.high).high <= found.high
 
 
-HALF, MILLIONTH, ONE = Fraction(1, 2), Fraction(1, 10**6), Change.of_one_count(1)
+HALF, MILLIONTH, ONE = Fraction(1, 2), Fraction(1, 10**6), theorems.Change.of_one_count(1)
 
 
 def test_the_formula_gives_the_numbers_of_public_implementations() -> None:
-    assert 0.6375 < cpsgd_epsilon(2000, HALF, ONE, MILLIONTH).high < 0.6376
+    assert 0.6375 < theorems.cpsgd_epsilon(2000, HALF, ONE, MILLIONTH).high < 0.6376
     for p, fewest in ((HALF, 1483), (Fraction(1, 4), 1978)):
-        met = [all(each.holds for each in cpsgd_hypotheses(n, p, ONE, MILLIONTH)) for n in (fewest - 1, fewest)]
+        met = [all(each.holds for each in theorems.cpsgd_hypotheses(n, p, ONE, MILLIONTH)) for n in (fewest - 1, fewest)]
         assert met == [False, True]
 
 
 def test_every_sensitivity_and_the_dimension_has_its_own_term() -> None:
     # At p = 1/2: b = 1/3, c = 7 sqrt(2) / 4, d = 2/3, as draft-case-ppm-binomial-dp-01 prints them.
-    delta, change, v = 1e-6, Change(5, 11, 3, 7), 500.0
+    delta, change, v = 1e-6, theorems.Change(5, 11, 3, 7), 500.0
     far, tail = math.log(1.25 / delta), math.log(10 / delta)
     first = math.sqrt(11 * 2 * far / v)
     second = (math.sqrt(11) * 7 * math.sqrt(2) / 4 * math.sqrt(tail) + 5 / 3) / (v * (1 - delta / 10))
     third = 3 * (2 / 3 * far + 2 / 3 * math.log(20 * 7 / delta) * tail) / v
-    assert cpsgd_epsilon(2000, HALF, change, delta).high == pytest.approx(first + second + third, rel=1e-12)
+    assert theorems.cpsgd_epsilon(2000, HALF, change, delta).high == pytest.approx(first + second + third, rel=1e-12)
 
 
 @st.composite
@@ -366,20 +356,20 @@ def test_where_its_hypotheses_are_met_and_it_is_at_most_one_it_is_never_below_th
     setting: tuple[int, Fraction, int, Fraction],
 ) -> None:
     trials, p, sensitivity, delta = setting
-    change = Change.of_one_count(sensitivity)
-    assume(all(each.holds for each in cpsgd_hypotheses(trials, p, change, delta)))
-    assume(cpsgd_epsilon(trials, p, change, delta).high <= 1)
+    change = theorems.Change.of_one_count(sensitivity)
+    assume(all(each.holds for each in theorems.cpsgd_hypotheses(trials, p, change, delta)))
+    assume(theorems.cpsgd_epsilon(trials, p, change, delta).high <= 1)
     exact = ShiftProfile(trials, p, sensitivity).epsilon(delta)
-    assert exact.high <= cpsgd_as_printed(trials, p, change, delta).low
+    assert exact.high <= theorems.cpsgd_as_printed(trials, p, change, delta).low
 
 
 def test_with_every_printed_hypothesis_met_it_fails_for_a_few_coins_that_are_counted_in_rationals() -> None:
     coins, shift, delta = 2000, 223, Fraction(1, 100)
-    change, tails = Change.of_one_count(shift), list(accumulate(comb(coins, k) for k in range(coins, -1, -1)))
-    assert all(each.holds for each in cpsgd_hypotheses(coins, HALF, change, delta))
+    change, tails = theorems.Change.of_one_count(shift), list(accumulate(comb(coins, k) for k in range(coins, -1, -1)))
+    assert all(each.holds for each in theorems.cpsgd_hypotheses(coins, HALF, change, delta))
     here, there = (Fraction(tails[coins - 1226 + moved], 2**coins) for moved in (shift, 0))
     # e**51.1 = (e**5.11)**10 <= 165.68**10
-    assert cpsgd_epsilon(coins, HALF, change, delta).high < 51.1
+    assert theorems.cpsgd_epsilon(coins, HALF, change, delta).high < 51.1
     assert here - Fraction("165.68") ** 10 * there > 42 * delta
     profile = ShiftProfile(coins, HALF, shift)
     standings = {row.name: row.standing for row in published(profile, delta, profile.epsilon(delta))}
@@ -388,9 +378,9 @@ def test_with_every_printed_hypothesis_met_it_fails_for_a_few_coins_that_are_cou
 
 def test_where_its_epsilon_exceeds_one_it_may_be_below_the_truth() -> None:
     trials, sensitivity, delta = 4 * 10**8, 20_000, Fraction(1, 10**6)
-    change = Change.of_one_count(sensitivity)
-    assert all(each.holds for each in cpsgd_hypotheses(trials, HALF, change, delta))
-    epsilon = cpsgd_epsilon(trials, HALF, change, delta).high
+    change = theorems.Change.of_one_count(sensitivity)
+    assert all(each.holds for each in theorems.cpsgd_hypotheses(trials, HALF, change, delta))
+    epsilon = theorems.cpsgd_epsilon(trials, HALF, change, delta).high
     assert 10 < epsilon < ShiftProfile(trials, HALF, sensitivity).epsilon(delta).low
     # One event, without our accountants: the noisy count is at least five standard deviations above the mean.
     event = trials // 2 + 63_000
@@ -405,4 +395,4 @@ def test_where_its_epsilon_exceeds_one_it_may_be_below_the_truth() -> None:
      (1000, HALF, 1, MILLIONTH, "= 250 >= 23 ln"), (2000, HALF, 251, MILLIONTH, "= 500 >= 2 Delta_inf")],
 )  # fmt: skip
 def test_a_hypothesis_that_is_not_met_is_named(trials: int, p: Fraction, sensitivity: int, delta: Fraction, says: str) -> None:
-    raises(ValueError, says, cpsgd_as_printed, trials, p, Change.of_one_count(sensitivity), delta)
+    raises(ValueError, says, theorems.cpsgd_as_printed, trials, p, theorems.Change.of_one_count(sensitivity), delta)

@@ -26,7 +26,7 @@ from ldpaudit.profile import Number
 from ldpaudit.proofs._hypotheses import HYPOTHESES
 from ldpaudit.proofs._kernel import Part, Theorem, named
 from ldpaudit.registry import constructors
-from tests.helpers import ROOT, raises_a_line
+from tests.helpers import ROOT, raises_a_line, typed
 from tests.samples import fits, meet
 from tests.zoo import AT_ONE, SMALL, STEMS, delta_of, home_of, zoo
 
@@ -281,5 +281,4 @@ def test_what_a_mechanism_refuses_is_an_error_of_one_line(says: str, call: Calla
 def test_finite_profiles_of_enumeration_are_symmetric_in_the_pair() -> None:
     m = FINITE[0]
     a, b = (channel_profile(m, list(inputs)) for inputs in permutations(m.inputs[:2]))
-    assert isinstance(a, FiniteProfile)
-    assert a.epsilon(0) == b.epsilon(0)
+    assert typed(FiniteProfile, a).epsilon(0) == b.epsilon(0)

@@ -59,8 +59,7 @@ def test_a_run_on_counts_refuses_what_a_run_does(m: Mechanism, users: str) -> No
     try:
         m.run(data, np.random.default_rng(0))
     except ValueError:
-        with pytest.raises(ValueError, match=r"\A.*(needs|users).*\Z"):
-            m.run_on_counts({x: len(data)} if data else {}, np.random.default_rng(0))
+        raises(ValueError, r"\A.*(needs|users).*\Z", m.run_on_counts, {x: len(data)} if data else {}, np.random.default_rng(0))
 
 
 def _runs(run: Callable[[np.random.Generator], Any], seed: int) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, raises, raises_a_line, some
+from tests.helpers import at_most, lay_out, raises, raises_a_line, some, typed
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -125,8 +125,7 @@ def test_runs_of_a_channel_of_many_pairs_cost_what_some_pair_of_them_does(monkey
     both = (joint(zip(*a, strict=True), zip(*b, strict=True)) for a in one for b in one)
     twice = max(excess(each, Fraction(math.exp(epsilon))) for each in both)
     monkeypatch.setattr(all_pairs, "_MOST_LISTED", 0)
-    profile = ldp.account(m)
-    assert isinstance(profile, AllPairs)
+    profile = typed(AllPairs, ldp.account(m))
     found = ldp.account(Repeat(m, 2)).delta(epsilon)
     assert found.low <= twice * (1 + Fraction(1, 10**12))
     assert found.high >= twice * (1 - Fraction(1, 10**12))
@@ -157,8 +156,7 @@ def test_two_pairs_are_of_one_kind_where_their_views_can_be_renamed(rows: list[l
 @given(strategies.channels(3, 4, weight=2).filter(lambda rows: len(set(map(tuple, rows))) == 3))
 @example([[Fraction(n, 8) for n in row] for row in ((3, 1, 2, 2), (1, 3, 2, 2), (2, 2, 1, 3))])
 def test_every_pair_of_inputs_has_its_blanket_among_those_of_the_bound(rows: list[list[Fraction]]) -> None:
-    bound = of_law({x: dict(enumerate(row)) for x, row in enumerate(rows)}, 100)
-    assert isinstance(bound, BlanketBound)
+    bound = typed(BlanketBound, of_law({x: dict(enumerate(row)) for x, row in enumerate(rows)}, 100))
     below = [min(column) for column in zip(*rows, strict=True)]
     assert set(bound.blankets) == {Blanket.of(zip(p, q, below, strict=True)) for p, q in permutations(rows, 2)}
 
@@ -317,9 +315,7 @@ claims = [{id = "one", epsilon = "log(3)"}]
 
 @pytest.fixture
 def deployed(tmp_path: Path) -> Path:
-    (tmp_path / "matrices").mkdir()
-    (tmp_path / "matrices" / "m.csv").write_text("3/4,1/4\n1/4,rest\n")
-    (tmp_path / "own.toml").write_text(DEPLOYED)
+    lay_out(tmp_path, {"matrices/m.csv": "3/4,1/4\n1/4,rest\n", "own.toml": DEPLOYED})
     return tmp_path / "own.toml"
 
 

@@ -21,7 +21,7 @@ from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, PolyaN
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.registry import ParameterError, build
-from tests.helpers import raises, run
+from tests.helpers import raises, run, typed
 from tests.oracles.pairs import excess, joint, noise
 from tests.samples import matches, meet, table
 
@@ -252,8 +252,7 @@ def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(m: 
 
 def test_products_that_are_too_small_for_floats_count_as_left_out() -> None:
     for gamma, least in ((F(1, 10**4), 1e-290), (F(1, 3), 0.0)):
-        found = account(BinomialNoise(60, gamma, (1, 1)))
-        assert isinstance(found, AddedNoise)
+        found = typed(AddedNoise, account(BinomialNoise(60, gamma, (1, 1))))
         assert found.above[0].first.outside == least
 
 

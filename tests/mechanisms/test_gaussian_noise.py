@@ -21,9 +21,8 @@ from ldpaudit.accountants.aggregation.added_noise import AddedNoise, noise_profi
 from ldpaudit.accountants.discrete_gaussian import Discrete, _eta, _eta_of_shares
 from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, GaussianReport, PolyaNoise, Skellam
+from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, GaussianReport, PolyaNoise, RoundedGaussian, Skellam
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
-from ldpaudit.mechanisms.rounded_gaussian import RoundedGaussian
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from tests.oracles.polya import polya
 from tests.oracles.shuffle import law_of

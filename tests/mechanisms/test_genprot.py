@@ -20,7 +20,7 @@ from ldpaudit.files.deployment import loads
 from ldpaudit.mechanisms import Channel, GenProt, GenProtBit, KaryRandomizedResponse
 from ldpaudit.mechanisms.genprot import chance
 from ldpaudit.mechanisms.shared.approximate_randomizers import LeakyResponse, ShiftedBinomial
-from tests.helpers import raises
+from tests.helpers import deployment, raises
 from tests.oracles.shuffle import law_of
 from tests.samples import around, fits
 
@@ -252,17 +252,10 @@ def test_a_base_of_too_many_inputs_is_refused() -> None:
     raises(Unsupported, "more than 1024 inputs", account, GenProt.of_response(QUARTER, 10**9, 3))
 
 
-DEPLOYED = """
-schema = "ldpaudit.deployment/1"
-id = "genprot"
-claims = [{id = "ten", epsilon = "5/2"}, {id = "two", epsilon = "1/2"}]
-[mechanism]
-kind = "genprot"
-epsilon = "1/4"
-k = 2
-slots = 5
-leak = "1/1000"
-"""
+DEPLOYED = deployment(
+    'kind = "genprot"\nepsilon = "1/4"\nk = 2\nslots = 5\nleak = "1/1000"',
+    'id = "ten"\nepsilon = "5/2"\n[[claims]]\nid = "two"\nepsilon = "1/2"',
+)
 
 
 @pytest.mark.slow

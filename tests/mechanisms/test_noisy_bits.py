@@ -12,8 +12,7 @@ from ldpaudit import Rigour, account, audit
 from ldpaudit.accountants.composition import product as accounting
 from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.rappor import largest_differences
-from ldpaudit.mechanisms import LongitudinalUnary, PermanentRappor, Rappor, rappor
-from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
+from ldpaudit.mechanisms import DBitFlip, LongitudinalUnary, OneBitMean, PermanentRappor, PerturbedDBitFlip, Rappor, rappor
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 DEPLOYED = [*(Rappor(bits, 2, HALF, p=QUARTER, q=1 - QUARTER) for bits in (8, 32, 128)), Rappor(16, 2, HALF, p=HALF, q=1 - QUARTER)]

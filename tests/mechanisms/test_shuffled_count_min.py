@@ -14,17 +14,8 @@ import pytest
 from scipy import stats
 
 from ldpaudit import Neighbours, Rigour, Unsupported, account, literature
+from ldpaudit.accountants.claims import shuffled_count_min as sentences
 from ldpaudit.accountants.claims.sentence import Printed
-from ldpaudit.accountants.claims.shuffled_count_min import (
-    EXAMPLES,
-    Setting,
-    _privacy,
-    accuracy,
-    blanket_error,
-    printed,
-    printed_epsilon,
-    sufficient_gamma,
-)
 from ldpaudit.accountants.counting.count_min import added, largest, replaced, worst_added, worst_replaced
 from ldpaudit.accountants.counting.counter import NoisyCounter
 from ldpaudit.accountants.pld.exact import ExactPLD
@@ -195,7 +186,7 @@ def test_a_million_users_run_in_ten_seconds() -> None:
     data, start = np.random.default_rng(0).integers(0, 2**20, 10**6), time.process_time()
     found = m.run(data, np.random.default_rng(1))
     assert time.process_time() - start < 10
-    assert np.abs(found - m.truth(data)).max() <= blanket_error(m, F(1, 100), m.rows * m.buckets)
+    assert np.abs(found - m.truth(data)).max() <= sentences.blanket_error(m, F(1, 100), m.rows * m.buckets)
 
 
 def test_the_score_of_many_coins_is_that_of_few() -> None:
@@ -215,24 +206,24 @@ def test_the_printed_gamma_is_the_formula() -> None:
     formula = 90 * (11 * 3) ** 2 * math.log(2 * 11 * 3 / 1e-9) / (10**9 / 4)
     assert float(m.gamma) == pytest.approx(formula, rel=1e-14)
     assert (m.rows, m.buckets) == (11, 6 * 10**9)
-    assert printed_epsilon(m, F(1e-9)).high == pytest.approx(0.5, rel=1e-12)
+    assert sentences.printed_epsilon(m, F(1e-9)).high == pytest.approx(0.5, rel=1e-12)
 
 
 def test_claims_are_judged_at_the_delta_that_is_given() -> None:
     deltas = F(1, 10**6), F(1, 10**3)
-    settings = [Setting.as_printed(F(1), delta, 20_000, 2) for delta in deltas]
-    strict, lax = next(_privacy(settings[0].mechanism, deltas[0])), printed(settings[1])[0]
+    settings = [sentences.Setting.as_printed(F(1), delta, 20_000, 2) for delta in deltas]
+    strict, lax = next(sentences._privacy(settings[0].mechanism, deltas[0])), sentences.printed(settings[1])[0]
     for delta, claim in zip(deltas, (strict, lax), strict=True):
         assert f"epsilon at delta={float(delta):g}" in claim.sentence
         assert claim.claimed == pytest.approx(1, rel=1e-9)
     assert lax.found.high < strict.found.high
     (asked,) = literature.settings("shuffled_count_min", {"epsilon": 1, "delta": F(1, 10**3), "users": 10**6, "domain": 2**10})
-    assert asked == Setting.as_printed(F(1), F(1, 10**3), 10**6, 2**10)
+    assert asked == sentences.Setting.as_printed(F(1), F(1, 10**3), 10**6, 2**10)
 
 
 def test_lemma_4_10_fails_for_more_heads_than_tails() -> None:
-    m = EXAMPLES[3].mechanism
-    claims = printed(EXAMPLES[3])
+    m = sentences.EXAMPLES[3].mechanism
+    claims = sentences.printed(sentences.EXAMPLES[3])
     assert m.gamma * m.users >= 90 * m.rows**2 * math.log(2 * m.rows * 10**6)
     assert of(claims, "a set replaced") == [False]
     assert of(claims, "Lemma 4.12") == [False]
@@ -259,7 +250,7 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
     users: int, domain: int, held: int, epsilon: Any, delta: float, ratio: tuple[float, float]
 ) -> None:
     m = ShuffledCountMin.as_printed(epsilon, delta, users, domain, held)
-    enough = sufficient_gamma(m, epsilon, delta)
+    enough = sentences.sufficient_gamma(m, epsilon, delta)
     assert worst_replaced(users, enough, held, m.rows).epsilon(delta).high <= epsilon
     assert worst_replaced(users, enough * F(99, 100), held, m.rows).epsilon(delta).low > epsilon
     assert ratio[0] < m.gamma / enough < ratio[1]
@@ -267,12 +258,13 @@ def test_the_printed_noise_is_hundreds_of_times_what_is_enough(
 
 def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
     m = ShuffledCountMin(2000, 64, 7, 8000, F(1, 20), held=2)
-    assert [promise.beta for promise in accuracy(Setting.of(m))] == pytest.approx([0.05 + 2**-7, 0.05 + 64 * 2**-7])
-    for promise in accuracy(Setting.of(m)):
+    betas = [promise.beta for promise in sentences.accuracy(sentences.Setting.of(m))]
+    assert betas == pytest.approx([0.05 + 2**-7, 0.05 + 64 * 2**-7])
+    for promise in sentences.accuracy(sentences.Setting.of(m)):
         found = measure(m, promise, 100, seed=5, confidence=1 - LEVEL)
         assert found.holds is not False
         assert found.upper > promise.alpha / 20
-    assert accuracy(Setting.of(replace(m, users=10**9))) == ()
+    assert sentences.accuracy(sentences.Setting.of(replace(m, users=10**9))) == ()
 
 
 def test_the_theorems_are_about_the_code() -> None:
@@ -307,6 +299,6 @@ def test_a_view_estimates_the_counts_of_its_two_values() -> None:
 
 def test_a_claim_about_sets_that_cannot_be_disjoint_is_not_refuted_by_them() -> None:
     m = ShuffledCountMin(30, 3, 1, 4, F(99, 100), held=2)
-    claims = {c.sentence: c for c in printed(Setting.of(m)) if "any hash functions" in c.sentence}
+    claims = {c.sentence: c for c in sentences.printed(sentences.Setting.of(m)) if "any hash functions" in c.sentence}
     assert all(not c.attained and c.holds is None for c in claims.values())
     assert claims

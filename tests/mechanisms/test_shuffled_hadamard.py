@@ -22,14 +22,7 @@ from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.accountants.shuffled_hadamard import known_others
 from ldpaudit.accountants.shuffling.hidden_message import Chain, HiddenTuple, Seen
 from ldpaudit.derivation import proofs_of
-from ldpaudit.mechanisms.shared.linear_codes.kernels import (
-    dimension_law,
-    members,
-    random_members,
-    random_members_among,
-    random_members_of_few,
-    random_members_with,
-)
+from ldpaudit.mechanisms.shared.linear_codes import kernels
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.neighbours import ADD_REMOVE
@@ -51,7 +44,7 @@ def parity_of(row: int, x: int) -> int:
 @pytest.mark.parametrize(("rows", "bits"), [(1, 2), (3, 3), (2, 5), (7, 4)])
 def test_kernels_are_found_by_elimination(rows: int, bits: int) -> None:
     matrices = np.random.default_rng(0).integers(0, 1 << bits, (200, rows))
-    found = members(matrices, bits)
+    found = kernels.members(matrices, bits)
     for x in range(1, 1 << bits):
         assert found[x] == sum(all(not parity_of(row, x) for row in matrix) for matrix in matrices.tolist())
     assert found[0] == 0
@@ -59,7 +52,7 @@ def test_kernels_are_found_by_elimination(rows: int, bits: int) -> None:
 
 @pytest.mark.parametrize(("rows", "bits"), [(1, 1), (3, 2), (2, 4), (9, 6)])
 def test_the_law_of_the_kernels_dimension_has_the_right_mean_number_of_elements(rows: int, bits: int) -> None:
-    law = dimension_law(rows, bits)
+    law = kernels.dimension_law(rows, bits)
     assert sum(law) == 1
     assert sum(p * (2**d - 1) for d, p in enumerate(law)) == Fraction(2**bits - 1, 2**rows)
 
@@ -68,12 +61,12 @@ def made(asked: Any, elements: Any, numbers: Any, others: int, rows: int, rng: n
     """Of random matrices: so many of any rows, and so many whose rows all have an element in their kernel."""
     drawn = [rng.integers(0, 1 << bits, rows) for _ in range(others)]
     drawn += [rng.choice([z for z in range(1 << bits) if not parity_of(z, e)], rows) for e in np.repeat(elements, numbers).tolist()]
-    return members(np.array(drawn), bits)[asked]
+    return kernels.members(np.array(drawn), bits)[asked]
 
 
 @pytest.mark.parametrize(("draw", "elements", "numbers", "others"), [
-    (lambda rng: random_members(4, 2, 3, rng), [], [], 4),
-    (lambda rng: random_members_with(np.array([3, 4]), np.array([2, 1]), 2, 3, rng), [3, 4], [2, 1], 0),
+    (lambda rng: kernels.random_members(4, 2, 3, rng), [], [], 4),
+    (lambda rng: kernels.random_members_with(np.array([3, 4]), np.array([2, 1]), 2, 3, rng), [3, 4], [2, 1], 0),
 ])  # fmt: skip
 def test_random_kernels_have_the_joint_law_of_those_of_random_matrices_that_have_an_element_where_it_is_given(
     draw: Callable[..., Any], elements: list[int], numbers: list[int], others: int
@@ -378,10 +371,11 @@ def test_few_vectors_have_the_joint_law_of_all_in_kernels_that_hold_several(
 ) -> None:
     rng = np.random.default_rng(4)
     given = (np.array(asked), np.array(elements, dtype=np.int64), np.array(numbers, dtype=np.int64), others, 2)
-    few, written, all_listed = ([f(*given, rng) for _ in range(1_000)] for f in (random_members_of_few, made, random_members_among))
+    ways = kernels.random_members_of_few, made, kernels.random_members_among
+    few, written, all_listed = ([way(*given, rng) for _ in range(1_000)] for way in ways)
     assert same_law(few, written)
     assert same_law(few, all_listed)
-    assert not same_law([random_members_of_few(*given[:3], others + 2, 2, rng) for _ in range(1_000)], written)
+    assert not same_law([kernels.random_members_of_few(*given[:3], others + 2, 2, rng) for _ in range(1_000)], written)
 
 
 def test_run_has_the_joint_law_of_the_search_on_everybodys_messages() -> None:

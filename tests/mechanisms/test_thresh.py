@@ -27,22 +27,8 @@ from ldpaudit.mechanisms.shared.voting.thresh import Levels, thresholds
 from ldpaudit.mechanisms.shared.voting.thresh_groups import Counts, Group
 from ldpaudit.mechanisms.shared.voting.thresh_worst_pair import Play
 from tests.helpers import at_most, raises
-from tests.oracles.voting import (
-    HALF,
-    HeavyToy,
-    HeavyToyRepaired,
-    Toy,
-    ToyRepaired,
-    User,
-    estimate,
-    heavy_toy,
-    histograms,
-    plus,
-    vote,
-    worst_delta,
-    worst_ratio,
-    yes_chance,
-)  # fmt: skip
+from tests.oracles import voting
+from tests.oracles.voting import HALF
 from tests.samples import meet
 
 
@@ -50,9 +36,9 @@ def toys(number: int, seed: int) -> list[Thresh]:
     """Noise levels of both signs, budgets of no vote to all, thresholds from always to never exceeded."""
     rng, found = random.Random(seed), list[Thresh]()
     for index in range(number):
-        kind = Toy if index % 3 else ToyRepaired
+        kind = voting.Toy if index % 3 else voting.ToyRepaired
         epochs = rng.choice([1, 2, 3, 3, 4])
-        least = 1 if kind is ToyRepaired else -2
+        least = 1 if kind is voting.ToyRepaired else -2
         a, b = (Fraction(rng.choice([k for k in range(least, 9) if k]), 8) for _ in range(2))
         step = Fraction(rng.choice([1, 2, 3, 5, 9]), 16)
         found.append(kind(
@@ -84,32 +70,32 @@ def streams(m: Thresh) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("m", TOYS, ids=str)
 def test_what_a_user_publishes_is_what_the_pseudocode_says(m: Thresh) -> None:
-    rng, yes = random.Random(str(m)), yes_chance(m)
+    rng, yes = random.Random(str(m)), voting.yes_chance(m)
     for stream in rng.sample(streams(m), min(8, len(streams(m)))):
         updates = tuple(rng.randint(0, 1) for _ in stream)
-        user, chances = User.fresh(m), list[Fraction]()
+        user, chances = voting.User.fresh(m), list[Fraction]()
         for t, (held, update) in enumerate(zip(stream, updates, strict=True), 1):
-            said, user = vote(m, user, held, t)
-            sent, user = estimate(m, user, held) if update else ((Fraction(0),), user)
-            chances += [yes if said else 1 - yes, *plus(m, sent)]
+            said, user = voting.vote(m, user, held, t)
+            sent, user = voting.estimate(m, user, held) if update else ((Fraction(0),), user)
+            chances += [yes if said else 1 - yes, *voting.plus(m, sent)]
         assert m.chances(Play(stream, updates)) == chances
         assert sum(p for _, p in m.law(Play(stream, updates)).items()) == 1
 
 
 def whole_system(m: Thresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[float]:
     """Algorithm 1, line by line, with floats."""
-    users = [User.fresh(m) for _ in data]
-    yes, published, current = float(yes_chance(m)), list[float](), -1.0
-    low, high = (float(plus(m, (Fraction(mean),))[0]) for mean in (0, 1))
+    users = [voting.User.fresh(m) for _ in data]
+    yes, published, current = float(voting.yes_chance(m)), list[float](), -1.0
+    low, high = (float(voting.plus(m, (Fraction(mean),))[0]) for mean in (0, 1))
     for t, held in enumerate(data.T.tolist(), 1):
         votes = bits = 0
         for i, user in enumerate(users):
-            said, users[i] = vote(m, user, held[i], t)
+            said, users[i] = voting.vote(m, user, held[i], t)
             votes += rng.random() < (yes if said else 1 - yes)
         if votes / len(users) > 1 - yes + float(m.levels.margin):
             for i, user in enumerate(users):
-                sent, users[i] = estimate(m, user, held[i])
-                bits += rng.random() < float(plus(m, sent)[0])
+                sent, users[i] = voting.estimate(m, user, held[i])
+                bits += rng.random() < float(voting.plus(m, sent)[0])
             current = (bits / len(users) - low) / (high - low)
         published.append(current)
     return published
@@ -122,7 +108,7 @@ RUNS = 120
 @pytest.mark.parametrize("noise", [(Fraction(2), Fraction(1)), pytest.param((Fraction(3, 2), -HALF), marks=pytest.mark.slow)])
 def test_a_run_is_distributed_as_the_pseudocode_says(noise: tuple[Fraction, Fraction]) -> None:
     levels = Levels(*noise, Fraction(1, 20), Fraction(1, 10))
-    m = Toy(20, epochs=4, rounds=3, epsilon=Fraction(16), delta=HALF, smallest=20, noise=levels)
+    m = voting.Toy(20, epochs=4, rounds=3, epsilon=Fraction(16), delta=HALF, smallest=20, noise=levels)
     rng = np.random.default_rng(3)
     data = np.array([[3, 3, 0, 1]] * 9 + [[0, 0, 1, 3]] * 5 + [[2, 1, 3, 0]] * 6)
     theirs = np.round([whole_system(m, data, rng) for _ in range(RUNS)], 9)
@@ -139,7 +125,7 @@ def test_a_run_is_distributed_as_the_pseudocode_says(noise: tuple[Fraction, Frac
 
 def test_the_centre_makes_of_transcripts_what_a_run_publishes() -> None:
     noise = Levels(HALF, HALF, HALF / 4, HALF / 9)
-    m = Toy(40, 3, rounds=2, epsilon=Fraction(40), delta=HALF, smallest=40, noise=noise)
+    m = voting.Toy(40, 3, rounds=2, epsilon=Fraction(40), delta=HALF, smallest=40, noise=noise)
     views = np.zeros((40, 6), dtype=np.int64)
     no, high = float(1 - m.vote_coin), float(m.estimate_coin)
     enough = math.floor(40 * (no + 1 / 18)) + 1
@@ -184,10 +170,10 @@ MEANS = np.array([[0.3, 0.3], [0.5, 0.3], [0.5, 0.8], [0.4, 0.8], [0.0, 1.0], [0
 
 
 @pytest.mark.parametrize("m", [
-    pytest.param(Toy(40, 6, 12, Fraction(30), HALF, 10, noise=FEW), marks=pytest.mark.slow),
-    Toy(40, 6, 12, Fraction(8), HALF, 10, start=0, noise=FEW),
+    pytest.param(voting.Toy(40, 6, 12, Fraction(30), HALF, 10, noise=FEW), marks=pytest.mark.slow),
+    voting.Toy(40, 6, 12, Fraction(8), HALF, 10, start=0, noise=FEW),
 ], ids=str)
-def test_users_of_a_group_publish_in_law_what_they_do_one_by_one(m: Toy) -> None:
+def test_users_of_a_group_publish_in_law_what_they_do_one_by_one(m: voting.Toy) -> None:
     theirs, ours = [], []
     for seed in range(150):
         rng = np.random.default_rng(seed)
@@ -241,16 +227,16 @@ def heavy_toys(number: int, seed: int) -> Iterator[HeavyThresh]:
     """Noise levels, budgets of no vote to all, thresholds from always to never exceeded, words that cancel."""
     rng = random.Random(seed)
     for index in range(number):
-        kind = HeavyToy if index % 3 else HeavyToyRepaired
+        kind = voting.HeavyToy if index % 3 else voting.HeavyToyRepaired
         a, b = F(rng.choice([1, 2, 3, 5, 8]), 8), F(rng.choice([1, 2, 3, 5, 8]), 8)
         rounds = rng.choice([1, 2, 2])
-        yield heavy_toy(kind, rng.choice([2, 3, 3, 4]), rounds, F(rng.choice([2, 4, 5, 9]), 4),
+        yield voting.heavy_toy(kind, rng.choice([2, 3, 3, 4]), rounds, F(rng.choice([2, 4, 5, 9]), 4),
                   (a, b, F(rng.choice([1, 3, 5, 7, 11, 17]), 34)), rng.choice([2, 3, 3]), rng.choice([1, 2, 4]),
                   rng.choice([-1, 0]), rng.randrange(50))  # fmt: skip
 
 
 SHORT = [
-    heavy_toy(HeavyToyRepaired, epochs, rounds, F(4), (HALF, b, step), 2, 2, 0)
+    voting.heavy_toy(voting.HeavyToyRepaired, epochs, rounds, F(4), (HALF, b, step), 2, 2, 0)
     for epochs, rounds, b, step in (
         (3, 5, F(3, 8), F(1, 4)), (3, 4, HALF, F(3, 10)), (2, 6, HALF, F(13, 20)), (3, 2, HALF, F(1, 9)),
     )
@@ -262,7 +248,7 @@ HEAVY = [*heavy_toys(40, seed=2), *SHORT]
 @pytest.mark.parametrize("m", [*TOYS, *HEAVY], ids=str)
 def test_epsilon_is_that_of_all_streams_all_updates_and_all_transcripts(m: Any) -> None:
     with flint.ctx.workprec(256):
-        truth = flint.arb(flint.fmpq(*worst_ratio(m).as_integer_ratio())).log()
+        truth = flint.arb(flint.fmpq(*voting.worst_ratio(m).as_integer_ratio())).log()
     found = account(m).epsilon(0)
     slack = 1e-12 * max(1.0, found.high) if m in HEAVY else 0.0  # whose coins are rounded
     assert found.low - slack <= truth <= found.high + slack
@@ -275,7 +261,7 @@ def pairs_of(m: Any) -> Any:
     """Pairs of some streams: of only zeros and ones an epoch, and others; of histograms also the pair that is named."""
     if m in TOYS:
         return product([stream for stream in streams(m) if set(stream) <= {0, m.rounds}] + streams(m)[1::7], repeat=2)
-    held, rng = histograms(m.domain, m.rounds), random.Random(1)
+    held, rng = voting.histograms(m.domain, m.rounds), random.Random(1)
     pairs = [tuple([*rng.choices(held, k=m.epochs)] for _ in range(2)) for _ in range(8)]
     named = tuple([((x, m.rounds),) if isinstance(x, int) else x for x in play.stream] for play in m.inputs)
     return [*pairs, named, named[::-1]]
@@ -287,7 +273,7 @@ FEW_EPOCHS = [m for m in TOYS if m.epochs <= 3][:6] + [m for m in HEAVY if m.epo
 @pytest.mark.parametrize("m", FEW_EPOCHS, ids=str)
 def test_delta_is_that_of_all_streams_and_of_adversaries_who_adapt(m: Any) -> None:
     for ratio in (F(1), F(5, 4), F(3)):
-        worst = max(worst_delta(m, one, other, ratio) for one, other in pairs_of(m))
+        worst = max(voting.worst_delta(m, one, other, ratio) for one, other in pairs_of(m))
         found = account(m).delta(math.log(ratio))
         assert found.low - 1e-12 <= worst <= found.high + 1e-12
         assert m in HEAVY or found.rigour is Rigour.INTERVAL or worst == pytest.approx(found.high, abs=1e-12)
@@ -319,15 +305,16 @@ def test_a_first_threshold_that_no_histogram_exceeds_tells_no_vote() -> None:
     found = account(m).epsilon(0)
     assert found.high == pytest.approx(float(2 * m.a + m.b) + farthest, rel=1e-9)
     assert found.high - found.low <= 1e-12
-    few = heavy_toy(HeavyToy, 3, 1, F(5, 4), (F(1, 4), F(3, 8), F(5, 4)), 2, 2, 0)  # two of one sample are 3 apart in no row
+    # Two of one sample are 3 apart in no row.
+    few = voting.heavy_toy(voting.HeavyToy, 3, 1, F(5, 4), (F(1, 4), F(3, 8), F(5, 4)), 2, 2, 0)
     assert few.changes.tolist() == [6, 3, 6]
-    assert account(few).epsilon(0).high == pytest.approx(math.log(worst_ratio(few)), rel=1e-12)
+    assert account(few).epsilon(0).high == pytest.approx(math.log(voting.worst_ratio(few)), rel=1e-12)
 
 
 def cancelling(kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int) -> Any:
     """Two of the words have opposite signs in every row, so that half of each is silence."""
     for seed in range(2000):
-        m = heavy_toy(kind, epochs, 2, F(1), (*noise, F(1, 34)), domain, rows, start, seed)
+        m = voting.heavy_toy(kind, epochs, 2, F(1), (*noise, F(1, 34)), domain, rows, start, seed)
         apart = [m.public.differing(u, v) for u in range(domain) for v in range(u)]
         if max(apart) == rows and min(apart) > 0:
             return m
@@ -338,12 +325,12 @@ TENTH = F(1, 10)
 
 
 @pytest.mark.parametrize(("kind", "epochs", "noise", "rows", "domain", "start", "value"), [
-    (HeavyToy, 8, (TENTH, TENTH), 4, 3, 0, 0.9),
-    (HeavyToy, 8, (TENTH, TENTH), 4, 3, -1, 0.7),
-    (HeavyToyRepaired, 8, (TENTH, TENTH), 4, 3, 0, 0.6),
-    (HeavyToy, 4, (TENTH, TENTH), 2, 3, -1, 0.6),
-    (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, -1, 0.7),
-    (HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, 0, 1.1),
+    (voting.HeavyToy, 8, (TENTH, TENTH), 4, 3, 0, 0.9),
+    (voting.HeavyToy, 8, (TENTH, TENTH), 4, 3, -1, 0.7),
+    (voting.HeavyToyRepaired, 8, (TENTH, TENTH), 4, 3, 0, 0.6),
+    (voting.HeavyToy, 4, (TENTH, TENTH), 2, 3, -1, 0.6),
+    (voting.HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, -1, 0.7),
+    (voting.HeavyToy, 5, (F(1, 5), F(3, 10)), 2, 3, 0, 1.1),
 ])  # fmt: skip
 def test_small_machines_cost_what_the_formula_says(
     kind: type[Any], epochs: int, noise: tuple[Fraction, Fraction], rows: int, domain: int, start: int, value: float
@@ -353,12 +340,12 @@ def test_small_machines_cost_what_the_formula_says(
     assert found.rigour is Rigour.EXACT
     assert found.high == pytest.approx(value, rel=1e-12)
     if epochs <= 5:
-        assert math.log(worst_ratio(m)) == pytest.approx(value, rel=1e-12)
+        assert math.log(voting.worst_ratio(m)) == pytest.approx(value, rel=1e-12)
 
 
 def test_where_the_first_estimate_would_have_to_be_of_a_quiet_stream_the_ends_enclose_it() -> None:
-    m = cancelling(HeavyToy, 4, (TENTH, TENTH), 2, 3, 0)
-    found, truth = account(m).epsilon(0), math.log(worst_ratio(m))
+    m = cancelling(voting.HeavyToy, 4, (TENTH, TENTH), 2, 3, 0)
+    found, truth = account(m).epsilon(0), math.log(voting.worst_ratio(m))
     assert found.rigour is Rigour.INTERVAL
     assert found.low < truth < found.high
 
@@ -372,23 +359,23 @@ def test_no_transcript_of_any_two_streams_under_any_updates_is_likelier_by_more(
         worst = max(worst, float((tables[:, None] / tables).max()))
     found = account(m).epsilon(0)
     assert found.low - 1e-12 <= math.log(worst) <= found.high + 1e-12
-    assert worst_ratio(m) == pytest.approx(worst, rel=1e-12)
+    assert voting.worst_ratio(m) == pytest.approx(worst, rel=1e-12)
 
 
 @pytest.mark.parametrize("m", HEAVY[::3], ids=str)
 def test_what_a_user_of_histograms_publishes_is_what_the_pseudocode_says(m: HeavyThresh) -> None:
     rng = random.Random(str(m))
     for _ in range(8):
-        stream = tuple(rng.choices(histograms(m.domain, m.rounds), k=m.epochs))
+        stream = tuple(rng.choices(voting.histograms(m.domain, m.rounds), k=m.epochs))
         updates = tuple(rng.choices((0, 1), k=m.epochs))
-        user, view, chance, law = User.fresh(m), list[int](), F(1), m.law(Play(stream, updates))
+        user, view, chance, law = voting.User.fresh(m), list[int](), F(1), m.law(Play(stream, updates))
         for t, (held, update) in enumerate(zip(stream, updates, strict=True), 1):
-            yes, user = vote(m, user, held, t)
+            yes, user = voting.vote(m, user, held, t)
             shown, row, sign = rng.randint(0, 1), rng.randrange(m.rows), rng.choice([-1, 1])
-            chance *= yes_chance(m) if yes == bool(shown) else 1 - yes_chance(m)
+            chance *= voting.yes_chance(m) if yes == bool(shown) else 1 - voting.yes_chance(m)
             if update:
-                x, user = estimate(m, user, held)
-                up = plus(m, x)[row]
+                x, user = voting.estimate(m, user, held)
+                up = voting.plus(m, x)[row]
                 chance *= (up if sign > 0 else 1 - up) / m.rows
             view += [shown, row, sign] if update else [shown, -1, 0]
         assert law.probability(tuple(view)) == chance
@@ -456,21 +443,21 @@ def same(one: Enclosure, other: Enclosure) -> bool:
 
 def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[list[float]]:
     """Line by line, with floats; `data` by user, epoch and word."""
-    users = [User.fresh(m) for _ in data]
-    yes, published, current = float(yes_chance(m)), list[list[float]](), [-1.0] * m.domain
+    users = [voting.User.fresh(m) for _ in data]
+    yes, published, current = float(voting.yes_chance(m)), list[list[float]](), [-1.0] * m.domain
     columns = m.public.signs(np.arange(m.rows)[:, None], np.arange(m.domain))
     for t in range(1, m.epochs + 1):
         held = [tuple((v, int(c)) for v, c in enumerate(row[t - 1]) if c) for row in data]
         votes = 0
         for i, user in enumerate(users):
-            said, users[i] = vote(m, user, held[i], t)
+            said, users[i] = voting.vote(m, user, held[i], t)
             votes += rng.random() < (yes if said else 1 - yes)
         if votes / len(users) > 1 - yes + float(m.levels.margin):
             sums = np.zeros(m.domain)
             for i, user in enumerate(users):
-                x, users[i] = estimate(m, user, held[i])
+                x, users[i] = voting.estimate(m, user, held[i])
                 j = int(rng.integers(m.rows))
-                sums += (1 if rng.random() < float(plus(m, (x[j],))[0]) else -1) * columns[j]
+                sums += (1 if rng.random() < float(voting.plus(m, (x[j],))[0]) else -1) * columns[j]
             current = (sums / len(users) / float(2 * m.estimate_coin - 1)).tolist()
         published.append(current)
     return published
@@ -480,7 +467,7 @@ def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Gene
 @pytest.mark.parametrize(("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))])
 def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
     levels = Levels(F(noise[0]), F(noise[1]), F(1, 20), TENTH)
-    m = HeavyToy(20, 4, 3, F(16), HALF, 20, 3, 1, start, rows, 1, levels)
+    m = voting.HeavyToy(20, 4, 3, F(16), HALF, 20, 3, 1, start, rows, 1, levels)
     rng = np.random.default_rng(3)
     kinds = [[3, 0, 0], [0, 3, 0], [1, 1, 1], [0, 1, 2]]
     data = np.array([[kinds[k] for k in ks] for ks in [(0, 0, 1, 2)] * 9 + [(1, 1, 3, 0)] * 5 + [(3, 2, 0, 1)] * 6])
@@ -494,7 +481,7 @@ def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, r
 
 
 def test_the_centre_makes_of_transcripts_of_histograms_what_a_run_publishes() -> None:
-    m = HeavyToy(40, 3, 2, F(40), HALF, 40, 3, 1, -1, 64, 0, Levels(HALF, HALF, F(1, 8), F(1, 18)))
+    m = voting.HeavyToy(40, 3, 2, F(40), HALF, 40, 3, 1, -1, 64, 0, Levels(HALF, HALF, F(1, 8), F(1, 18)))
     views = np.zeros((40, 3, 3), dtype=np.int64)
     views[:, :, 1] = -1
     no = float(1 - m.vote_coin)

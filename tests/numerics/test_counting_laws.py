@@ -13,16 +13,8 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from ldpaudit import Enclosure, Unsupported
-from ldpaudit.accountants.numerics import binomial as b, hypergeometric
+from ldpaudit.accountants.numerics import binomial as b, deviations, hypergeometric
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.deviations import (
-    any_outside,
-    bernstein,
-    expected_largest,
-    expected_largest_binomial,
-    largest_of_one_and_others,
-    outside,
-)
 from ldpaudit.accountants.numerics.hypergeometric import hypergeometric_pmf, hypergeometric_upper
 from ldpaudit.accountants.numerics.log_concave import series_factor
 from ldpaudit.accountants.numerics.precision import at_most, narrow
@@ -266,7 +258,7 @@ def enumerated(n: int, p: Fraction, sums: int) -> Fraction:
 
 def bound(variance: Fraction, sums: int) -> float:
     with working_precision(160):
-        return float(expected_largest(variance, sums))
+        return float(deviations.expected_largest(variance, sums))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +270,7 @@ def test_the_bound_of_an_expected_largest_deviation_is_lambert_s_formula(varianc
     from scipy.special import lambertw
 
     formula = (log - v) / lambertw((log - v) / (math.e * v)).real - v
-    assert float(expected_largest(variance, sums)) == pytest.approx(formula, rel=1e-12)
+    assert float(deviations.expected_largest(variance, sums)) == pytest.approx(formula, rel=1e-12)
 
 
 @given(
@@ -291,8 +283,8 @@ def test_one_sum_and_others_are_bounded_by_the_least_exponential_moment(
     variance: Fraction, other: Fraction, others: int, nats: float
 ) -> None:
     with working_precision(160):
-        found = float(largest_of_one_and_others(variance, other, others, flint.arb(nats)))
-        alike = float(largest_of_one_and_others(variance, variance, others, flint.arb(0)))
+        found = float(deviations.largest_of_one_and_others(variance, other, others, flint.arb(nats)))
+        alike = float(deviations.largest_of_one_and_others(variance, variance, others, flint.arb(0)))
     assert alike == pytest.approx(bound(variance, 1 + others), rel=1e-6)
     s = np.exp(np.linspace(-15, 5, 4001))
     phi = np.expm1(s) - s
@@ -315,7 +307,7 @@ def test_for_wide_laws_the_bound_is_the_normal_law_s() -> None:
 ])  # fmt: skip
 def test_an_expected_largest_binomial_deviation_is_what_enumeration_finds(n: int, p: Fraction, sums: int) -> None:
     with working_precision(128):
-        found, truth = expected_largest_binomial(n, p, sums), enumerated(n, p, sums)
+        found, truth = deviations.expected_largest_binomial(n, p, sums), enumerated(n, p, sums)
         assert found.overlaps(ball(truth))
         assert float(found.rad()) < 1e-25
 
@@ -323,28 +315,28 @@ def test_an_expected_largest_binomial_deviation_is_what_enumeration_finds(n: int
 @given(n=st.integers(1, 10**6), p=st.fractions(F(1, 1000), F(999, 1000)), sums=st.integers(1, 10**6))
 def test_no_bound_is_below_the_exact_expected_largest_deviation(n: int, p: Fraction, sums: int) -> None:
     with working_precision(128):
-        assert expected_largest_binomial(n, p, sums) < expected_largest(n * p * (1 - p), sums)
+        assert deviations.expected_largest_binomial(n, p, sums) < deviations.expected_largest(n * p * (1 - p), sums)
 
 
 @given(n=st.integers(1, 10**5), p=st.fractions(F(1, 1000), F(999, 1000)), nats=st.floats(0.1, 300))
 def test_a_deviation_by_bernstein_is_exceeded_no_more_often_than_it_says(n: int, p: Fraction, nats: float) -> None:
     with working_precision(128):
-        reach = bernstein(ball(n * p * (1 - p)), ball(F(nats)))
-        assert outside(n, p, F(math.ceil(float(reach)))) <= 2 * (-ball(F(nats))).exp()
+        reach = deviations.bernstein(ball(n * p * (1 - p)), ball(F(nats)))
+        assert deviations.outside(n, p, F(math.ceil(float(reach)))) <= 2 * (-ball(F(nats))).exp()
 
 
 def test_how_likely_a_deviation_is_equals_the_sum_of_the_masses_beyond() -> None:
     n, p = 9, F(1, 3)
     for reach in (F(0), F(1), F(3, 2), F(6), F(7)):
         beyond = sum((mass for k, mass in enumerate(heads(n, p)) if abs(k - 3) > reach), F(0))
-        assert outside(n, p, reach).overlaps(ball(beyond))
-        assert any_outside(n, p, reach, 5).overlaps(ball(1 - (1 - beyond) ** 5))
+        assert deviations.outside(n, p, reach).overlaps(ball(beyond))
+        assert deviations.any_outside(n, p, reach, 5).overlaps(ball(1 - (1 - beyond) ** 5))
 
 
 def test_what_is_outside_the_domain_or_too_wide_is_refused_in_a_line() -> None:
     for variance, sums in ((F(0), 1), (F(1), 0)):
-        raises(ValueError, "variance > 0 and sums >= 1", expected_largest, variance, sums)
-    raises(Unsupported, "deviations are not summed", expected_largest_binomial, 10**20, F(1, 2), 2)
+        raises(ValueError, "variance > 0 and sums >= 1", deviations.expected_largest, variance, sums)
+    raises(Unsupported, "deviations are not summed", deviations.expected_largest_binomial, 10**20, F(1, 2), 2)
 
 
 def test_half_of_a_wide_symmetric_law_lies_above_its_mode() -> None:

@@ -16,15 +16,6 @@ from scipy import integrate
 from ldpaudit import Shuffle, account
 from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.largest_positive_part import (
-    Law,
-    _contour,
-    _edges,
-    _Floats,
-    _Integrand,
-    _Transform,
-    largest_positive_parts,
-)
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
 from ldpaudit.accountants.numerics.quotient_integrals import Floats, _falling, fallen, integrals
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _settled
@@ -72,15 +63,15 @@ def enumerated(laws: tuple[list[PointMass], ...]) -> float:
     return float(np.maximum(sums, 0) @ chances)
 
 
-def largest_positive_part(laws: list[Law], m: int) -> flint.arb:
-    (found,) = largest_positive_parts(laws, m, (m,))
+def largest_positive_part(laws: list[module.Law], m: int) -> flint.arb:
+    (found,) = module.largest_positive_parts(laws, m, (m,))
     return found
 
 
-def on_a_contour(laws: Sequence[list[PointMass]], m: int) -> _Integrand:
-    some = list(map(Law.of, laws))
-    floats = _Floats.of(some, 1.0)
-    return _Integrand(some, floats, 1.0, m, _contour(floats, m, _Floats.heights))
+def on_a_contour(laws: Sequence[list[PointMass]], m: int) -> module._Integrand:
+    some = list(map(module.Law.of, laws))
+    floats = module._Floats.of(some, 1.0)
+    return module._Integrand(some, floats, 1.0, m, module._contour(floats, m, module._Floats.heights))
 
 
 def some(*seeds: int, of: int) -> list[Any]:
@@ -116,7 +107,7 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
         laws = [balls(law, e) for law in group]
         assert all(positive_part(law, m, 1e-6).lower() <= found for law in laws)
         if m >= 10**6:
-            assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
+            assert found <= largest_positive_part([module.Law.of(law) for law in laws], m) * 1.001
 
 
 @pytest.mark.parametrize("seed", some(*range(3), of=8))
@@ -131,7 +122,8 @@ def test_between_two_numbers_the_chord_of_logarithms_is_above_the_certified_valu
         e = flint.arb(float(rng.uniform(0.5, 6)) * spread / most**0.5).exp()
         laws = [balls(law, e) for law in some[0]]
         by_moments = floats(some).log_ends(e - 1, middle, (most, few))
-        by_transforms = [float(each.log()) for each in largest_positive_parts(list(map(Law.of, laws)), middle, (most, few))]
+        found = module.largest_positive_parts(list(map(module.Law.of, laws)), middle, (most, few))
+        by_transforms = [float(each.log()) for each in found]
         for first, last in (by_moments, by_transforms):
             chord = first + (last - first) * (most - m) / (most - few)
             for each in laws:
@@ -185,10 +177,10 @@ def test_beyond_an_end_a_transform_is_bounded_interval_by_interval(
             assert float(integrate.trapezoid(heights, u)) <= bound * (1 + FINE) + 1e-300
 
 
-def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> _Transform:
+def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> module._Transform:
     values, masses = rng.normal(size=count), rng.dirichlet(np.full(count, 2.0))
     values -= values @ masses
-    return _Transform(values, masses, flint.arb(1), theta, _edges(math.sqrt(masses @ values**2), theta, m))
+    return module._Transform(values, masses, flint.arb(1), theta, module._edges(math.sqrt(masses @ values**2), theta, m))
 
 
 @pytest.mark.parametrize("seed", some(*range(5), of=30))
@@ -374,9 +366,9 @@ def test_it_is_above_every_assignment_however_coarse_the_intervals(seed: int, mo
     with working_precision(200):
         laws = [random_law(rng, mean) for mean in -rng.uniform(0, 0.5, size=int(rng.integers(1, 4)))]
         m = int(rng.integers(1, 6))
-        found = float(largest_positive_part(list(map(Law.of, laws)), m))
+        found = float(largest_positive_part(list(map(module.Law.of, laws)), m))
         monkeypatch.setattr(module, "_FINE", 512)
-        coarse = float(largest_positive_part(list(map(Law.of, laws)), m))
+        coarse = float(largest_positive_part(list(map(module.Law.of, laws)), m))
     worst = max(enumerated(each) for each in combinations_with_replacement(laws, m))
     assert worst <= found * (1 + 1e-12)
     assert worst <= coarse * (1 + 1e-12)
@@ -392,7 +384,7 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
         deviations = [float(sum((v * v * p for v, p in law), flint.arb(0)).sqrt()) for law in laws]
         mean = -5 * max(deviations) / m**0.5
         laws = [[(v + mean, p) for v, p in law] for law in laws]
-        found = largest_positive_part(list(map(Law.of, laws)), m)
+        found = largest_positive_part(list(map(module.Law.of, laws)), m)
         alike = [positive_part(law, m, 1e-6) for law in laws]
     assert all(each.lower() <= found for each in alike)
     if m >= 10**6:
@@ -406,7 +398,7 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
         for level in np.linspace(-0.05, 0.05, 21):
             atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
             some = on_a_contour(atoms, 50)
-            each = [_Transform.of(law, some.unit, some.theta, 50) for law in atoms]
+            each = [module._Transform.of(law, some.unit, some.theta, 50) for law in atoms]
             integrals = [one.integral(50)(1.0) for one in each]
             assert float(some.by_moduli((50,))[0].max()) >= max(integrals) - 1e-12
             turned += integrals[1] > integrals[0] and bool(each[1].moment < each[0].moment)
@@ -415,8 +407,8 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
 
 def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_zero() -> None:
     with working_precision(400):
-        laws = [Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]
-        (found,) = largest_positive_parts(laws, 2, (2,))
+        laws = [module.Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]
+        (found,) = module.largest_positive_parts(laws, 2, (2,))
     assert found >= 2 * flint.arb("0.876")
 
 
@@ -425,21 +417,21 @@ def test_an_interval_of_which_nothing_is_known_bounds_nothing(monkeypatch: pytes
     some = transform(rng, 3, 0.5, 40)
     known, (heights, tops, bent) = some.integral(40)(1.0), some.heights(40)
     unknown = [np.where(np.arange(len(each)) == len(each) - 2, math.nan, each) for each in (heights, tops, bent)]
-    monkeypatch.setattr(_Transform, "heights", lambda *_: unknown)
+    monkeypatch.setattr(module._Transform, "heights", lambda *_: unknown)
     assert known - 1e-9 <= some.integral(40)(1.0) <= math.log(1 / (2 * some.theta))
-    monkeypatch.setattr(_Transform, "heights", lambda *_: [np.full_like(each, math.nan) for each in (heights, tops, bent)])
+    monkeypatch.setattr(module._Transform, "heights", lambda *_: [np.full_like(each, math.nan) for each in (heights, tops, bent)])
     assert some.integral(40)(1.0) == pytest.approx(float((40 * some.moment.log()).upper()) + math.log(1 / (2 * some.theta)))
 
 
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
-        assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
+        assert largest_positive_part([module.Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
 
 
 @pytest.mark.parametrize("value", ["1e-400", "1e250", "1e400"])
 def test_where_floats_do_not_hold_the_values_nothing_is_said(value: str) -> None:
     with working_precision(100):
-        law = Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
+        law = module.Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
         assert largest_positive_part([law], 5) == flint.arb("inf")
 
 

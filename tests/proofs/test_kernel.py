@@ -63,8 +63,7 @@ def test_a_share_lies_between_0_and_1_and_only_what_is_affine_in_it_is_read_off_
 def test_what_is_not_rational_of_no_known_range_or_no_inverse_or_no_law_concludes_nothing() -> None:
     for expression in (0.1 * X, sympy.sqrt(X), sympy.exp(X), sympy.pi * X, sympy.Symbol("x") + X, named("p")):
         raises(ProofError, "", at_most, 0, expression, "not rational")
-    with pytest.raises(ProofError):
-        theorem(Part(1, [{"any": (1, 1)}]), known={"fields": {"p": 1 / (1 + X)}, "recover": {X: named("p")}})
+    raises(ProofError, None, theorem, Part(1, [{"any": (1, 1)}]), known={"fields": {"p": 1 / (1 + X)}, "recover": {X: named("p")}})
     for parts in ((), (Part(ODDS, []),)):
         raises(ProofError, "without a", theorem, *parts)
 
@@ -99,8 +98,7 @@ def test_both_directions_of_a_pair_cost_the_same_and_powers_are_compared_exactly
     one_way, other = bit(QUARTER, THIRD), bit(THIRD, QUARTER)
     up, down = sympy.Rational(9, 8), sympy.Rational(4, 3)
     two, one = Part(up, [one_way], 2, down), Part(down, [other], 1, up)
-    with pytest.raises(ProofError, match="exchanged"):  # two exchanged cost log(16/9) together
-        theorem(two, one)
+    raises(ProofError, "exchanged", theorem, two, one)
     assert theorem(two, Part(down, [other], 2, up)).statement.endswith("2*log(3/2)")
 
 
@@ -114,8 +112,7 @@ def test_parametrizations_that_proofs_share_cover_their_ranges_and_nothing_else(
     for by_ones in (True, False):
         known, a, b, ratio = ends("a", "b", by_ones)
         regimes.append(theorem(Part(ratio, [bit(b, a), bit(a, b)]), known=known))
-        with pytest.raises(ProofError):
-            theorem(Part(larger(not by_ones, named("a"), named("b")), [bit(b, a), bit(a, b)]), known=known)
+        raises(ProofError, None, theorem, Part(larger(not by_ones, named("a"), named("b")), [bit(b, a), bit(a, b)]), known=known)
     for low, high, covered in ((third, half, [True, False]), (half, Fraction(2, 3), [False, True]), (half, third, [False, False])):
         assert [t.bound({"a": low, "b": high}) is not None for t in regimes] == covered
 
@@ -149,8 +146,7 @@ def test_a_number_with_noise_costs_by_how_much_it_changes() -> None:
     exact = theorem(Noise(1 / named("scale"), S / X), known=known, worst={S: 1}, tight="")
     assert exact.statement == "a mechanism is private with epsilon = 1/scale, and no less"
     assert exact.bound({"scale": Fraction(3)}) == [(Fraction(1), Fraction(1, 3), True)]
-    with pytest.raises(ProofError, match="attains"):
-        theorem(Noise(1 / named("scale"), S / X), known=known, worst={S: Fraction(1, 2)}, tight="")
+    raises(ProofError, "attains", theorem, Noise(1 / named("scale"), S / X), known=known, worst={S: Fraction(1, 2)}, tight="")
 
 
 def test_one_assignment_is_for_all_parts() -> None:

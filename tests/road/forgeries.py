@@ -16,7 +16,7 @@ from ldpaudit.certificates.certificate import Certificate, EvidenceRecord
 from ldpaudit.certificates.certify import claim_seed
 from ldpaudit.files.deployment import loads
 from ldpaudit.verdict import Outcome
-from tests.helpers import COIN, deployment
+from tests.helpers import COIN, deployment, some
 
 TRIALS = 2_000
 DEPLOYMENT = """\
@@ -143,8 +143,7 @@ def look_with_its_bound(data: Data) -> None:
 def bounds_of_looks(found: Data) -> None:
     """What follows from the counts of all looks."""
     e = EvidenceRecord.model_validate_json(json.dumps(found)).read()
-    assert e.trajectory is not None
-    bounds = level.bounds_of(e.trajectory, e.inputs, e.delta, e.confidence)
+    bounds = level.bounds_of(some(e.trajectory), e.inputs, e.delta, e.confidence)
     for each, bound in zip(found["trajectory"]["looks"], bounds, strict=True):
         each["epsilon_lower"] = bound
 

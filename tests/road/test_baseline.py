@@ -31,9 +31,9 @@ def safe(x: int) -> int:
     return 0
 
 
-def compared(folder: Path, says: str) -> None:
+def compared(folder: Path, says: str, config: str | None = None) -> None:
     """Fail unless the only finding is a regression that says so, or none where nothing is to be said."""
-    (finding,) = run(folder).findings
+    (finding,) = run(folder, config).findings
     assert finding.problem == ("regressed" if says else None), finding.message
     assert says in finding.message
 
@@ -49,8 +49,7 @@ def test_an_upper_bound_that_rose_or_a_verdict_that_worsened_is_a_regression(tmp
     assert finding.reproduce == f"ldpaudit check {tmp_path} --baseline baseline.json"
     assert within(tmp_path, *shlex.split(finding.reproduce)[1:]).returncode == 1
     assert run(project(tmp_path, true=0.5, claimed=3, config=config)).exit_code == 0
-    rows = {"ours/report": {**CLAIM, "high": "5.0"}}
-    (tmp_path / "baseline.json").write_text(json.dumps({"schema": "ldpaudit.baseline/1", "claims": rows}))
+    baseline(tmp_path, {"ours/report": {**CLAIM, "high": "5.0"}}, {})
     project(tmp_path, true=2, config=config)
     (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=2, claimed=1) + 'expect = "refuted"\n')
     compared(tmp_path, "it was PROVED in the baseline")
@@ -161,8 +160,7 @@ def test_a_target_is_compared_with_the_baseline(
     tmp_path: Path, row: tuple[bool, float], code: str, expect: str, epsilon: float, problem: str | None, says: str
 ) -> None:
     baseline(tmp_path, {}, {"code": {**CODE, "refuted": row[0], "epsilon": row[1]}})
-    (tmp_path / "ldpaudit.toml").write_text(f'trials = 3000\nbaseline = "baseline.json"\n{target(code, epsilon)}{expect}')
-    (found,) = run(tmp_path).findings
+    (found,) = run(tmp_path, f'trials = 3000\nbaseline = "baseline.json"\n{target(code, epsilon)}{expect}').findings
     assert found.problem == problem
     assert says in found.message
 
@@ -183,9 +181,7 @@ AUDITED = {"trials": 3000, "confidence": 0.99, "code": "tests.broken_callables:c
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The baseline of `AUDITED`."""
-    folder = tmp_path_factory.mktemp("audited")
-    (folder / "ldpaudit.toml").write_text(SOUND.format(**AUDITED))
-    return checking.baseline_of(run(folder))
+    return checking.baseline_of(run(tmp_path_factory.mktemp("audited"), SOUND.format(**AUDITED)))
 
 
 @pytest.mark.parametrize(("change", "says"), [
@@ -203,8 +199,7 @@ def test_a_target_that_is_another_or_is_looked_at_less_is_a_regression(
     tmp_path: Path, audited: str, change: dict[str, object], says: str
 ) -> None:
     (tmp_path / "baseline.json").write_text(audited)
-    (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
-    compared(tmp_path, says)
+    compared(tmp_path, says, 'baseline = "baseline.json"\n' + SOUND.format(**AUDITED | change))
 
 
 @pytest.mark.parametrize(("change", "says"), [
@@ -216,11 +211,10 @@ def test_fewer_views_of_a_deployments_code_are_a_regression(tmp_path: Path, chan
     text = DEPLOYMENT.format(true=1, claimed=3).replace("k = 4", "k = 2").replace("(3 +", "(1 +")
     (tmp_path / "ours.toml").write_text(text + '[implementation]\ncallable = "tests.broken_callables:fair"\n')
     config = 'deployments = ["ours.toml"]\ntrials = {trials}\nconfidence = {confidence}\n'
-    (tmp_path / "ldpaudit.toml").write_text(config.format(trials=1000, confidence=0.99))
-    (tmp_path / "baseline.json").write_text(checking.baseline_of(run(tmp_path)))
+    before = run(tmp_path, config.format(trials=1000, confidence=0.99))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(before))
     given = {"trials": 1000, "confidence": 0.99} | change
-    (tmp_path / "ldpaudit.toml").write_text('baseline = "baseline.json"\n' + config.format(**given))
-    compared(tmp_path, says)
+    compared(tmp_path, says, 'baseline = "baseline.json"\n' + config.format(**given))
 
 
 @pytest.mark.parametrize(("claims", "targets", "says"), [

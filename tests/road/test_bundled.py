@@ -13,7 +13,7 @@ from ldpaudit.certificates.parallel import Asked, ask
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files import bundled
 from ldpaudit.mechanisms.channel import Channel
-from tests.helpers import ROOT, fails_in_one_line, raises, run
+from tests.helpers import ROOT, fails_in_one_line, raises, run, typed
 
 
 def test_a_bundled_deployment_reads_by_its_id_and_a_name_that_is_like_one_is_answered_with_it() -> None:
@@ -46,8 +46,7 @@ def test_an_id_is_taken_from_any_folder_without_a_file_of_its_name(tmp_path: Pat
     text = (ROOT / "deployments/windows-telemetry.toml").read_text()
     Path("enpa-notification").write_text(text)
     assert load("enpa-notification").id == "windows-telemetry"
-    asked = ask(Path("enpa-notification"))
-    assert isinstance(asked, Asked)
+    asked = typed(Asked, ask(Path("enpa-notification")))
     assert asked.deployment.id == "windows-telemetry"
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ldpaudit.commands import ending
 from ldpaudit.errors import DeploymentError, ImplementationError, Stopped, fault, in_a_line, of_the_user, shown
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from tests import broken_callables, misbehaving_callables as broken
-from tests.helpers import fails_in_one_line, process, raises, stdout
+from tests.helpers import fails_in_one_line, process, raises, stdout, typed
 
 
 def audited(name: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -51,11 +52,8 @@ ITSELF: list[Any] = []
 ITSELF.append(ITSELF)
 
 
-def raising(error: BaseException) -> Any:
-    def client(x: int) -> int:
-        raise error
-
-    return client
+def raising(error: BaseException, x: int) -> int:
+    raise error
 
 
 KEPT: dict[str, Any] = {
@@ -112,8 +110,8 @@ def test_what_a_callable_does_after_the_verdict_or_prints_below_python_changes_n
 
 
 @pytest.mark.parametrize(("function", "says"), [
-    (raising(broken.Private("of a library")), "the callable raised Private: of a library"),
-    (raising(broken.Wordless()), "the callable raised Wordless"),
+    (partial(raising, broken.Private("of a library")), "the callable raised Private: of a library"),
+    (partial(raising, broken.Wordless()), "the callable raised Wordless"),
     (lambda x: broken.Unwritable(), "got Unwritable"), (lambda x: ITSELF, f"at most {LARGEST} numbers"),
     (lambda x: bytes(50_000_000), f"at most {LARGEST} numbers"), (lambda x: [1 << 10**8], f"at most {LARGEST} numbers"),
 ])  # fmt: skip
@@ -249,12 +247,10 @@ def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_wi
     assert fault(error).endswith("(pretended.py:3)")
     refused = raises(ValueError, "needs", ours("refuses"), 0)
     assert of_the_user(refused)
-    error = raised(ours("refuses"))
-    assert isinstance(error, ImplementationError)
+    error = typed(ImplementationError, raised(ours("refuses")))
     assert str(error).startswith("on input 0: the callable raised ValueError: needs an input of its own")
     for function in (theirs, lambda x: theirs(x)):
-        error = raised(function)
-        assert isinstance(error, ImplementationError)
+        error = typed(ImplementationError, raised(function))
         assert str(error).endswith(f"invalid literal for int() with base 10: 'none' ({THEIRS})")
 
 

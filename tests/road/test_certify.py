@@ -44,11 +44,6 @@ def leaky(x: int, size: int, rng: np.random.Generator) -> object:
     return ldp.mechanisms.KaryRandomizedResponse.for_epsilon(2, k=2).sample(x, size, rng)
 
 
-def honest_but_slow(x: int) -> int:
-    """One report a call, from a source of its own."""
-    return x if np.random.default_rng().random() < 0.7310585786300048 else 1 - x
-
-
 def test_a_true_claim_is_proved() -> None:
     certificate = certify()
     assert certificate.verdict is Outcome.PROVED
@@ -68,7 +63,7 @@ def test_a_false_claim_is_refuted_and_a_question_answered_also_of_code_that_make
     (claim,) = certify(true=2).claims
     assert claim.verdict is Outcome.REFUTED
     assert "false for these parameters" in claim.reason
-    assert certify(implementation=f"{__name__}:honest_but_slow").verdict is Outcome.PROVED
+    assert certify(implementation="tests.road.forgeries:honest").verdict is Outcome.PROVED
     (claim,) = certify(true=2, claimed='"?"').claims
     assert claim.verdict is Outcome.PROVED
     assert claim.asked
@@ -99,9 +94,9 @@ def test_that_the_code_differs_makes_no_claim_false_and_is_on_record_nowhere() -
         assert "The code is not what is described: " in " ".join(summary([certificate]))
 
 
-@pytest.mark.parametrize("code", ["leaky", "honest_but_slow"])
+@pytest.mark.parametrize("code", [f"{__name__}:leaky", "tests.road.forgeries:honest"])
 def test_code_that_too_few_views_tested_leaves_the_claim_undecided(code: str) -> None:
-    certificate = certify(implementation=f"{__name__}:{code}", trials=16)
+    certificate = certify(implementation=code, trials=16)
     assert certificate.verdict is Outcome.UNDECIDED
     assert "16 views are too few to refute the claim, whatever the code does" in certificate.claims[0].reason
     assert verify(certificate) == []
@@ -233,8 +228,7 @@ def test_what_a_profile_means_for_a_user_stands_beside_the_claim_exactly_and_as_
         assert each["low"] <= each["high"]
     assert [each["false_positive"] for each in said["true_positive"]] == ["1/100", "1/1000"]
     (claim,) = certify().claims
-    assert claim.risk is not None
-    kept = Risk.of(claim.risk)
+    kept = Risk.of(some(claim.risk))
     assert kept == risk(ldp.account(ldp.mechanisms.KaryRandomizedResponse.for_epsilon(1, k=2)))
     assert kept.record == claim.risk
 
@@ -242,8 +236,8 @@ def test_what_a_profile_means_for_a_user_stands_beside_the_claim_exactly_and_as_
 def test_a_page_shows_every_claim_with_the_risks_that_the_certificate_says_and_needs_nothing_else() -> None:
     certificate = certify()
     (claim,) = certificate.claims
-    assert claim.risk is not None
-    other = claim.risk.model_copy(update={"guess": claim.risk.guess.model_copy(update={"low": 0.875, "high": 0.875})})
+    risk_of = some(claim.risk)
+    other = risk_of.model_copy(update={"guess": risk_of.guess.model_copy(update={"low": 0.875, "high": 0.875})})
     told = certificate.model_copy(update={"claims": (claim.model_copy(update={"risk": other}),)})
     assert "87.5\N{NO-BREAK SPACE}%" in html.page(told, exhibits(told))
     page = html.page(certify(true=2))

@@ -14,7 +14,7 @@ from benchmarks import contract
 from benchmarks.code_mutants import SECONDS, Calls, Copy, collected, sites
 from benchmarks.contract import Wanted, compare, drawn, record
 from benchmarks.contract_differences import TIGHTER, Difference, differences, enclosure_change
-from tests.helpers import ROOT, raises
+from tests.helpers import ROOT, lay_out, raises
 from tests.zoo import STEMS
 
 
@@ -135,9 +135,7 @@ def small_tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     folder = tmp_path_factory.mktemp("tree")
     test = "from ldpaudit.numbers import ONE, two\ndef test_one():\n    assert ONE == 1\ndef test_two():\n    assert two() == 2\n"
     files = {"tests/__init__.py": "", "tests/test_two.py": test, "ldpaudit/pytest_plugin.py": "", "ldpaudit/numbers.py": NUMBERS}
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    lay_out(folder, files)
     (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
     with collected(folder) as process:
         yield Copy(folder, process)

@@ -16,7 +16,7 @@ from ldpaudit.errors import DeploymentError
 from ldpaudit.files.deployment import load, loads
 from ldpaudit.mechanisms import DiscreteLaplace, KaryRandomizedResponse, PolyaNoise, UnaryEncoding
 from ldpaudit.verdict import Outcome
-from tests.helpers import raises, raises_a_line
+from tests.helpers import raises, raises_a_line, typed
 
 GOOD = """\
 schema = "ldpaudit.deployment/1"
@@ -51,8 +51,7 @@ def test_a_claims_unit_and_view_say_which_plan_it_is_about_which_may_be_a_guaran
     one, day = loads(GOOD).claims
     assert isinstance(one.plan, Run)
     assert one.epsilon == Fraction(41, 20)
-    assert isinstance(day.plan, Shuffle)
-    assert day.plan.plan == Repeat(one.plan, 3)
+    assert typed(Shuffle, day.plan).plan == Repeat(one.plan, 3)
     assert (day.epsilon, day.delta) == (None, Fraction(1, 10**6))
     text = GOOD.replace('kind = "randomized_response"\nk = 4\np = "1/2"', 'kind = "guarantee"\nepsilon = 4')
     assert loads(text).plan == Guarantee(Fraction(4))

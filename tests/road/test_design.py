@@ -22,7 +22,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design
 from ldpaudit.studies.frequencies import Noisy, any_messages, least_noise, least_users, one_message
-from tests.helpers import ROOT, deployment, raises, run, some, stdout
+from tests.helpers import ROOT, deployment, raises, run, some, stdout, typed
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
@@ -116,8 +116,7 @@ def _pair(goal: Goal) -> tuple[Fraction, Fraction]:
 def test_where_no_noise_is_enough_it_says_so_and_the_largest_may_be_where_the_mechanism_ends() -> None:
     raises(ValueError, "out of reach", design, "laplace", {"low": 0, "high": 1}, Goal(Fraction(0)))
     raises(ValueError, "out of reach", design, "binomial_noise", {"n": 10, "k": 1}, ONE)
-    with pytest.raises(ValueError, match="out of reach: at delta = 0"):
-        design("randomized_response", {"k": 2, "epsilon": 1}, Goal(Fraction(1, 2)))
+    raises(ValueError, "out of reach: at delta = 0", design, "randomized_response", {"k": 2, "epsilon": 1}, Goal(Fraction(1, 2)))
     raises(ValueError, "0 <= delta < 1", Goal, Fraction(1), Fraction(1))
     answer = design("rappor", {"bits": 8, "hashes": 1, "f": Fraction(1, 2), "domain": 10}, Goal(Fraction(3)))
     assert (answer.refused, answer.beyond) == (answer.value + Decimal("0.00001"), None)
@@ -190,11 +189,9 @@ def test_every_way_keeps_the_goal_with_hardly_any_room_and_the_least_error_comes
 def test_the_error_is_that_of_estimates_that_are_drawn(summed: tuple[Noisy, ...]) -> None:
     (clients,) = (each for each in summed if not each.parties)
     (laplace,) = (each for each in summed if str(each.plan).startswith("DiscreteLaplace"))
-    assert isinstance(clients.plan, Aggregate)
-    assert isinstance(laplace.plan, Run)
     rng, data = np.random.default_rng(4), {0: 100}
-    drawn = np.array([clients.plan.run(data, rng) for _ in range(RUNS)]).std(axis=0)
-    m = laplace.plan.mechanism
+    drawn = np.array([typed(Aggregate, clients.plan).run(data, rng) for _ in range(RUNS)]).std(axis=0)
+    m = typed(Run, laplace.plan).mechanism
     noise = np.std(m.noise(RUNS, rng) + m.noise(RUNS, rng))  # type: ignore[attr-defined]
     assert np.all(np.abs(drawn / clients.error.high - 1) < SURE / math.sqrt(2 * RUNS))
     assert abs(noise / laplace.error.high - 1) < SURE * math.sqrt(5 / (4 * RUNS)), "its kurtosis is 6 at most"

@@ -17,7 +17,7 @@ from ldpaudit.commands import VERBS
 from ldpaudit.files.deployment import loads
 from ldpaudit.files.starter import starter
 from ldpaudit.mechanisms.channel import Channel
-from tests.helpers import ROOT, raises, within
+from tests.helpers import ROOT, raises, typed, within
 from tests.pages import blocks, follow
 
 DOCS = ROOT / "docs"
@@ -109,8 +109,7 @@ def test_every_page_stands_once_in_the_contents_and_its_languages_and_links_are_
 def test_the_command_of_a_mechanism_s_page_makes_the_example_that_the_page_is_about(stem: str, variant: str) -> None:
     owner = mechanisms.classes(stem)[variant]
     shown = mechanism_pages.command(f"{stem}:{variant}" if variant else stem, owner)
-    plan = loads(starter(stem, variant)).plan
-    assert isinstance(plan, Run)
+    plan = typed(Run, loads(starter(stem, variant)).plan)
     if shown:
         given = dict(word.split("=", 1) for word in shown.split()[3:])
         assert registry.build(stem, variant, given) == plan.mechanism

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,23 +35,20 @@ def seen(guard: Guard, folder: Path, function: Callable[[], Any]) -> Outcome:
     return outcome(Kind(1.0, lambda rng: b"", lambda data, folder: function), b"", folder, guard)
 
 
-def raising(error: BaseException) -> Callable[[], None]:
-    def function() -> None:
-        raise error
-
-    return function
+def raising(error: BaseException) -> None:
+    raise error
 
 
 def test_an_answer_is_accepted_an_error_in_one_line_rejected_and_others_are_findings(guard: Guard, tmp_path: Path) -> None:
     assert seen(guard, tmp_path, lambda: parse("1/2")).verdict == "accepted"
     assert seen(guard, tmp_path, lambda: parse("one")).verdict == "rejected"
     assert seen(guard, tmp_path, lambda: round_up("x")).where == "ldpaudit/enclosure.py:_directed"  # type: ignore[arg-type]
-    assert seen(guard, tmp_path, raising(MemoryError())).verdict == "memory"
+    assert seen(guard, tmp_path, partial(raising, MemoryError())).verdict == "memory"
 
 
 def test_an_error_that_the_command_line_does_not_know_is_a_traceback_or_odd(guard: Guard, tmp_path: Path) -> None:
     for error in (KeyError("x"), RecursionError("deep"), KeyboardInterrupt(), TypeError("theirs")):
-        found = seen(guard, tmp_path, raising(error))
+        found = seen(guard, tmp_path, partial(raising, error))
         assert (found.verdict, found.what.split(":")[0]) == ("traceback", type(error).__name__)
     for text in ("", "\n", "first\nsecond\n"):
 

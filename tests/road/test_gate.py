@@ -28,9 +28,12 @@ def project(folder: Path, true: float = 1, claimed: float = 1, config: str = "")
     return folder
 
 
-def run(folder: Path) -> checking.Gate:
-    path, config = checking.find_config(folder)
-    return checking.check(folder, config, path)
+def run(folder: Path, config: str | None = None) -> checking.Gate:
+    """Of the configuration that is there, or of another one in its place."""
+    if config is not None:
+        (folder / "ldpaudit.toml").write_text(config)
+    path, found = checking.find_config(folder)
+    return checking.check(folder, found, path)
 
 
 def test_a_claim_that_holds_passes_and_a_refuted_one_fails_and_says_how_to_reproduce_it(tmp_path: Path) -> None:
@@ -44,23 +47,19 @@ def test_a_claim_that_holds_passes_and_a_refuted_one_fails_and_says_how_to_repro
 
 def test_a_policy_may_ask_for_decisions(tmp_path: Path) -> None:
     project(tmp_path)
-    text = UNDECIDED
-    (tmp_path / "ours.toml").write_text(text)
+    (tmp_path / "ours.toml").write_text(UNDECIDED)
     assert run(tmp_path).exit_code == 0
-    (tmp_path / "ldpaudit.toml").write_text('deployments = ["ours.toml"]\nrequire-decision = true\n')
-    result = run(tmp_path)
+    result = run(tmp_path, 'deployments = ["ours.toml"]\nrequire-decision = true\n')
     assert result.exit_code == 3
     assert result.findings[0].reproduce.endswith(" --require-decision")
 
 
 @pytest.mark.usefixtures("in_process")
 def test_a_callable_is_a_target(tmp_path: Path) -> None:
-    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target("fair", '"log(3)"'))
-    result = run(tmp_path)
+    result = run(tmp_path, "trials = 20000\n" + target("fair", '"log(3)"'))
     assert result.exit_code == 0
     assert "on this event alone, an epsilon of" in result.findings[0].message
-    (tmp_path / "ldpaudit.toml").write_text("trials = 20000\n" + target("fair", 0.5))
-    (finding,) = run(tmp_path).findings
+    (finding,) = run(tmp_path, "trials = 20000\n" + target("fair", 0.5)).findings
     assert "on this event" not in finding.message
     assert finding.problem == "refuted"
     assert "ldpaudit audit tests.broken_callables:fair --inputs 0 1 --epsilon 0.5" in finding.reproduce
@@ -97,8 +96,7 @@ def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
     (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required"),
 ])  # fmt: skip
 def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says: str) -> None:
-    (tmp_path / "ldpaudit.toml").write_text(config)
-    caught = raises(DeploymentError, says, run, tmp_path)
+    caught = raises(DeploymentError, says, run, tmp_path, config)
     assert "ldpaudit.toml" in str(caught)
 
 
@@ -184,11 +182,10 @@ def target(code: str, epsilon: float | str = 2, name: str = "code") -> str:
 
 @pytest.mark.usefixtures("in_process")
 def test_code_that_is_not_refuted_says_so_and_too_few_views_for_any_code_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "ldpaudit.toml").write_text("trials = 2000\n" + target("fair"))
-    assert GateFormat.text.write(run(tmp_path)).startswith("ok         code: not refuted\n")
+    passed = run(tmp_path, "trials = 2000\n" + target("fair"))
+    assert GateFormat.text.write(passed).startswith("ok         code: not refuted\n")
     targets = target("identity", epsilon=6) + target("identity", 2, "smaller") + target("constant", 3, "sound")
-    (tmp_path / "ldpaudit.toml").write_text("trials = 300\n" + targets)
-    result = run(tmp_path)
+    result = run(tmp_path, "trials = 300\n" + targets)
     large, smaller, sound = result.findings
     assert (sound.problem, large.problem) == (None, "error")
     assert "claims epsilon = 6: needs more trials, " in large.message
@@ -220,8 +217,7 @@ def test_a_target_whose_raw_reports_leak_may_be_audited_in_the_form_that_leaves_
     (tmp_path / "typed.py").write_text("def one(x):\n    return 1 if x else True\n")
     text = target("fair").replace("tests.broken_callables:fair", "typed:one")
     for form, problem in (("raw", "refuted"), ("canonical", None)):
-        (tmp_path / "ldpaudit.toml").write_text(f'trials = 2000\n{text}form = "{form}"\n')
-        (found,) = run(tmp_path).findings
+        (found,) = run(tmp_path, f'trials = 2000\n{text}form = "{form}"\n').findings
         assert found.problem == problem, found.message
 
 
@@ -281,9 +277,7 @@ def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others
     own = DEPLOYMENT.format(true=1, claimed=1).replace('"ours"', '"killed"')
     (tmp_path / "ours2.toml").write_text(own + '[implementation]\ncallable = "tests.broken_callables:exits"\n')
     (tmp_path / "ours3.toml").write_text("x =")
-    text = (tmp_path / "ldpaudit.toml").read_text()
-    (tmp_path / "ldpaudit.toml").write_text(text.replace('"ours.toml"', '"ours*.toml"'))
-    result = run(tmp_path)
+    result = run(tmp_path, (tmp_path / "ldpaudit.toml").read_text().replace('"ours.toml"', '"ours*.toml"'))
     assert result.exit_code == 2
     assert [(f.id, f.state) for f in result.findings] == [
         ("ours/report", "ok"), ("ours2.toml", "error"), ("ours3.toml", "error"), ("exits", "error"),
@@ -296,8 +290,7 @@ def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others
     for each in GateFormat:
         assert "tests.broken_callables:exits: exits: its process ended" in each.write(result).replace("\\_", "_"), each
     assert ElementTree.fromstring(GateFormat.junit.write(result)).get("errors") == "4"
-    (tmp_path / "ldpaudit.toml").write_text("patience = 0.5\n" + target("sleeps"))
-    (found,) = run(tmp_path).findings
+    (found,) = run(tmp_path, "patience = 0.5\n" + target("sleeps")).findings
     assert found.problem == "error"
     assert "needs an answer within 0.5 s, got none: it hangs" in found.message
 
@@ -314,8 +307,7 @@ def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, confi
 
 def test_two_deployments_of_one_id_are_an_error_and_one_file_twice_is_one(tmp_path: Path) -> None:
     project(tmp_path)
-    (tmp_path / "ldpaudit.toml").write_text('trials = 2000\ndeployments = ["ours.toml", "our*.toml"]\n')
-    assert len(run(tmp_path).findings) == 1
+    assert len(run(tmp_path, 'trials = 2000\ndeployments = ["ours.toml", "our*.toml"]\n').findings) == 1
     (tmp_path / "ours2.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
     raises(DeploymentError, r"ours2\.toml:2: id: needs a unique id, got 'ours' twice", run, tmp_path)
 

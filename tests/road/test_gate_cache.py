@@ -260,8 +260,7 @@ def test_a_file_is_written_with_the_mode_of_any_new_one_and_through_no_link(tmp_
     assert sorted(p.name for p in tmp_path.iterdir()) == ["certificate.json", "other"]
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").symlink_to("elsewhere")
-    with pytest.raises(DeploymentError, match="needs a folder for the cache, got a link"):
-        Cache(tmp_path / "cache", SECRET).write("a" * 64, "text")
+    raises(DeploymentError, "needs a folder for the cache, got a link", Cache(tmp_path / "cache", SECRET).write, "a" * 64, "text")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

@@ -74,8 +74,7 @@ def test_the_first_table_has_the_numbers_of_an_independent_computation(at: int) 
         if known[at] is None:
             assert "at most" not in table[name]
             continue
-        value, error = known[at], table[name]["at most"]["value"]
-        assert value is not None
+        value, error = some(known[at]), table[name]["at most"]["value"]
         assert (1 - ABOVE.get(name, 0.002)) * value <= error <= 1.001 * value
     least = {row["model"]: row["at least"]["value"] for row in table.values() if row["noise"] == "certified"}
     local, one, many = ((3153, 4.0, 4.0), (40352, 14.0, 6.5), (1723, 6.5, 6.5))[at]
@@ -135,9 +134,7 @@ def test_a_protocol_exists_from_its_least_users_on_and_not_below(protocol: Proto
 def test_certified_noise_has_a_smaller_error_than_a_closed_form_s_and_a_measured_error_is_noise_alone() -> None:
     for closed, certified in (VECTORS, DRAWS, HADAMARD):
         s = replace(SMALL, users=10**6)
-        one, other = closed.system(s), certified.system(s)
-        assert one is not None
-        assert other is not None
+        one, other = some(closed.system(s)), some(certified.system(s))
         assert other.error.high < 0.8 * one.error.high
         assert other.bits_a_user <= one.bits_a_user
     for protocol in (*HADAMARD, COUNT_MIN[0]):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ldpaudit
-from tests.helpers import ROOT, python, stdout
+from tests.helpers import ROOT, lay_out, python, stdout
 
 PACKAGE = ROOT / "ldpaudit"
 HEAVY = ("scipy", "sympy", "matplotlib", "numpy", "flint", "pydantic")
@@ -286,8 +286,7 @@ def test_no_import_of_what_stands_higher_is_overlooked(
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "ldpaudit")
     file = tmp_path / name
-    file.parent.mkdir(parents=True)
-    file.write_text("from ldpaudit.accountants import account\nfrom ldpaudit.claim import Claim\n")
+    lay_out(tmp_path, {name: "from ldpaudit.accountants import account\nfrom ldpaudit.claim import Claim\n"})
     assert not found_by(file)
     for line in lines:
         file.write_text(line)
@@ -370,21 +369,15 @@ def test_there_is_no_circle_of_imports_in_the_whole_program() -> None:
 ])  # fmt: skip
 def test_no_circle_is_overlooked(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    (tmp_path / "ldpaudit").mkdir()
-    (tmp_path / "ldpaudit" / "claim.py").write_text("from ldpaudit.plan import Plan\n")
-    file = tmp_path / "ldpaudit" / "plan.py"
-    file.write_text("from fractions import Fraction\n")
+    lay_out(tmp_path, {"ldpaudit/claim.py": "from ldpaudit.plan import Plan\n", "ldpaudit/plan.py": "from math import pi\n"})
     assert not circle(arrows(modules()))
-    file.write_text(line)
+    lay_out(tmp_path, {"ldpaudit/plan.py": line})
     assert {"ldpaudit.claim", "ldpaudit.plan"} <= set(circle(arrows(modules())))
 
 
 def test_account_alone_is_called_upward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    (tmp_path / "accountants" / "sampling").mkdir(parents=True)
-    (tmp_path / "accountants" / "__init__.py").write_text('import_module(f"{__name__}.sampling.subsample")\n')
-    file = tmp_path / "accountants" / "sampling" / "subsample.py"
-    file.write_text("from ldpaudit.accountants import account\n")
-    assert not circle(arrows(modules()))
-    file.write_text("from ldpaudit.accountants import other\n")
-    assert circle(arrows(modules()))
+    lay_out(tmp_path, {"accountants/__init__.py": 'import_module(f"{__name__}.sampling.subsample")\n'})
+    for name, found in (("account", False), ("other", True)):
+        lay_out(tmp_path, {"accountants/sampling/subsample.py": f"from ldpaudit.accountants import {name}\n"})
+        assert bool(circle(arrows(modules()))) is found

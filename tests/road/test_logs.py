@@ -295,8 +295,7 @@ def test_a_log_s_format_is_what_its_name_ends_in(tmp_path: Path) -> None:
         (tmp_path / name).write_text("input,report\n0,a\u2028b\n1,c\n")
         assert read_log(tmp_path / name).reports == {0: ["a\u2028b"], 1: ["c"]}
     (tmp_path / "a.arrow").write_text("input,report\n0,1\n1,1\n")
-    with pytest.raises(DeploymentError, match=r"a\.arrow: needs a file that ends in \.csv or \.parquet, got \.arrow"):
-        read_log(tmp_path / "a.arrow")
+    raises(DeploymentError, r"a\.arrow: needs a file that ends in \.csv or \.parquet, got \.arrow", read_log, tmp_path / "a.arrow")
 
 
 def test_parquet_s_nulls_are_no_users_of_a_value_called_none(tmp_path: Path) -> None:
@@ -311,8 +310,7 @@ def test_parquet_s_nulls_are_no_users_of_a_value_called_none(tmp_path: Path) -> 
 @pytest.mark.parametrize("number", ["1_000", "2.5", "", "-2", "true", "1e3", "\u0663", "0x10"])
 def test_a_number_of_users_is_written_in_digits(number: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"w,n\na,7\nb,{number}\n")
-    with pytest.raises(DeploymentError, match=r"a\.csv:3: needs integers >= 0 for numbers of users"):
-        shards([tmp_path], users="n").parts[0].counts()
+    raises(DeploymentError, r"a\.csv:3: needs integers >= 0 for numbers of users", shards([tmp_path], users="n").parts[0].counts)
 
 
 @pytest.mark.parametrize("header", ["x" * 9000, '"a\nb",c', "x" * 9000 + "," + "x" * 9000, "\x1b[2J,c"])
@@ -334,8 +332,7 @@ def test_everything_in_a_folder_is_a_part_or_an_error(tmp_path: Path) -> None:
                       ("c.csv", "got a folder within it")):  # fmt: skip
         made = tmp_path / odd
         made.mkdir() if "folder" in says else made.touch()
-        with pytest.raises(DeploymentError, match=rf"{re.escape(str(made))}: needs a folder of files that end in .*, {says}"):
-            shards([tmp_path])
+        raises(DeploymentError, rf"{re.escape(str(made))}: needs a folder of files that end in .*, {says}", shards, [tmp_path])
         made.rmdir() if "folder" in says else made.unlink()
 
 

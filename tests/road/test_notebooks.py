@@ -24,7 +24,7 @@ from ldpaudit.profile import Number
 from ldpaudit.report.plot import draw
 from ldpaudit.studies.comparison import Score, contenders
 from ldpaudit.studies.literature import Measured
-from tests.helpers import Tags, contrast, deployment, fails_in_one_line, raises, raises_a_line, run, stdout, within
+from tests.helpers import Tags, contrast, deployment, fails_in_one_line, raises, raises_a_line, run, stdout, typed, within
 
 EVIL = '<script>alert("&")</script>\u202e\x1b[31m'
 BINARY = KaryRandomizedResponse.for_epsilon(1.0, k=2)
@@ -144,8 +144,7 @@ def test_what_is_no_table_is_an_error_of_one_line(value: Any) -> None:
 def test_a_frame_has_the_rows_and_columns_of_its_table_and_without_its_library_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     polars = pytest.importorskip("polars")
     table = frames.table(claims())
-    frame = table.frame()
-    assert isinstance(frame, polars.DataFrame)
+    frame = typed(polars.DataFrame, table.frame())
     assert frame.to_dicts() == [dict(row) for row in table]
     assert table.to_polars().equals(frame)
     monkeypatch.setattr(frames, "find_spec", lambda name: None)

@@ -196,8 +196,7 @@ def test_ids_are_compared_over_parts_whoever_reads_them_and_after_a_checkpoint(t
         found, again = read(m, folder, Execution(pool))
     assert (found, again.state()) == (alone, tally.state())
     (folder / "1.jsonl").write_text("1\n")
-    with pytest.raises(ValueError, match="needs the checkpoint of this estimate, got another one"):
-        read(m, folder, Execution(checkpoint=state))
+    raises(ValueError, "needs the checkpoint of this estimate, got another one", read, m, folder, Execution(checkpoint=state))
 
 
 class Fatal(Processes):

@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, fails_in_one_line, python, stdout
+from tests.helpers import ROOT, deployment, fails_in_one_line, python, stdout
 
-DEPLOYMENT = """
-schema = "ldpaudit.deployment/1"
-id = "plugin"
-mechanism = {kind = "hesitant:answer", p = "3/4"}
-claims = [{id = "one", epsilon = "log(3)"}]
-"""
+DEPLOYMENT = deployment('kind = "hesitant:answer"\np = "3/4"', 'id = "one"\nepsilon = "log(3)"', "plugin")
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ldpaudit.files.reports import FORMAT, Released, ReportForm, Tally, blocks, 
 from ldpaudit.mechanism import Mechanism, plain
 from ldpaudit.mechanisms import GaussianReport, KaryRandomizedResponse, LocalHashing, UnaryEncoding
 from ldpaudit.report.schema import of_report
-from tests.helpers import raises, run, stdout
+from tests.helpers import raises, run, stdout, typed
 from tests.zoo import ONE_EACH
 
 RESPONSE = KaryRandomizedResponse(4, Fraction(1, 2))
@@ -133,8 +133,7 @@ def test_what_came_before_in_any_file_or_has_no_id_is_left_out_and_a_header_is_n
     found, tally = read(RESPONSE, tmp_path / "a.parquet", tmp_path / "b.csv")
     assert (found, tally.malformed, tally.duplicate) == ([0, 1, 3], 1, 1)
     polars.DataFrame({"report": [0, 1], "id": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DeploymentError, match=r"a\.parquet: needs ids that are strings or integers, got 1\.5"):
-        read(RESPONSE, tmp_path / "a.parquet")
+    raises(DeploymentError, r"a\.parquet: needs ids that are strings or integers, got 1\.5", read, RESPONSE, tmp_path / "a.parquet")
     header = {"format": FORMAT, "mechanism": "randomized_response", "variant": "", "parameters": {"k": "4", "p": "1/2"}}
     (tmp_path / "a.jsonl").write_text(lines([header, 3]))
     assert read(RESPONSE, tmp_path / "a.jsonl")[0] == [3]
@@ -194,8 +193,7 @@ def test_one_report_that_is_none_hides_no_other(tmp_path: Path) -> None:
 def test_what_aggregators_released_is_added_up(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(json.dumps({"sum": [3, -1.5], "users": 7}, indent=1))
-    found = released(listed([tmp_path]), 2)
-    assert isinstance(found, Released)
+    found = typed(Released, released(listed([tmp_path]), 2))
     assert (found.total.tolist(), found.users) == ([6, -3], 14)
     (tmp_path / "c.json").write_text("1\n2\n")
     assert released([tmp_path / "c.json"], 2) is None

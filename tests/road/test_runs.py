@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
@@ -96,7 +97,7 @@ def test_data_are_read_once_to_count_and_then_at_most_as_often_as_is_said(passes
 
 def test_a_run_in_few_passes_goes_on_from_its_own_checkpoint_alone(tmp_path: Path) -> None:
     file, alone = tmp_path / "run.json", run(TRIE, DATA, 3, passes=2)
-    raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(6)), passes=2)
+    raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=partial(unplugged, 6)), passes=2)
     for passes in (None, 1):
         with pytest.raises(ValueError, match="needs the checkpoint of this run, got another"):
             run(TRIE, DATA, 3, Execution(checkpoint=file), passes=passes)
@@ -121,24 +122,21 @@ def test_a_killed_worker_loses_nothing_and_work_that_kills_every_process_is_give
         pool.submit(os._exit, 3).result()
 
 
-def unplugged(answers: int) -> Callable[[int, float], None]:
-    def progress(so_far: int, rounds: float) -> None:
-        if so_far == answers:
-            raise UnpluggedError
-
-    return progress
+def unplugged(answers: int, so_far: int, rounds: float) -> None:
+    if so_far == answers:
+        raise UnpluggedError
 
 
 def test_a_run_goes_on_wherever_it_was_stopped_and_asks_nothing_twice(tmp_path: Path) -> None:
     alone, told = run(TRIE, DATA, seed=3), list[tuple[int, float]]()
     file = tmp_path / "run.json"
     for stop in (1, 4, 6, 7, 11):
-        raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(stop)))
+        raises(UnpluggedError, "", run, TRIE, DATA, 3, Execution(checkpoint=file, progress=partial(unplugged, stop)))
     assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=lambda *seen: told.append(seen))) == alone
     assert [answers for answers, _ in told] == list(range(12, 12 + len(told)))
     assert [rounds for _, rounds in told] == sorted(rounds for _, rounds in told)
     assert told[-1][1] == TRIE.levels == max(map(len, TRIE.prefixes(alone)))
-    assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=unplugged(told[-1][0]))) == alone
+    assert run(TRIE, DATA, 3, Execution(checkpoint=file, progress=partial(unplugged, told[-1][0]))) == alone
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
@@ -168,7 +166,7 @@ class Handed(Executor):
 
 def begun(file: Path) -> bytes:
     """A run without a seed, stopped at its first answer; its key."""
-    raises(UnpluggedError, "", run, TRIE, DATA, execution=Execution(checkpoint=file, progress=unplugged(1)))
+    raises(UnpluggedError, "", run, TRIE, DATA, execution=Execution(checkpoint=file, progress=partial(unplugged, 1)))
     return bytes.fromhex(json.loads(file.read_text())["state"]["key"])
 
 
@@ -186,7 +184,7 @@ def test_a_secret_run_goes_on_with_the_coins_that_it_began_with(tmp_path: Path) 
     found = run(TRIE, DATA, execution=Execution(checkpoint=tmp_path / "a.json"))
     for stop in (3, 6, 7):
         with pytest.raises(UnpluggedError):
-            run(TRIE, DATA, execution=Execution(checkpoint=tmp_path / "b.json", progress=unplugged(stop)))
+            run(TRIE, DATA, execution=Execution(checkpoint=tmp_path / "b.json", progress=partial(unplugged, stop)))
     with Processes(2) as pool:
         deadly = Partition((Deadly(DATA.parts[0].counts(), tmp_path, 1), *DATA.parts[1:]))
         assert run(TRIE, deadly, execution=Execution(pool, tmp_path / "b.json")) == found

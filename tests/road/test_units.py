@@ -88,9 +88,9 @@ def test_an_infinite_answer_is_an_answer_with_the_delta_below_which_it_holds_and
     asked = made.claims[1]
     assert (asked.verdict, asked.outcome, asked.infinite) == (Outcome.BOUNDED, "answered: infinite", True)
     assert asked.reason.startswith("no finite epsilon holds below delta = 0.72, by ")
-    assert asked.witness is not None
-    assert (asked.witness.first, asked.witness.second) == ((("0", 1),), (("1", 1),))
-    assert asked.witness.event == "views 0 have probability 18/25 in the first, and are impossible in the second"
+    witness = some(asked.witness)
+    assert (witness.first, witness.second) == ((("0", 1),), (("1", 1),))
+    assert witness.event == "views 0 have probability 18/25 in the first, and are impossible in the second"
     assert plain(asked).endswith("The certificate answers: no epsilon is enough.")
     assert "1 questions are answered." in summary([made])[0]
     assert verify(made) == []

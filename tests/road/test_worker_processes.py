@@ -73,8 +73,7 @@ def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_fo
     (tmp_path / "time.py").write_text("def sleep(x):\n    return x\n")
     with Crew(first=[str(tmp_path)]) as crew:
         for name in ("statistics:mean", "time:sleep"):
-            with pytest.raises(LdpauditError, match=rf"needs a module with a unique name, got .* at {tmp_path}"):
-                crew.do(task(resolved, name))
+            raises(LdpauditError, rf"needs a module with a unique name, got .* at {tmp_path}", crew.do, task(resolved, name))
 
 
 def resolved(name: str) -> None:

@@ -14,17 +14,10 @@ import pytest
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.hypergeometric import _urn_factor as urn_factor, hypergeometric_tail
+from ldpaudit.accountants.sampling import thresholded
 from ldpaudit.accountants.sampling.other_prefixes import largest_slope
 from ldpaudit.accountants.sampling.rounds import Curve, Grid
-from ldpaudit.accountants.sampling.thresholded import (
-    FixedBatch,
-    PoissonBatch,
-    Sampling,
-    exp_ball,
-    prefix_inverse,
-    removed_prefix,
-    worst_holders,
-)
+from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch
 from ldpaudit.accountants.sampling.trie import ThresholdProfile
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
@@ -70,7 +63,7 @@ def test_who_leaves_is_told_by_the_silence_of_the_worst_number_of_holders(n: int
     for c in (Fraction(1), Fraction(101, 100), Fraction(5, 4), Fraction(13, 9), Fraction(9)):
         truth = max(1 - at_least(n, w, m, t) - c * (1 - at_least(n + 1, w + 1, m, t)) for w in range(n + 1))
         with flint.ctx.workprec(128):
-            assert is_near(removed_prefix(FixedBatch(n, m), t, ball(c)), max(truth, Fraction(0)))
+            assert is_near(thresholded.removed_prefix(FixedBatch(n, m), t, ball(c)), max(truth, Fraction(0)))
 
 
 def test_the_sum_of_ratios_next_to_the_mode_of_a_wide_law_is_enclosed() -> None:
@@ -140,12 +133,12 @@ def test_a_curve_is_above_its_convex_profile_between_and_beyond_its_points(place
 )  # fmt: skip
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 def test_the_guess_of_an_epsilon_is_where_one_prefix_costs_delta(
-    sampling: Sampling, threshold: int, delta: float, relation: Neighbours
+    sampling: thresholded.Sampling, threshold: int, delta: float, relation: Neighbours
 ) -> None:
-    found = prefix_inverse(sampling, threshold, delta, relation)
+    found = thresholded.prefix_inverse(sampling, threshold, delta, relation)
     with flint.ctx.workprec(128):
-        c = exp_ball(found)
-        w = worst_holders(sampling, threshold, c)[0]
+        c = thresholded.exp_ball(found)
+        w = thresholded.worst_holders(sampling, threshold, c)[0]
         more, fewer = sampling.gain(w, threshold, relation)
         assert float(more - (c - 1) * fewer) == pytest.approx(delta, rel=1e-9)
 

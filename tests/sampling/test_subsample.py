@@ -17,12 +17,12 @@ from ldpaudit import Aggregate, Compose, Mechanism, Plan, Poisson, Repeat, Run, 
 from ldpaudit.accountants.pld.sampled import SubsampledProfile
 from ldpaudit.attacks.games.plans import target
 from ldpaudit.enclosure import Enclosure, Rigour
-from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, SubsetSelection
-from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard
-from ldpaudit.mechanisms.trie_heavy_hitter import TrieHeavyHitter
+from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, Laplace, ShuffledHadamard, SubsetSelection, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.helpers import raises
 from tests.oracles import shuffle as oracle
 from tests.oracles.pairs import Views, excess, joint
+from tests.samples import near
 
 F = Fraction
 ROUNDED = 1e-15
@@ -98,12 +98,9 @@ def test_drawing_never_costs_and_a_smaller_share_costs_less(users: int, epsilon:
 
 def test_reports_that_are_not_shuffled_tell_who_was_drawn() -> None:
     m = KaryRandomizedResponse(2, F(3, 4))
-    with pytest.raises(Unsupported, match="shuffled together"):
-        account(Subsample(m, 10, 2))
-    with pytest.raises(Unsupported, match=r"is of 3 users, but the number drawn is 2"):
-        account(Subsample(Shuffle(m, 3), 10, 2))
-    with pytest.raises(Unsupported, match="replace-one"):
-        account(Subsample(m, 10, 1), ADD_REMOVE)
+    raises(Unsupported, "shuffled together", account, Subsample(m, 10, 2))
+    raises(Unsupported, r"is of 3 users, but the number drawn is 2", account, Subsample(Shuffle(m, 3), 10, 2))
+    raises(Unsupported, "replace-one", account, Subsample(m, 10, 1), ADD_REMOVE)
 
 
 ROWS = st.integers(2, 3).flatmap(
@@ -120,8 +117,7 @@ def test_a_shuffle_of_users_who_take_part_by_coins_is_that_of_one_more_view(rows
     for exp_epsilon in (F(1), F(11, 10), F(3, 2)):
         (truth,) = oracle.worst(oracle.laws(more), users, exp_epsilon)
         found = account(plan).delta(math.log(exp_epsilon))
-        assert found.low <= truth + ROUNDED
-        assert truth <= found.high + ROUNDED
+        assert near(found, truth, ROUNDED)
 
 
 @pytest.mark.few(1)
@@ -155,14 +151,11 @@ def test_among_many_users_coins_are_as_good_as_a_sample_of_as_many(m: Mechanism 
 def test_users_take_part_one_by_one() -> None:
     m = KaryRandomizedResponse(2, F(3, 4))
     for rate in (F(0), F(2)):
-        with pytest.raises(ValueError, match=rf"Poisson needs 0 < rate <= 1, got rate={rate}"):
-            Poisson(m, rate)
+        raises(ValueError, rf"Poisson needs 0 < rate <= 1, got rate={rate}", Poisson, m, rate)
     for plan in (Poisson(Shuffle(m, 9), F(1, 2)), Poisson(Aggregate(m, 9), F(1, 2)), Aggregate(Poisson(m, F(1, 2)), 9)):
-        with pytest.raises(Unsupported, match=r"one by one|reports of one mechanism"):
-            account(plan)
+        raises(Unsupported, r"one by one|reports of one mechanism", account, plan)
     for some in (Poisson(m, F(1, 2)), Shuffle(Poisson(m, F(1, 2)), 9)):  # who is absent shows no less than who takes no part
-        with pytest.raises(Unsupported, match="replace-one"):
-            account(some, ADD_REMOVE)
+        raises(Unsupported, "replace-one", account, some, ADD_REMOVE)
 
 
 def revealing(x: int) -> int:
@@ -225,9 +218,7 @@ def test_what_is_run_twice_costs_what_its_worst_pairs_do(
     """Against any two pairs of inputs, one a run, listed."""
     laws = [[F(w, sum(row)) for w in row] for row in rows[:2]]
     truth = max(excess(joint(*runs), exp_epsilon) for runs in combinations_with_replacement(list(pairs(laws, rate)), 2))
-    found = account(Repeat(once(Channel(laws), rate), 2)).delta(math.log(exp_epsilon))
-    assert found.low <= truth + ROUNDED
-    assert truth <= found.high + ROUNDED
+    assert near(account(Repeat(once(Channel(laws), rate), 2)).delta(math.log(exp_epsilon)), truth, ROUNDED)
 
 
 ANSWER, NUMBER = KaryRandomizedResponse(4, F(1, 2)), Laplace(F(1))
@@ -247,15 +238,13 @@ def test_runs_of_samples_and_of_few_users_are_known_to_a_thousandth(plan: Plan) 
 
 @pytest.mark.parametrize("inner", [Shuffle(ANSWER, 10), Aggregate(ANSWER, 10), Repeat(Shuffle(ANSWER, 10), 2)], ids=str)
 def test_a_plan_of_ten_users_is_none_of_the_one_who_is_drawn(inner: Plan) -> None:
-    with pytest.raises(Unsupported, match=r"\w+\(.*\) is of 10 users, but the number drawn is 1"):
-        account(Subsample(inner, 100, 1))
+    raises(Unsupported, r"\w+\(.*\) is of 10 users, but the number drawn is 1", account, Subsample(inner, 100, 1))
 
 
 @pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])
 def test_a_mechanism_of_many_users_is_run_by_none_of_them(around: Callable[[Plan], Plan]) -> None:
     for m in (ShuffledHadamard(2, 4, 1, 1), TrieHeavyHitter(users=81, batch=9, threshold=5, levels=1)):
-        with pytest.raises(Unsupported, match=r"of all (users|of them)"):
-            account(around(Repeat(m, 2)), REPLACE_ONE)
+        raises(Unsupported, r"of all (users|of them)", account, around(Repeat(m, 2)), REPLACE_ONE)
 
 
 @pytest.mark.parametrize("around", [lambda plan: Poisson(plan, F(1, 3)), lambda plan: Subsample(plan, 10, 1)])

@@ -23,7 +23,7 @@ from ldpaudit.accountants.sampling.theorems import sample_and_threshold, triehh_
 from ldpaudit.accountants.sampling.thresholded import FixedBatch, PoissonBatch, Sampling, single_prefix, worst_holders
 from ldpaudit.accountants.sampling.trie import ThresholdProfile, WorstCase, largest_batch, prefix_cost
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL
-from tests.helpers import at_most, raises, some
+from tests.helpers import at_most, raises, some, typed
 from tests.oracles.trie import at_least, divergence, heads, joined, law
 
 EPSILONS = (0.0, 0.05, 0.3, 1.0, 3.0)
@@ -220,8 +220,7 @@ def release_chance(sampling: Sampling, users: int, holders: int, votes_needed: i
         if isinstance(sampling, PoissonBatch):
             s = mpmath.mpf(sampling.coin.numerator) / sampling.coin.denominator
             return mpmath.binomial(holders, j) * s**j * (1 - s) ** (holders - j)
-        assert isinstance(sampling, FixedBatch)
-        m = sampling.batch
+        m = typed(FixedBatch, sampling).batch
         return mpmath.binomial(holders, j) * mpmath.binomial(users - holders, m - j) / mpmath.binomial(users, m)
 
     return mpmath.fsum(pmf(j) for j in range(votes_needed, min(holders, votes_needed + 250) + 1))

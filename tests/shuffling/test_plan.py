@@ -34,7 +34,7 @@ from ldpaudit.mechanisms.shuffled_quantiles import ShuffledQuantiles
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import DataSet
-from tests.helpers import raises, some
+from tests.helpers import raises, some, typed
 from tests.oracles import shuffle as oracle
 
 F = Fraction
@@ -50,14 +50,7 @@ NEXT_TO_ZERO = 1e-7
 
 
 def profile(plan: Shuffle) -> ShuffleProfile:
-    found = account(plan)
-    assert isinstance(found, ShuffleProfile)
-    return found
-
-
-def blanket_bound(bound: Bound | None) -> BlanketBound:
-    assert isinstance(bound, BlanketBound)
-    return bound
+    return typed(ShuffleProfile, account(plan))
 
 
 def delta(blanket: Blanket, exp_epsilon: Fraction, users: int, tolerance: float = 1e-10) -> flint.arb:
@@ -138,7 +131,7 @@ def test_where_the_best_data_set_is_not_known_at_0_it_may_be_from_what_a_crowd_l
 
 @pytest.mark.parametrize(("m", "users"), SMALL, ids=str)
 def test_all_others_alike_is_what_a_blanket_computes(m: Mechanism, users: int) -> None:
-    found, channel = blanket_bound(profile(Shuffle(m, users)).bound), oracle.laws(m)
+    found, channel = typed(BlanketBound, profile(Shuffle(m, users)).bound), oracle.laws(m)
     for each in found.data_sets:
         x, x2, other = (list(m.inputs).index(v) for v in (*each.pair, each.other))
         first, second = (oracle.shuffled([channel[v], *[channel[other]] * (users - 1)]) for v in (x, x2))
@@ -153,7 +146,7 @@ LISTED = [(m, n) for m, n in SMALL if not isinstance(m, UNLISTED) and n * len(m.
 @pytest.mark.parametrize(("m", "users"), LISTED, ids=str)
 def test_few_users_have_their_worst_data_set_as_the_lower_bound(m: Mechanism, users: int) -> None:
     for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)):
-        found = blanket_bound(bound)
+        found = typed(BlanketBound, bound)
         if found.few is not None:
             value, pair, others = found.few.worst(ball(AT[1]))
             assert holds(worst_of(m, users)[1], value)
@@ -164,8 +157,7 @@ def test_few_users_have_their_worst_data_set_as_the_lower_bound(m: Mechanism, us
 
 def test_a_law_of_two_mirrored_inputs_is_binary_randomized_response() -> None:
     signs = SignOracle(9, 7, F(3, 4), seed=4, index=2)
-    bound = of_mechanism(signs, 30)
-    assert isinstance(bound, BinaryBound)
+    bound = typed(BinaryBound, of_mechanism(signs, 30))
     assert bound.p == F(3, 4)
     first, second = bound.values
     assert str(max(signs.law(first).items(), key=lambda each: each[1])[0]) == bound.first_view
@@ -210,7 +202,7 @@ def test_the_specification_s_example_is_met() -> None:
     witness = some(profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).witness(F(3, 10)))
     assert witness.pair == (DataSet.of({0: 3, 2: 2}), DataSet.of({0: 2, 1: 1, 2: 2}))
     assert (witness.values, witness.others) == ((0, 1), DataSet.of({0: 2, 2: 2}))
-    three = blanket_bound(profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).bound).data_sets
+    three = typed(BlanketBound, profile(Shuffle(KaryRandomizedResponse.for_epsilon(F(1, 2), 3), 5)).bound).data_sets
     with flint.ctx.workprec(200):
         third = three[2].blanket.delta(ball(F(3, 10)).exp(), 5, 1e-10)
     assert 0.0069375 < third < 0.0069385
@@ -272,7 +264,7 @@ def test_no_data_set_of_a_random_channel_exceeds_its_blanket_or_its_clones(seed:
      SubsetSelection(5, 2, F(3, 5))], ids=str,
 )  # fmt: skip
 def test_the_blanket_is_never_above_the_clones_and_never_below_a_data_set(m: Mechanism, users: int) -> None:
-    bound, all_clones = blanket_bound(profile(Shuffle(m, users)).bound), Clones(F(account(m).epsilon(0).high))
+    bound, all_clones = typed(BlanketBound, profile(Shuffle(m, users)).bound), Clones(F(account(m).epsilon(0).high))
     for epsilon in (F(0), F(1, 100), F(3, 10)):
         high, clones = bound.high(epsilon, 1e-10), all_clones.delta(epsilon, users)
         assert bound.attained(epsilon, 1e-10).value.lower() <= high.upper()
@@ -284,7 +276,7 @@ LISTED_INPUTS = [(m, n) for m, n in SMALL if not isinstance(m, Rappor | Permanen
 
 @pytest.mark.parametrize(("m", "users"), [*LISTED_INPUTS, (KaryRandomizedResponse(6, F(1, 2)), 3)], ids=str)
 def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) -> None:
-    matched, listed = (blanket_bound(bound) for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)))
+    matched, listed = (typed(BlanketBound, bound) for bound in (profile(Shuffle(m, users)).bound, of_mechanism(m, users)))
     values = [[float(delta(b, F(11, 10), users).mid()) for b in found.blankets] for found in (matched, listed)]
     assert max(values[0]) >= max(values[1]) * (1 - ROUNDING)
     if not isinstance(m, HadamardResponse | LocalHashing):  # of whose inputs not all are alike
@@ -294,7 +286,7 @@ def test_matched_laws_hide_no_better_than_listed_ones(m: Mechanism, users: int) 
 
 @pytest.mark.parametrize("m", [TruncatedGeometric(3, F(4, 5)), TruncatedGeometric(4, F(1, 2))], ids=str)
 def test_the_blanket_of_geometric_noise_is_worst_for_the_ends(m: TruncatedGeometric) -> None:
-    worst, every = (blanket_bound(bound) for bound in (profile(Shuffle(m, 9)).bound, of_mechanism(m, 9)))
+    worst, every = (typed(BlanketBound, bound) for bound in (profile(Shuffle(m, 9)).bound, of_mechanism(m, 9)))
     assert len(worst.blankets) == 1
     assert worst.blankets[0] in every.blankets
     for exp_epsilon, users in ((F(1), 2), (F(11, 10), 9), (F(21, 20), 10**3)):
@@ -331,18 +323,17 @@ PLANS = [
 
 
 def test_a_lower_end_of_which_nothing_is_known_at_0_is_looked_for_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile, looks = account(Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)), list[Fraction]()
-    assert isinstance(profile, ShuffleProfile)
-    known = profile.epsilon(1e-6)
+    known, looks = profile(Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)), list[Fraction]()
+    before = known.epsilon(1e-6)
 
     def unknown(bound: Bound, epsilon: Fraction, tolerance: float) -> flint.arb:
         looks.append(epsilon)
         return flint.arb(0.5, 0.5)
 
-    monkeypatch.setattr(type(profile.bound), "low", unknown)
-    found = profile.epsilon(1e-6)
+    monkeypatch.setattr(type(known.bound), "low", unknown)
+    found = known.epsilon(1e-6)
     assert found.low == 0
-    assert found.high == pytest.approx(known.high, rel=profile.bound.finest)
+    assert found.high == pytest.approx(before.high, rel=known.bound.finest)
     assert looks == [0]
 
 

@@ -22,11 +22,10 @@ from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
 from ldpaudit.core.working_precision import working_precision
-from ldpaudit.mechanisms import Channel, Laplace, LocalHashing, SampledAnswer, SubsetSelection, UnaryEncoding
+from ldpaudit.mechanisms import Channel, HadamardResponse, Laplace, LocalHashing, SampledAnswer, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
 from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
 from ldpaudit.mechanisms.geometric import Geometric, TruncatedGeometric
-from ldpaudit.mechanisms.hadamard_response import HadamardResponse
 from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -25,7 +25,7 @@ from ldpaudit.accountants.shuffling.randomizers import MatchedLaws, independent
 from ldpaudit.accountants.shuffling.theorems import bbgn19_gamma
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, UnaryEncoding
-from tests.helpers import raises, some
+from tests.helpers import raises, some, typed
 from tests.oracles import shuffle as oracle
 from tests.oracles.sums import outcomes, summed
 
@@ -76,8 +76,7 @@ def of_blanket(m: Mechanism, users: int) -> Fraction:
     """delta at e**epsilon = 2 where the blanket is the part of R(x) that does not depend on x, R(x) = g R0 + (1 - g) T(x)."""
     match m:
         case KaryRandomizedResponse():
-            matched = randomized_response.shuffled(m, users)
-            assert isinstance(matched, BlanketBound)
+            matched = typed(BlanketBound, randomized_response.shuffled(m, users))
             (blanket,) = matched.blankets
         case UnaryEncoding():
             patterns = independent((1 - m.q, m.q), 2)
@@ -185,8 +184,7 @@ def test_telling_the_coin_costs_randomized_response_twice_its_draws_where_values
 
 def test_randomized_response_needs_fewer_draws_than_where_the_coin_is_told_and_reaches_what_seemed_out_of_reach() -> None:
     for users, k, epsilon, delta, told in ((10**6, 10**4, F(1), F(1, 10**9), 0.672), (10**5, 10**3, F(1, 2), F(1, 10**8), 1)):
-        with pytest.raises(ValueError, match="needs gamma < 1, which takes"):
-            KaryRandomizedResponse.shuffled_as_printed(epsilon, delta, users, k)
+        raises(ValueError, "needs gamma < 1, which takes", KaryRandomizedResponse.shuffled_as_printed, epsilon, delta, users, k)
         m = randomized_response.for_privacy(epsilon, delta, users, k)
         assert m.k * m.lie < told / 1.9
         found = account(Shuffle(m, users)).delta(epsilon)

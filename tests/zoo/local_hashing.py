@@ -1,5 +1,7 @@
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,23 +10,19 @@ from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.local_hashing import LocalHashing, answers
 from ldpaudit.mechanisms.loloha import Loloha, LolohaStream
 from ldpaudit.mechanisms.shared.parameters import odds
-from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, mutant, no_inputs, refusals, rounded_up, tenth
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, mutant, no_inputs, refusals, rounded_up, tenth
 
 BINARY = LocalHashing.binary(1.0, domain=100)
 OPTIMAL = LocalHashing.optimal(1.0, domain=100)
 SMALL = LocalHashing(3, Fraction(1, 2), domain=5, prime=11)
 
 
-def lying_uniformly(m: LocalHashing) -> Sample:
+def lying_uniformly(m: LocalHashing, x: int, size: int, rng: np.random.Generator) -> Views:
     """The lie may be the truth."""
-
-    def sample(x: int, size: int, rng: np.random.Generator) -> Views:
-        views = m.sample(x, size, rng)
-        truth = m.hash(views[:, 0], views[:, 1], x)
-        views[:, 2] = np.where(rng.random(size) < float(m.p), truth, rng.integers(0, m.g, size))
-        return views
-
-    return sample
+    views = m.sample(x, size, rng)
+    truth = m.hash(views[:, 0], views[:, 1], x)
+    views[:, 2] = np.where(rng.random(size) < float(m.p), truth, rng.integers(0, m.g, size))
+    return views
 
 
 def one_coin_tells_whether_and_what_to_lie(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -34,10 +32,10 @@ def one_coin_tells_whether_and_what_to_lie(x: int, size: int, rng: np.random.Gen
     return views
 
 
-def a_lie_draws_another_seed(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    # "Two functions, and the one that fits better": the choice of the public function depends on the value.
-    views, again = BINARY.sample(x, size, rng), BINARY.sample(x, size, rng)
-    return np.where(BINARY.supports(views, x)[:, None], views, again)
+def the_function_is_chosen_so_that_it_names_the_value(m: Any, x: int, size: int, rng: np.random.Generator) -> Views:
+    # Of two answers the one that supports the value, as a user who wants to be counted would have it.
+    views, again = m.sample(x, size, rng), m.sample(x, size, rng)
+    return np.where(m.supports(views, x)[:, None], views, again)
 
 
 ZOO = Zoo(
@@ -45,10 +43,10 @@ ZOO = Zoo(
            LocalHashing(5, Fraction(2, 5), domain=3, prime=5)),
     at_one=(BINARY, OPTIMAL),
     broken=(
-        Broken("the lie may be the truth", OPTIMAL, lying_uniformly(OPTIMAL)),
+        Broken("the lie may be the truth", OPTIMAL, partial(lying_uniformly, OPTIMAL)),
         broken("four hash values with the probability for two", OPTIMAL, p=BINARY.p),
         Broken("one coin tells whether and what to lie", OPTIMAL, one_coin_tells_whether_and_what_to_lie),
-        Broken("a lie draws another seed", BINARY, a_lie_draws_another_seed),
+        Broken("a lie draws another seed", BINARY, partial(the_function_is_chosen_so_that_it_names_the_value, BINARY)),
     ),
     refused=(
         *refusals("2 <= g", SMALL, g=[1]), *refusals("g <= 11", SMALL, g=[12]), *refusals("domain <= 11", SMALL, domain=[12]),
@@ -60,8 +58,8 @@ ZOO = Zoo(
         mutant("four values, p for two", OPTIMAL, p=BINARY.p),
         mutant("four values, p for three", OPTIMAL, p=odds(1, 2)),
         Mutant("the lie may be the truth", OPTIMAL, replace(OPTIMAL, p=OPTIMAL.p + (1 - OPTIMAL.p) / OPTIMAL.g),
-               lying_uniformly(OPTIMAL), shown=OPTIMAL.supports),
-        Mutant("the lie may be the truth, of two", BINARY, replace(BINARY, p=(1 + BINARY.p) / 2), lying_uniformly(BINARY),
+               partial(lying_uniformly, OPTIMAL), shown=OPTIMAL.supports),
+        Mutant("the lie may be the truth, of two", BINARY, replace(BINARY, p=(1 + BINARY.p) / 2), partial(lying_uniformly, BINARY),
                shown=BINARY.supports),
         rounded_up(BINARY),
     ),

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 from ldpaudit.mechanism import Mechanism, Views
 from ldpaudit.mechanisms.memoized_bit import Stream
 from ldpaudit.mechanisms.memoized_response import MemoizedDBitFlip, MemoizedResponse, Memoizing
-from tests.zoo import Broken, Sample, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
+from tests.zoo import Broken, Zoo, broken, mutant, no_data, no_inputs, refusals, tenth
 
 FIRST = MemoizedResponse.for_epsilon(1, k=3, epochs=3, values=1)
 ONCE = MemoizedResponse.for_epsilon(1, k=5, epochs=1)
@@ -17,13 +18,9 @@ ALONE = MemoizedResponse.for_epsilon(1, k=2, epochs=1).p
 """The probability at which one bit spends epsilon."""
 
 
-def fresh(m: Memoizing) -> Sample:
+def fresh(m: Memoizing, x: Stream, size: int, rng: np.random.Generator) -> Views:
     """A report drawn anew in each epoch."""
-
-    def sample(x: Stream, size: int, rng: np.random.Generator) -> Views:
-        return np.concatenate([np.reshape(m.report.sample(v, size, rng), (size, -1)) for v in m.kept_stream(x)], axis=1)
-
-    return sample
+    return np.concatenate([np.reshape(m.report.sample(v, size, rng), (size, -1)) for v in m.kept_stream(x)], axis=1)
 
 
 @st.composite
@@ -45,9 +42,9 @@ ZOO = Zoo(
     ),
     at_one=(FIRST, BITS),
     broken=(
-        Broken("every epoch answers afresh", FIRST, fresh(FIRST)),
+        Broken("every epoch answers afresh", FIRST, partial(fresh, FIRST)),
         broken("a new value gets an answer of its own though the budget is spent", FIRST, values=3),
-        Broken("every epoch draws buckets and bits afresh", BITS, fresh(BITS)),
+        Broken("every epoch draws buckets and bits afresh", BITS, partial(fresh, BITS)),
         broken("each bit spends the whole epsilon", BITS, p=ALONE),
     ),
     refused=(

@@ -15,7 +15,8 @@ from ldpaudit.mechanisms import Bitstogram, ExpanderSketch, Hashtogram, SignOrac
 from ldpaudit.mechanisms.prefix_extending import PrefixExtending, SignPrefixExtending
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
-from tests.zoo import Broken, Mutant, Refusal, Sample, Zoo, broken, fair_lie, mutant, no_data, refusals, rounded_up, two_bits
+from tests.zoo import Broken, Mutant, Refusal, Zoo, broken, fair_lie, mutant, no_data, refusals, rounded_up, two_bits
+from tests.zoo.local_hashing import the_function_is_chosen_so_that_it_names_the_value
 
 MANY = 1 << 20
 NO_DATA = [np.array(data, dtype=np.int64) for data in ([], [0, 5], [-1], [0] * 9)]
@@ -44,15 +45,12 @@ def the_lie_is_a_fair_sign(m: Any) -> Broken:
     return Broken("the lie is a fair sign", m, sample)
 
 
-def what_is_asked_depends_on_the_value(m: Any) -> Sample:
-    def sample(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        # In place of on a public coin alone: who holds 0 is asked what the coin says, and others what comes later.
-        asked = m.groups(np.arange(MANY >> 8))
-        index = int(np.argmax(asked == (int(asked[0]) + x) % (len(m.questions) + 1)))
-        views: NDArray[np.int64] = replace(m, index=index).sample(x, size, rng)
-        return views
-
-    return sample
+def what_is_asked_depends_on_the_value(m: Any, x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # In place of on a public coin alone: who holds 0 is asked what the coin says, and others what comes later.
+    asked = m.groups(np.arange(MANY >> 8))
+    index = int(np.argmax(asked == (int(asked[0]) + x) % (len(m.questions) + 1)))
+    views: NDArray[np.int64] = replace(m, index=index).sample(x, size, rng)
+    return views
 
 
 def mistakes_with_two_signs(m: Any) -> tuple[Broken, Broken]:
@@ -139,14 +137,6 @@ def the_lie_may_be_the_truth(m: HashedAnswers, x: int, size: int, rng: np.random
     return views
 
 
-def the_function_is_chosen_so_that_it_names_the_value(
-    m: HashedAnswers, x: int, size: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    # Of two answers the one that supports the value, as a user who wants to be counted would have it.
-    views, again = m.sample(x, size, rng), m.sample(x, size, rng)
-    return np.where(m.supports(views, x)[:, None], views, again)
-
-
 tree_histogram = Zoo(
     small=(TreeHistogram(MANY, 2, 1, Fraction(3, 4)), TreeHistogram(MANY, 23, 2, Fraction(2, 3), seed=5, index=9),
            TreeHistogram.for_epsilon(2.5, MANY, domain=16, width=3, share=Fraction(1, 5)),
@@ -157,7 +147,7 @@ tree_histogram = Zoo(
     at_one=(TREE, SPLIT_TREE, HASHED_TREE),
     broken=(
         the_lie_is_a_fair_sign(TREE),
-        Broken("the level depends on the value", TREE, what_is_asked_depends_on_the_value(TREE)),
+        Broken("the level depends on the value", TREE, partial(what_is_asked_depends_on_the_value, TREE)),
         *mistakes_with_two_signs(SPLIT_TREE),
         Broken("the lie may be the truth", HASHED_TREE, partial(the_lie_may_be_the_truth, HASHED_TREE)),
         Broken(CHOSEN, HASHED_TREE, partial(the_function_is_chosen_so_that_it_names_the_value, HASHED_TREE)),
@@ -185,7 +175,7 @@ prefix_extending = Zoo(
         Broken("the lie may be the truth", PEM, partial(the_lie_may_be_the_truth, PEM)),
         Broken(CHOSEN, PEM, partial(the_function_is_chosen_so_that_it_names_the_value, PEM)),
         the_lie_is_a_fair_sign(SIGN_PEM),
-        Broken("the length depends on the value", SIGN_PEM, what_is_asked_depends_on_the_value(SIGN_PEM)),
+        Broken("the length depends on the value", SIGN_PEM, partial(what_is_asked_depends_on_the_value, SIGN_PEM)),
     ),
     refused=(
         *refusals("1 <= top", PEM, top=[0]), *refusals("1 <= width", PEM, width=[0, 25]), *refusals("1/4 < p < 1", PEM, p=[1]),
@@ -219,7 +209,7 @@ bitstogram = Zoo(
     at_one=(SPELLED, SPLIT_SPELLED),
     broken=(
         the_lie_is_a_fair_sign(SPELLED),
-        Broken("the position depends on the value", SPELLED, what_is_asked_depends_on_the_value(SPELLED)),
+        Broken("the position depends on the value", SPELLED, partial(what_is_asked_depends_on_the_value, SPELLED)),
         *mistakes_with_two_signs(SPLIT_SPELLED),
     ),
     refused=(
@@ -250,7 +240,7 @@ expander_sketch = Zoo(
     at_one=(SKETCHED, SPLIT_SKETCHED),
     broken=(
         the_lie_is_a_fair_sign(SKETCHED),
-        Broken("the coordinate depends on the value", SKETCHED, what_is_asked_depends_on_the_value(SKETCHED)),
+        Broken("the coordinate depends on the value", SKETCHED, partial(what_is_asked_depends_on_the_value, SKETCHED)),
         *mistakes_with_two_signs(SPLIT_SKETCHED),
     ),
     refused=(

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from hypothesis import reject, strategies as st
@@ -25,29 +26,25 @@ def published(chances: Sequence[Fraction], size: int, rng: np.random.Generator) 
     return np.stack([bernoulli(p, size, rng) for p in chances], axis=1)
 
 
-def votes_are_not_counted(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    counted, uncounted = FORCED.chances(x), FORCED.uncounted(x)
-    return published([uncounted[i] if i % 2 == 0 else counted[i] for i in range(len(counted))], size, rng)
+VOTES, ESTIMATES = 0, 1
+"""Places of what is published, modulo 2."""
 
 
-def every_epoch_has_a_fresh_counter_of_estimates(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    counted, uncounted = FREE.chances(x), FREE.uncounted(x)
-    return published([counted[i] if i % 2 == 0 else uncounted[i] for i in range(len(counted))], size, rng)
+def uncounted(m: Thresh, kind: int, x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Votes, or estimates, as they are without a counter of them."""
+    pairs = zip(m.chances(x), m.uncounted(x), strict=True)
+    return published([pair[i % 2 == kind] for i, pair in enumerate(pairs)], size, rng)
 
 
-def a_vote_gets_the_noise_of_an_estimate(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    exchange = {FORCED.vote_coin: FORCED.estimate_coin, 1 - FORCED.vote_coin: 1 - FORCED.estimate_coin}
-    chances = [exchange.get(p, p) if i % 2 == 0 else p for i, p in enumerate(FORCED.chances(x))]
-    return published(chances, size, rng)
+def exchanged(
+    m: Thresh, kind: int, right: Fraction, wrong: Fraction, x: Play, size: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Votes, or estimates, get a wrong coin."""
+    coins = {right: wrong, 1 - right: 1 - wrong}
+    return published([coins.get(p, p) if i % 2 == kind else p for i, p in enumerate(m.chances(x))], size, rng)
 
 
-def the_bias_of_an_estimate_is_doubled(x: Play, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    # e**2b where e**b is meant.
-    odds = (FREE.estimate_coin / (1 - FREE.estimate_coin)) ** 2
-    coin = odds / (1 + odds)
-    exchange = {FREE.estimate_coin: coin, 1 - FREE.estimate_coin: 1 - coin}
-    chances = [exchange.get(p, p) if i % 2 == 1 else p for i, p in enumerate(FREE.chances(x))]
-    return published(chances, size, rng)
+ODDS = (FREE.estimate_coin / (1 - FREE.estimate_coin)) ** 2  # e**2b where e**b is meant
 
 
 @st.composite
@@ -73,12 +70,14 @@ ZOO = Zoo(
     ),
     at_one=(FORCED, FREE),
     broken=(
-        Broken("votes are not counted", FORCED, votes_are_not_counted),
-        Broken("every epoch has a fresh counter of estimates", FREE, every_epoch_has_a_fresh_counter_of_estimates),
-        Broken("a vote gets the noise of an estimate", FORCED, a_vote_gets_the_noise_of_an_estimate),
+        Broken("votes are not counted", FORCED, partial(uncounted, FORCED, VOTES)),
+        Broken("every epoch has a fresh counter of estimates", FREE, partial(uncounted, FREE, ESTIMATES)),
+        Broken("a vote gets the noise of an estimate", FORCED,
+               partial(exchanged, FORCED, VOTES, FORCED.vote_coin, FORCED.estimate_coin)),
         Broken("one coin serves the whole transcript", FORCED,
                lambda x, size, rng: rng.random((size, 1)) < np.array(FORCED.chances(x), dtype=np.float64)),
-        Broken("the bias of an estimate is doubled", FREE, the_bias_of_an_estimate_is_doubled),
+        Broken("the bias of an estimate is doubled", FREE,
+               partial(exchanged, FREE, ESTIMATES, FREE.estimate_coin, ODDS / (1 + ODDS))),
     ),
     refused=(
         *refusals("need", Thresh(100, 4, 10, Fraction(1), Fraction(1, 2), 50), users=[0], epochs=[0], rounds=[0],
