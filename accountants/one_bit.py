@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb, prod
 
+from ldpaudit.accountants.aggregation.envelope import Bits, Move
 from ldpaudit.accountants.composition.product import exact_reports
 from ldpaudit.accountants.pld.exact import both_directions
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
@@ -103,6 +104,15 @@ def perturbed_profile(m: PerturbedDBitFlip) -> PrivacyProfile:
     pairs = ((both, a * d, b * c) for a, b in bit for c, d in bit)
     atoms = [*((share * a, share * b) for share, a, b in pairs), *((one * a, one * b) for a, b in bit)]
     return FiniteProfile(both_directions(atoms), "dBitFlip, several reports: attained where all show bits 1 and 0")
+
+
+def summands(m: OneBitMean | DBitFlip | PerturbedDBitFlip, neighbours: Neighbours) -> Bits | None:
+    """Of 1BitMean one bit, or its reports' count: the law of a number is a mixture of those of 0 and 1. None of vectors."""
+    if not isinstance(m, OneBitMean) or m.reports > _LISTED:
+        return None
+    zero, one = (tuple(m.law(x).probability(y) for y in range(m.reports + 1)) for x in (0, 1))
+    values: dict[Move, tuple[int, int]] = {(1, 0): (1, 0), (0, 1): (0, 1)}
+    return Bits(one, zero, frozenset(values), frozenset(values), True, values, 0, 1, 1)
 
 
 def shuffled(m: OneBitMean | DBitFlip | PerturbedDBitFlip, users: int) -> Bound | None:

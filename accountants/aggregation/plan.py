@@ -22,6 +22,7 @@ from ldpaudit.accountants.pld.profiles import AsAlone, PostProcessedProfile, Sma
 from ldpaudit.enclosure import Rigour
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
+from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian
 from ldpaudit.mechanisms.discrete_laplace import DiscreteLaplace
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.sums import summed, tells_the_multiset
@@ -81,7 +82,8 @@ def profile(
             return _round_by_round(once, rounds, relation)
         hidden = (account(Repeat(Shuffle(inner, plan.users), rounds), relation),) if rounds > 1 else ()
         return PostProcessedProfile(SmallestBound((local, *hidden)))
-    if tells_the_multiset(m) or isinstance(added, Exchanged | Clamped | Rows):
+    noisy_bits = plan.noise and isinstance(added, Bits)
+    if (tells_the_multiset(m) and not noisy_bits) or isinstance(added, Exchanged | Clamped | Rows):
         # A round's sum is computed from that round's reports, which nothing links to other rounds' reports.
         shuffled = account(Repeat(Shuffle(inner, plan.users), rounds), relation)
         if tells_the_multiset(m) and not plan.noise:
@@ -113,9 +115,10 @@ def profile(
     if rounds == 1 and not plan.noise and added.is_one_symmetric_bit:
         shuffled = account(Shuffle(KaryRandomizedResponse(2, added.one[1]), plan.users))
         return OneBitProfile(plan, added, AsAlone(shuffled, "one bit's sum is one bit's shuffle"))
-    if plan.noise:
+    most = len(added.one) - 1  # that a count of several reports moves by; a smaller shift of noise that is log-concave tells less
+    if plan.noise and (most == 1 or all(isinstance(each, DiscreteLaplace | DiscreteGaussian) for each in plan.noise)):
         a, b = (max(times) for times in zip(*added.possible, strict=True))
-        local = SmallestBound((local, *_known_report(plan.noise, (1,) * a + (-1,) * b, rounds)))
+        local = SmallestBound((local, *_known_report(plan.noise, (most,) * a + (-most,) * b, rounds)))
     return _composed(BitsProfile(plan, added, local, tuple(map(listed, plan.noise)), rounds), once, rounds, relation, _APART)
 
 

@@ -18,6 +18,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import dyadic
 from ldpaudit.mechanisms import DiscreteLaplace, LaplaceHistogram, PolyaNoise, ShuffledHadamard, SubsetSelection, UnaryEncoding
+from ldpaudit.mechanisms.one_bit import OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.mechanisms.shared.parameters import ball
@@ -281,6 +282,19 @@ def test_a_noisy_sum_costs_what_brute_force_finds(
     found = profile.delta(max(0.0, math.log(x)))
     left = Fraction(1, 5) ** 11
     assert near(found, truth, left + Fraction(1, 10**12))
+    assert found.high - found.low < 1e-9
+
+
+@given(two_probabilities, st.integers(1, 3), ratios, st.integers(1, 2), st.sampled_from([Fraction(0), Fraction(1, 4)]))
+@settings(max_examples=settings().max_examples // 3)
+def test_a_noisy_sum_of_rounded_numbers_costs_what_brute_force_finds(
+    bits: tuple[Fraction, Fraction], users: int, x: Fraction, reports: int, gamma: Fraction
+) -> None:
+    """Whatever numbers between the ends the others hold, or user 1."""
+    m, noise = OneBitMean(min(bits), max(bits), gamma, reports), DiscreteLaplace(Fraction(1, 5))
+    one: Outcomes = {(z,): Fraction(2, 3) * Fraction(1, 5) ** abs(z) for z in range(-12, 13)}
+    found = account(Aggregate(m, users, [noise])).delta(max(0.0, math.log(x)))
+    assert near(found, worst(m, users, x, noise=one), Fraction(1, 5) ** 11 + Fraction(1, 10**12))
     assert found.high - found.low < 1e-9
 
 
