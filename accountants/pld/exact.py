@@ -51,6 +51,14 @@ class ExactPLD(PrivacyLossDistribution):
     atoms: tuple[tuple[Fraction, Fraction], ...]
     infinite: Fraction = Fraction(0)  # infinite-loss mass
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached
+    def _hash(self) -> int:
+        """Made once: equal laws are counted together, and fractions take long."""
+        return hash((self.atoms, self.infinite))
+
     @classmethod
     def of(cls, atoms: Iterable[Atom]) -> Self:
         """The pair of laws with these atoms; equal likelihood ratios are merged, views of P-probability 0 dropped."""
@@ -63,7 +71,7 @@ class ExactPLD(PrivacyLossDistribution):
                 merged[p / q] = merged.get(p / q, Fraction(0)) + times * p
         return cls(tuple(sorted(merged.items(), reverse=True)), infinite)
 
-    @property
+    @cached
     def losses(self) -> tuple[Loss, ...]:
         """Finite losses, decreasing."""
         return tuple(Loss(ratio) for ratio, _ in self.atoms)
