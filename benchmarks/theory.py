@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -97,19 +98,19 @@ def rows(folder: Path) -> list[Row]:
 
 def trace(query: Callable[[], object], folder: Path) -> list[str]:
     """Files of a folder in which a function was called during a query, in the order of the first calls."""
-    seen: dict[str, None] = {}
+    seen: dict[Path, None] = {}
+    resolved = cache(lambda name: Path(name).resolve())
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        file = Path(frame.f_code.co_filename)
-        if event == "call" and frame.f_code.co_name != "<module>" and folder in file.resolve().parents:
-            seen[str(file.resolve().relative_to(ROOT))] = None
+        if event == "call" and frame.f_code.co_name != "<module>":
+            seen[resolved(frame.f_code.co_filename)] = None
 
     sys.setprofile(note)
     try:
         query()
     finally:
         sys.setprofile(None)
-    return list(seen)
+    return [str(file.relative_to(ROOT)) for file in seen if folder in file.parents]
 
 
 def shuffled_bound() -> list[str]:

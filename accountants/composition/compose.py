@@ -1,6 +1,7 @@
 r"""Profile of a composition of given pairs: by formula, by enumeration, or on a lattice."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -131,13 +132,13 @@ def enumerated(groups: Groups, source: str) -> PrivacyProfile | None:
     count = math.prod(math.comb(times + law.size - 1, times) for law, times in groups)
     bits = sum(times * law.bits for law, times in rational)
     if len(rational) == len(groups) and count <= _FEW_LOSSES and bits <= _FEW_BITS:
-        masses, kept = {Fraction(1): Fraction(1)}, Fraction(1)
+        masses, kept = defaultdict(Fraction, {Fraction(1): Fraction(1)}), Fraction(1)
         for law, times in rational:
             kept *= (1 - law.infinite) ** times
             for _ in range(times):
-                before, masses = masses, {}
+                before, masses = masses, defaultdict(Fraction)
                 for (a, p), (b, q) in product(before.items(), law.atoms):
-                    masses[a * b] = masses.get(a * b, Fraction(0)) + p * q
+                    masses[a * b] += p * q
         return FiniteProfile((ExactPLD(tuple(sorted(masses.items(), reverse=True)), 1 - kept),), source)
     return FewLosses(groups, source) if count <= _FEW_POINTS else None
 

@@ -15,7 +15,10 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TypeAlias
 
+import flint
+
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.pld.exact import ExactPLD, Line, pair_of, symmetric_pair
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import Enclosure, dyadic, round_up
@@ -37,6 +40,7 @@ _LARGEST = 1e4
 """Nats. What delta is left there becomes infinite-loss mass: e**1e4 exceeds the ratio of any two positive floats."""
 
 Vertex: TypeAlias = tuple[Fraction, Fraction]  # (alpha, delta)
+_Fast: TypeAlias = tuple[flint.fmpq, flint.fmpq]  # a vertex, as it is computed with
 _BEFORE: Vertex = Fraction(-1), Fraction(1)
 r"""As :math:`h(\alpha) = 1 - \alpha + \alpha h(1/\alpha)` is convex, its slope at 1 is at least :math:`-(1 - h(1))/2`: h is convex
 with the line from this point to h(1), too. Without it the masses of a loose curve's pair add up to more than 1."""
@@ -156,9 +160,7 @@ def _alphas(epsilons: list[float]) -> list[Fraction]:
         return [1 + dyadic(ball(Fraction(epsilon)).expm1().upper()) for epsilon in epsilons]
 
 
-def _ends(
-    alphas: list[Fraction], epsilons: list[float], seen: list[Enclosure]
-) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+def _ends(alphas: list[Fraction], epsilons: list[float], seen: list[Enclosure]) -> tuple[list[flint.fmpq], ...]:
     """Different alphas, and the lower and the upper ends of delta there: from those at epsilons whose exponentials are just below.
 
     On the way delta falls at most as steeply as it did on average since the last point.
@@ -175,11 +177,10 @@ def _ends(
                 since = alpha - gap - last
                 low -= gap * (min(Fraction(1), (before - low) / since) if since > 0 else 1)
             kept[alpha] = max(low, Fraction(0)), high
-    lows, highs = zip(*kept.values(), strict=True)
-    return list(kept), list(lows), list(highs)
+    return tuple(list(map(rational, each)) for each in (kept, *zip(*kept.values(), strict=True)))
 
 
-def _at(alpha: Fraction, a: Vertex, b: Vertex) -> Fraction:
+def _at(alpha: flint.fmpq, a: _Fast, b: _Fast) -> flint.fmpq:
     """Value at alpha of the line through two vertices."""
     return a[1] + (b[1] - a[1]) * (alpha - a[0]) / (b[0] - a[0])
 
@@ -194,30 +195,30 @@ def _lines(vertices: list[Vertex]) -> list[Line]:
     return lines
 
 
-def _bottoms(alphas: list[Fraction], lows: list[Fraction], highs: list[Fraction]) -> list[Vertex]:
+def _bottoms(alphas: list[flint.fmpq], lows: list[flint.fmpq], highs: list[flint.fmpq]) -> list[Vertex]:
     """Between any two alphas, the point where the extended neighbouring chords meet; then the last chord's zero."""
-    found: list[Vertex] = []
-    last = len(alphas) - 1
+    found: list[_Fast] = []
+    last, nothing = len(alphas) - 1, flint.fmpq(0)
     for i in range(last):
         a, b = alphas[i], alphas[i + 1]
         # Of the chords that the enclosures allow, the steepest on the left and the flattest on the right stay below h.
         down = (highs[i - 1] - lows[i]) / (a - alphas[i - 1]) if i else None
         after = alphas[i + 2] - b if i + 2 <= last else None
-        up = max(Fraction(0), (lows[i + 1] - highs[i + 2]) / after) if after else Fraction(0)
+        up = max(nothing, (lows[i + 1] - highs[i + 2]) / after) if after else nothing
         if down is None:
-            found.append((a, max(Fraction(0), lows[i + 1] + up * (b - a))))
+            found.append((a, max(nothing, lows[i + 1] + up * (b - a))))
             continue
         x = a if down <= up else min(b, max(a, a + (lows[i] - lows[i + 1] - up * (b - a)) / (down - up)))
-        found.append((x, max(Fraction(0), lows[i] - down * (x - a), lows[i + 1] + up * (b - x))))
+        found.append((x, max(nothing, lows[i] - down * (x - a), lows[i + 1] + up * (b - x))))
     if last and lows[last] > 0 and (fall := (highs[last - 1] - lows[last]) / (alphas[last] - alphas[last - 1])) > 0:
-        found.append((alphas[last] + lows[last] / fall, Fraction(0)))
-    return found or [(Fraction(1), Fraction(0))]
+        found.append((alphas[last] + lows[last] / fall, nothing))
+    return [(fraction(x), fraction(y)) for x, y in found] or [(Fraction(1), Fraction(0))]
 
 
 def lower_hull(points: list[Vertex]) -> list[Vertex]:
     """Vertices of the largest convex function below these points, up to where it stops falling."""
-    hull: list[Vertex] = []
-    for x, y in sorted(points):
+    hull: list[_Fast] = []
+    for x, y in sorted((rational(x), rational(y)) for x, y in points):
         if hull and x == hull[-1][0]:
             hull[-1] = (x, min(y, hull[-1][1]))
             continue
@@ -226,4 +227,4 @@ def lower_hull(points: list[Vertex]) -> list[Vertex]:
         hull.append((x, y))
     while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
         hull.pop()
-    return hull
+    return [(fraction(x), fraction(y)) for x, y in hull]

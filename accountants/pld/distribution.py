@@ -28,8 +28,10 @@ class Loss:
 
     def ball(self) -> flint.arb:
         """Its ball at the current precision, narrow relative to the loss even where that is next to 0."""
-        near = abs(self.ratio - 1) < Fraction(1, 2)
-        return (ball(self.ratio - 1).log1p() if near else ball(self.ratio).log()) + ball(self.nats)
+        top, bottom = self.ratio.as_integer_ratio()
+        near = 2 * abs(top - bottom) < bottom
+        log = flint.arb(flint.fmpq(top - bottom, bottom)).log1p() if near else ball(self.ratio).log()
+        return log + ball(self.nats) if self.nats else log
 
     def __neg__(self) -> Loss:
         return Loss(1 / self.ratio, -self.nats)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,19 +51,26 @@ class ExactPLD(PrivacyLossDistribution):
     atoms: tuple[tuple[Fraction, Fraction], ...]
     infinite: Fraction = Fraction(0)  # infinite-loss mass
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached
+    def _hash(self) -> int:
+        """Made once: equal laws are counted together, and fractions take long."""
+        return hash((self.atoms, self.infinite))
+
     @classmethod
     def of(cls, atoms: Iterable[Atom]) -> Self:
         """The pair of laws with these atoms; equal likelihood ratios are merged, views of P-probability 0 dropped."""
-        merged: dict[Fraction, Fraction] = {}
-        infinite = Fraction(0)
+        merged, infinite = defaultdict[Fraction, Fraction](Fraction), Fraction(0)
         for (p, q), times in Counter(atoms).items():  # laws have few different atoms, and to count is faster than to divide
             if q == 0:
                 infinite += times * p
             elif p > 0:
-                merged[p / q] = merged.get(p / q, Fraction(0)) + times * p
+                merged[p / q] += times * p
         return cls(tuple(sorted(merged.items(), reverse=True)), infinite)
 
-    @property
+    @cached
     def losses(self) -> tuple[Loss, ...]:
         """Finite losses, decreasing."""
         return tuple(Loss(ratio) for ratio, _ in self.atoms)
@@ -127,10 +134,10 @@ class ExactPLD(PrivacyLossDistribution):
     @cached
     def events(self) -> tuple[Atom, ...]:
         """(P, Q) of the events {likelihood ratio >= r}, for each r of `ratios`; infinite losses are in every event."""
-        found, p, q = [], self.infinite, Fraction(0)
+        found, p, q = [], rational(self.infinite), flint.fmpq(0)
         for ratio, mass in self.atoms[: len(self.ratios)]:
-            p, q = p + mass, q + mass / ratio
-            found.append((p, q))
+            p, q = p + rational(mass), q + rational(mass) / rational(ratio)
+            found.append((fraction(p), fraction(q)))
         return tuple(found)
 
     def delta_ball(self, exp_epsilon: flint.arb) -> flint.arb:

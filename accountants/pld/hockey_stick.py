@@ -116,7 +116,7 @@ class HockeyStick:
             below, above, distance = wider_below, wider_above, 4 * distance
             if distance * (1 + self._tilt) > 1:
                 break
-        return gap + factor * (self._tilt * below).exp() * as_mass(law.most() + law.outside)
+        return gap + factor * (self._tilt * below).exp() * as_mass(law.most + law.outside)
 
     def _rounded_off(self, epsilon: flint.arb, w: flint.arb) -> flint.arb:
         """The mean of z - s(z), which is z (1 - z/w)**2 on [0, w]."""

@@ -24,6 +24,7 @@ import flint
 
 from ldpaudit.accountants.numerics.balls import ball, ceil, floor
 from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 
 BITS = 88  # binary digits of a mass; with 72 an epsilon of 1e5 weak runs is known to 2e-3 instead of 2e-5
@@ -64,7 +65,7 @@ class LatticePLD:
     def __mul__(self, other: LatticePLD) -> LatticePLD:
         """The law of the sum of two independent losses on the same lattice."""
         product = (self.masses * other.masses) // (1 << BITS)
-        ours, theirs = self.most(), other.most()
+        ours, theirs = self.most, other.most
         error = _scaled(self.error * theirs + other.error * ours) + 1
         outside = _scaled(self.outside * (theirs + other.outside) + other.outside * ours)
         if outside.bit_length() > _HOPELESS:
@@ -93,6 +94,7 @@ class LatticePLD:
             while most is not None and len(square.masses) > most:
                 square = square.coarser()
 
+    @cached
     def most(self) -> int:
         """Upper bound of the total mass on the lattice."""
         return int(self.masses(1)) + self.error * len(self.masses)

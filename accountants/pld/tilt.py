@@ -164,20 +164,23 @@ class Tilted:
         if len(self.losses) == 1:  # of one loss there may be any number of runs
             return [(self.losses[0] * times, _power(self.masses[0], times))]
         ways = flint.fmpz.fac_ui(flint.fmpz(times))
-        return [(loss, mass * ways) for loss, mass in self._spent(times, 0)]
+        return [(loss, mass * ways) for loss, mass in self._spent(times)]
 
-    def _spent(self, times: int, first: int) -> list[Point]:
-        """Total losses of runs that show the losses from index `first` on; masses lack the factor ``times!``."""
-        if times == 0:
-            return [(flint.arb(0), flint.arb(1))]
-        loss, mass = self.losses[first], self.masses[first]
-        if first == len(self.losses) - 1:
-            return [(loss * times, _power(mass, times) / flint.fmpz.fac_ui(flint.fmpz(times)))]
-        found, own = self._spent(times, first + 1), mass
-        for count in range(1, times + 1):
-            found += [(loss * count + rest, own * other) for rest, other in self._spent(times - count, first + 1)]
-            own = own * mass / (count + 1)
-        return found
+    def _spent(self, times: int) -> list[Point]:
+        """Total losses of this number of runs; masses lack the factor ``times!``."""
+        spent = [[(flint.arb(0), flint.arb(1))]]  # for each number of runs: by and by, also of earlier losses
+        ways = flint.fmpz(1)
+        for runs in range(1, times + 1):
+            ways *= runs
+            spent += [[(self.losses[-1] * runs, _power(self.masses[-1], runs) / ways)]]
+        for first in range(len(self.losses) - 2, -1, -1):
+            loss, own = self.losses[first], self.masses[first]
+            shares = [own := own * self.masses[first] / (count + 1) if count else own for count in range(times)]
+            for runs in range(times, 0 if first else times - 1, -1):
+                for count in range(1, runs + 1):
+                    more, share = loss * count, shares[count - 1]
+                    spent[runs] += [(more + rest, share * other) for rest, other in spent[runs - count]]
+        return spent[times]
 
 
 def _power(mass: flint.arb, times: int) -> flint.arb:

@@ -70,9 +70,9 @@ def multisets(data: Iterable[Mapping[Any, int]]) -> dict[tuple[Any, ...], int]:
 
 
 def divergence(first: Law, second: Law, exp_epsilon: Fraction) -> Fraction:
-    """The sum of (P - exp(epsilon) Q)_+."""
-    gains = (p - exp_epsilon * second.get(y, Fraction(0)) for y, p in first.items())
-    return sum((gain for gain in gains if gain > 0), Fraction(0))
+    """The sum of (P - exp(epsilon) Q)_+; in integers."""
+    (ours, one), (theirs, other), (e, unit) = whole(first), whole(second), exp_epsilon.as_integer_ratio()
+    return Fraction(sum(max(0, p * other * unit - e * one * theirs.get(y, 0)) for y, p in ours.items()), one * other * unit)
 
 
 def datasets(laws: Sequence[Law], users: int) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
@@ -122,13 +122,13 @@ def binary(p: Fraction, users: int, exp_epsilon: Fraction) -> list[Fraction]:
 
 
 def _binary(p: Fraction, others: int, t: int, exp_epsilon: Fraction) -> Fraction:
-    law = [Fraction(1)]
-    for heads in [p] * t + [1 - p] * (others - t):
-        law = _one_more(law, heads)
-    first, second = (dict(enumerate(_one_more(law, heads))) for heads in (p, 1 - p))
+    law, (heads, unit) = [1], p.as_integer_ratio()
+    for weight in [heads] * t + [unit - heads] * (others - t):
+        law = _one_more(law, weight, unit)
+    last = (enumerate(_one_more(law, weight, unit)) for weight in (heads, unit - heads))
+    first, second = ({ones: Fraction(ways, unit ** (others + 1)) for ones, ways in each} for each in last)
     return divergence(first, second, exp_epsilon)
 
 
-def _one_more(law: list[Fraction], heads: Fraction) -> list[Fraction]:
-    nobody = [Fraction(0)]
-    return [(1 - heads) * a + heads * b for a, b in zip(law + nobody, nobody + law, strict=True)]
+def _one_more(law: list[int], heads: int, unit: int) -> list[int]:
+    return [(unit - heads) * a + heads * b for a, b in zip([*law, 0], [0, *law], strict=True)]
