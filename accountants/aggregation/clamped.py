@@ -31,7 +31,7 @@ from itertools import combinations, combinations_with_replacement, permutations
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
-from ldpaudit.accountants.aggregation.ends import Draws, Ends, Moves, Range, halved
+from ldpaudit.accountants.aggregation.ends import RARE, Draws, Ends, Moves, Range, halved
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Curve, hidden, nodes_of
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets
 from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
@@ -59,8 +59,8 @@ _LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
 first place that is tried, and one at which the shuffled reports need not be asked."""
 _UNLISTED = 1e-8
 """What is left out of either end of a sum, of a part of the usual delta for each pair of users."""
-_LARGEST, _RARE, _CURVED = -3, 1e-7, (1e-8, 1e-10)
-"""Power of ten from which on it is the next one to delta at whose epsilon the worst data sets are looked for; the part of it at
+_POWERS, _RARE, _CURVED = (-30, -3), 1e-7, (1e-8, 1e-10)
+"""Powers of ten between which it is the next one to delta at whose epsilon the worst data sets are looked for; the part of it at
 which a curve ends that is composed; and where epsilon is given, the delta below which it is another one than usual."""
 
 
@@ -91,7 +91,7 @@ class ClampedProfile(AtDataSets):
         """As `AtDataSets`, or from above by what is known of all data sets."""
         found = super().delta(epsilon)
         near = self if found.low > _CURVED[0] else self._near(_CURVED[1])  # for curves not as many as for one epsilon
-        return self._least(found, near._high(round_down(epsilon)))
+        return near._least(found, near._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """As `delta`; the shuffled reports are asked where not enough is known without them."""
@@ -101,10 +101,10 @@ class ClampedProfile(AtDataSets):
             found = Enclosure(low, low * _ENOUGH, Rigour.INTERVAL, "")
         else:
             found = super().epsilon(delta)
-            if not near._high(found.high) < goal:
+            if found.low == found.high or not near._high(found.high) < goal:
                 return found
         width = _NEAREST if self._is_small else _NEAR
-        return self._least(found, crossing(near._high, goal, max(low, _LEAST) * _NEXT, _NEXT, width)[1])
+        return near._least(found, crossing(near._high, goal, max(low, _LEAST) * _NEXT, _NEXT, width)[1])
 
     def _least(self, found: Enclosure, high: float) -> Enclosure:
         if high > found.high:
@@ -113,7 +113,8 @@ class ClampedProfile(AtDataSets):
 
     def _near(self, delta: float) -> ClampedProfile:
         """The same, made for about this delta."""
-        usual = 10.0 ** min(_LARGEST, round(math.log10(delta))) if delta else self.usual
+        least, most = _POWERS
+        usual = 10.0 ** max(least, min(most, round(math.log10(delta)))) if delta else self.usual
         return self if usual == self.usual else self._made.setdefault(usual, replace(self, usual=usual))
 
     @cached
@@ -159,7 +160,7 @@ class ClampedProfile(AtDataSets):
 
         added = reduce(Masses.plus, self.added, Masses.point(0))
         tried = np.exp(usual * np.array([1.0] if alone else [0.0, 0.4, 1.0]))
-        moves = Moves(self.laws, self.usual / self.users**2 * _UNLISTED)
+        moves = Moves(self.laws, max(RARE, self.usual / self.users**2 * _UNLISTED))
         return Ends(moves, self.users - 1, added, few, tried, self.usual)
 
     def _contained_high(self, x: float, others: int) -> float:

@@ -52,7 +52,7 @@ _END, _BETWEEN = 0.17, 0.65
 """Parts of the others that hold an end, and an integer between the ends, for each of the former and all of the latter together."""
 _FEWEST, _MOST = 8, 2 * 10**5
 """Least number of users whose sum is smooth enough to be tried, and most others, whose laws take long."""
-_RARE = 1e-40  # probability of either end of a law that is left out, where nothing else is said
+RARE = 1e-40  # probability of either end of a law that is left out, at least
 _LEVELS = 3
 """Numbers of others at which one is replaced: of all, and of those who are left; fewer are told of by `few`."""
 _CUT = 2e-3
@@ -93,7 +93,7 @@ class Draws:
     """Sums of draws of one law: twice that of half of them, which other sums need, too."""
 
     law: CountLaw
-    rare: float = _RARE  # probability of either end that is left out of each sum
+    rare: float = RARE  # probability of either end that is left out of each sum
     _known: dict[int, Masses] = field(default_factory=dict)
 
     def of(self, draws: int) -> Masses:
@@ -112,7 +112,7 @@ class Moves:
     """The laws of a sum, for what user 1 holds first, and then, and for what the others' reports add."""
 
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
-    rare: float = _RARE  # see `Draws`
+    rare: float = RARE  # see `Draws`
     _known: dict[Hashable, tuple[Masses, dict[Order, Pair]]] = field(default_factory=dict)
 
     @cached
@@ -238,7 +238,8 @@ class Ends:
                 place = at - shift
                 listed = (place >= 0) & (place < len(end.values))
                 parts.append(np.where(listed, end.values[np.clip(place, 0, len(end.values) - 1)], 0.0))
-                outside.append(end.values[: max(0, low - shift)].sum() + end.values[max(0, low - shift + len(at)) :].sum())
+                before, after = end.values[: max(0, low - shift)], end.values[max(0, low - shift + len(at)) :]
+                outside.append(before.sum() + after.sum() + end.outside)
         weights = _packed(np.array(parts), whole.values[at], error)
         rounding = error + (len(at) + len(parts) + 8) * UNIT
         left = 1 - float(weights @ np.array([part.sum() for part in parts])) * (1 - rounding)
