@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -98,19 +97,19 @@ def rows(folder: Path) -> list[Row]:
 
 def trace(query: Callable[[], object], folder: Path) -> list[str]:
     """Files of a folder in which a function was called during a query, in the order of the first calls."""
-    seen: dict[Path, None] = {}
-    resolved = cache(lambda name: Path(name).resolve())
+    seen: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_name != "<module>":
-            seen[resolved(frame.f_code.co_filename)] = None
+            seen[frame.f_code.co_filename] = None
 
     sys.setprofile(note)
     try:
         query()
     finally:
         sys.setprofile(None)
-    return [str(file.relative_to(ROOT)) for file in seen if folder in file.parents]
+    files = dict.fromkeys(Path(name).resolve() for name in seen)
+    return [str(file.relative_to(ROOT)) for file in files if folder in file.parents]
 
 
 def shuffled_bound() -> list[str]:

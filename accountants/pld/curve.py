@@ -180,11 +180,6 @@ def _ends(alphas: list[Fraction], epsilons: list[float], seen: list[Enclosure]) 
     return tuple(list(map(rational, each)) for each in (kept, *zip(*kept.values(), strict=True)))
 
 
-def _at(alpha: flint.fmpq, a: _Fast, b: _Fast) -> flint.fmpq:
-    """Value at alpha of the line through two vertices."""
-    return a[1] + (b[1] - a[1]) * (alpha - a[0]) / (b[0] - a[0])
-
-
 def _lines(vertices: list[Vertex]) -> list[Line]:
     """The lines of a convex decreasing polygon, from right to left; the constant beyond its end comes first."""
     lines = [(vertices[-1][1], Fraction(0))]
@@ -219,10 +214,9 @@ def lower_hull(points: list[Vertex]) -> list[Vertex]:
     """Vertices of the largest convex function below these points, up to where it stops falling."""
     hull: list[_Fast] = []
     for x, y in sorted((rational(x), rational(y)) for x, y in points):
-        if hull and x == hull[-1][0]:
-            hull[-1] = (x, min(y, hull[-1][1]))
+        if hull and x == hull[-1][0]:  # the lowest point comes first
             continue
-        while len(hull) > 1 and _at(x, hull[-2], hull[-1]) >= y:
+        while len(hull) > 1 and (hull[-1][1] - hull[-2][1]) * (x - hull[-2][0]) >= (y - hull[-2][1]) * (hull[-1][0] - hull[-2][0]):
             hull.pop()
         hull.append((x, y))
     while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:

@@ -29,8 +29,7 @@ class Loss:
     def ball(self) -> flint.arb:
         """Its ball at the current precision, narrow relative to the loss even where that is next to 0."""
         top, bottom = self.ratio.as_integer_ratio()
-        near = 2 * abs(top - bottom) < bottom
-        log = flint.arb(flint.fmpq(top - bottom, bottom)).log1p() if near else ball(self.ratio).log()
+        log = flint.arb(flint.fmpq(top - bottom, bottom)).log1p() if 2 * abs(top - bottom) < bottom else ball(self.ratio).log()
         return log + ball(self.nats) if self.nats else log
 
     def __neg__(self) -> Loss:

@@ -159,7 +159,7 @@ class Tilted:
 
     def points(self, times: int) -> list[Point]:
         """Every total loss of this number of runs: the multinomial law."""
-        if times == 1:  # there may be thousands of losses, one recursion each
+        if times == 1:
             return list(zip(self.losses, self.masses, strict=True))
         if len(self.losses) == 1:  # of one loss there may be any number of runs
             return [(self.losses[0] * times, _power(self.masses[0], times))]
@@ -168,8 +168,7 @@ class Tilted:
 
     def _spent(self, times: int) -> list[Point]:
         """Total losses of this number of runs; masses lack the factor ``times!``."""
-        spent = [[(flint.arb(0), flint.arb(1))]]  # for each number of runs: by and by, also of earlier losses
-        ways = flint.fmpz(1)
+        spent, ways = [[(flint.arb(0), flint.arb(1))]], flint.fmpz(1)  # for each number of runs: by and by, also of earlier losses
         for runs in range(1, times + 1):
             ways *= runs
             spent += [[(self.losses[-1] * runs, _power(self.masses[-1], runs) / ways)]]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations_with_replacement, permutations
 from math import comb
 from typing import Any, TypeVar
@@ -101,11 +101,8 @@ def worst(laws: Sequence[Law], users: int, *exp_epsilons: Fraction) -> list[Frac
 
 def clone_pair(exp_epsilon0: Fraction, users: int, clone: Fraction, exp_epsilon: Fraction) -> Fraction:
     """Divergence of (A + D, C - A + 1 - D) from its mirror, C of law Bin(n - 1, clone)."""
-    total = Fraction(0)
-    for c in range(users):
-        weight = comb(users - 1, c) * clone**c * (1 - clone) ** (users - 1 - c)
-        total += weight * clone_pair_of(exp_epsilon0, c, exp_epsilon)
-    return total
+    law = (comb(users - 1, c) * clone**c * (1 - clone) ** (users - 1 - c) for c in range(users))
+    return sum((weight * clone_pair_of(exp_epsilon0, c, exp_epsilon) for c, weight in enumerate(law)), Fraction(0))
 
 
 def clone_pair_of(exp_epsilon0: Fraction, c: int, exp_epsilon: Fraction) -> Fraction:
@@ -122,13 +119,8 @@ def binary(p: Fraction, users: int, exp_epsilon: Fraction) -> list[Fraction]:
 
 
 def _binary(p: Fraction, others: int, t: int, exp_epsilon: Fraction) -> Fraction:
-    law, (heads, unit) = [1], p.as_integer_ratio()
-    for weight in [heads] * t + [unit - heads] * (others - t):
-        law = _one_more(law, weight, unit)
-    last = (enumerate(_one_more(law, weight, unit)) for weight in (heads, unit - heads))
-    first, second = ({ones: Fraction(ways, unit ** (others + 1)) for ones, ways in each} for each in last)
+    heads, unit = p.as_integer_ratio()
+    coins = [np.array([unit - ways, ways], dtype=object) for ways in (heads, unit - heads)]
+    laws = (reduce(np.convolve, coins[:1] * t + coins[1:] * (others - t), coin) for coin in coins)
+    first, second = ({ones: Fraction(ways, unit ** (others + 1)) for ones, ways in enumerate(law)} for law in laws)
     return divergence(first, second, exp_epsilon)
-
-
-def _one_more(law: list[int], heads: int, unit: int) -> list[int]:
-    return [(unit - heads) * a + heads * b for a, b in zip([*law, 0], [0, *law], strict=True)]
