@@ -31,10 +31,10 @@ from itertools import combinations, combinations_with_replacement, permutations
 import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
-from ldpaudit.accountants.aggregation.ends import RARE, Draws, Ends, Moves, Range, halved
+from ldpaudit.accountants.aggregation.ends import Draws, Ends, Moves, Range, halved
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Curve, hidden, nodes_of
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets
-from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.float_masses import TRIM, UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
@@ -160,7 +160,7 @@ class ClampedProfile(AtDataSets):
 
         added = reduce(Masses.plus, self.added, Masses.point(0))
         tried = np.exp(usual * np.array([1.0] if alone else [0.0, 0.4, 1.0]))
-        moves = Moves(self.laws, max(RARE, self.usual / self.users**2 * _UNLISTED))
+        moves = Moves(self.laws, max(TRIM, self.usual / self.users**2 * _UNLISTED))
         return Ends(moves, self.users - 1, added, few, tried, self.usual)
 
     def _contained_high(self, x: float, others: int) -> float:

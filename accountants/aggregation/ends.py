@@ -45,14 +45,13 @@ import numpy as np
 
 from ldpaudit.accountants.aggregation.coordinate import Floats, Pair
 from ldpaudit.accountants.aggregation.envelope import CountLaw
-from ldpaudit.accountants.numerics.float_masses import UNIT, Masses
+from ldpaudit.accountants.numerics.float_masses import TRIM, UNIT, Masses
 from ldpaudit.core.cached import cached
 
 _END, _BETWEEN = 0.17, 0.65
 """Parts of the others that hold an end, and an integer between the ends, for each of the former and all of the latter together."""
 _FEWEST, _MOST = 8, 2 * 10**5
 """Least number of users whose sum is smooth enough to be tried, and most others, whose laws take long."""
-RARE = 1e-40  # probability of either end of a law that is left out, at least
 _LEVELS = 3
 """Numbers of others at which one is replaced: of all, and of those who are left; fewer are told of by `few`."""
 _CUT = 2e-3
@@ -93,7 +92,7 @@ class Draws:
     """Sums of draws of one law: twice that of half of them, which other sums need, too."""
 
     law: CountLaw
-    rare: float = RARE  # probability of either end that is left out of each sum
+    rare: float = TRIM  # probability of either end that is left out of each sum
     _known: dict[int, Masses] = field(default_factory=dict)
 
     def of(self, draws: int) -> Masses:
@@ -112,7 +111,7 @@ class Moves:
     """The laws of a sum, for what user 1 holds first, and then, and for what the others' reports add."""
 
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
-    rare: float = RARE  # see `Draws`
+    rare: float = TRIM  # see `Draws`
     _known: dict[Hashable, tuple[Masses, dict[Order, Pair]]] = field(default_factory=dict)
 
     @cached
@@ -196,7 +195,7 @@ class Ends:
         return [int(part * self.others) for part in _HELD]
 
     def _sizes(self, k: int) -> tuple[int, int]:
-        """How many of as many hold an end, and an integer between: an integer that so many hold is always found."""
+        """Of k others, how many hold an end, and how many an integer between: some integer is always held by so many."""
         return int(_END * k), int(_BETWEEN * k / max(1, len(self.moves.laws) - 2))
 
     def _fewer(self, k: int) -> int:

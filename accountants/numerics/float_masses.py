@@ -36,7 +36,7 @@ _CLEAR = 1e6  # how far above its error a value needs to be
 _LARGEST = 1 << 50  # coins from which on their number is not a float
 _LISTED = 1 << 22  # most integers of a law that is computed from a formula for each of them
 _IN_BALLS = 100_000  # most of a law of which each is computed in balls, of some microseconds
-_TRIM = 1e-40  # probability of either end of a law that is left out between two convolutions
+TRIM = 1e-40  # probability of either end of a law that is left out between two convolutions
 _SETTLE = 64  # unknown ratios beyond twice the last that is wanted: from there on each step divides the error
 _NARROW_BITS = 60  # of a probability that is computed in balls
 _SERIES = 40  # most noises whose sum's law is a series of as many terms, none of which leaves the range of floats
@@ -234,7 +234,7 @@ class Masses:
     @property
     def trimmed(self) -> Masses:
         """Without the ends that are less likely than 1e-40: products of what stays are floats."""
-        return self.without_ends(_TRIM)
+        return self.without_ends(TRIM)
 
     def without_ends(self, rare: float) -> Masses:
         """Without the ends that are less likely than this."""

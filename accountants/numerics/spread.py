@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,13 @@ def spread(values: Floats, masses: Floats, most: int) -> tuple[Floats, Floats]:
     found[:-1] = summed(starts, p * ((high - w) / (high - low)))
     found[1:] += summed(starts, p * ((w - low) / (high - low)))
     return knots[found > 0], found[found > 0]
+
+
+def alike(values: Floats, masses: Floats, kinds: int) -> Floats:
+    """One number for values that are alike: about this many for those of the size of the root of the mean square."""
+    unit = float(np.abs(values).max()) or 1.0  # all may be 0; and a square may be no float
+    scale = unit * math.sqrt(float(masses @ (values / unit) ** 2)) or 1.0
+    return np.asarray(np.round(kinds * np.arcsinh(values / scale)), dtype=np.float64)
 
 
 def summed(starts: NDArray[np.intp], values: Floats) -> Floats:

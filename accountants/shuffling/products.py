@@ -30,7 +30,7 @@ from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.numerics.spread import Floats, spread
+from ldpaudit.accountants.numerics.spread import Floats, alike, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
@@ -247,9 +247,7 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
     u, v, p = ratios
     epsilon = min(_DEVIATIONS * math.sqrt(float(p @ (u - v) ** 2) / users), float(np.log(u[v > 0] / v[v > 0]).max()))
     gains = u - math.exp(epsilon) * v
-    unit = float(np.abs(gains).max()) or 1.0  # two inputs may have one law; and a square may be no float
-    scale = unit * math.sqrt(float(p @ (gains / unit) ** 2)) or 1.0
-    _, which = np.unique(np.round(_KINDS * np.arcsinh(gains / scale)), return_inverse=True)
+    _, which = np.unique(alike(gains, p, _KINDS), return_inverse=True)
     sums = (_summed(which, each) for each in (u * p, v * p, p))
     return CutBlanket(tuple(zip(*(_balls(each, runs) for each in sums), strict=True)))
 
@@ -275,6 +273,7 @@ def _summed(which: NDArray[np.int64], values: Floats) -> Floats:
     return sums
 
 
+@lru_cache(maxsize=4096)
 def _is_exact(runs: Part) -> bool:
     """Whether the law of a bundle is listed as it is."""
     if not all(map(_is_rational, runs)) or len(_ratios(runs)[0]) > _MOST_CELLS:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.spread import Floats, spread
+from ldpaudit.accountants.numerics.spread import Floats, alike, spread
 from ldpaudit.accountants.shuffling.laplace_noise import Balls, grid_weights, reports
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import round_down
@@ -207,10 +207,9 @@ def _merged(cells: Sequence[Balls], epsilon: float, fine: int) -> tuple[Balls, .
     if len(cells) <= _FEW_KINDS[fine]:
         return tuple(cells)
     gains = np.array([float((r1 - math.exp(epsilon) * r2) / b) for r1, r2, b in cells])
-    unit = float(np.abs(gains).max())  # its square may be no float
-    spread = unit * math.sqrt((gains / unit) ** 2 @ np.array([float(b) for *_, b in cells]))
+    labels = alike(gains, np.array([float(b) for *_, b in cells]), _KINDS[fine]).tolist()
     kinds: dict[float, list[Balls]] = defaultdict(list)
-    for kind, cell in zip(np.round(_KINDS[fine] * np.arcsinh(gains / spread)).tolist(), cells, strict=True):
+    for kind, cell in zip(labels, cells, strict=True):
         kinds[kind].append(cell)
     columns = (zip(*each, strict=True) for each in kinds.values())
     return tuple((sum(r1, _NONE), sum(r2, _NONE), sum(b, _NONE)) for r1, r2, b in columns)
