@@ -195,7 +195,7 @@ class Ends:
         return [int(part * self.others) for part in _HELD]
 
     def _sizes(self, k: int) -> tuple[int, int]:
-        """Of k others, how many hold an end, and how many an integer between: some integer is always held by so many."""
+        """Two numbers of users: of k others the first hold some end, or the second some integer between, whatever they hold."""
         return int(_END * k), int(_BETWEEN * k / max(1, len(self.moves.laws) - 2))
 
     def _fewer(self, k: int) -> int:
