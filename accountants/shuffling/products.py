@@ -273,13 +273,16 @@ def _summed(which: NDArray[np.int64], values: Floats) -> Floats:
     return sums
 
 
-@lru_cache(maxsize=4096)
 def _is_exact(runs: Part) -> bool:
     """Whether the law of a bundle is listed as it is."""
-    if not all(map(_is_rational, runs)) or len(_ratios(runs)[0]) > _MOST_CELLS:
-        return False
-    bits = (max(Fraction(p).denominator.bit_length() for cell in run.cells for p in cell) * n for run, n in Counter(runs).items())  # type: ignore[arg-type]
-    return sum(bits) <= _MOST_BITS
+    return sum(map(_bits, runs)) <= _MOST_BITS and len(_ratios(runs)[0]) <= _MOST_CELLS
+
+
+@lru_cache(maxsize=4096)
+def _bits(run: Blanket) -> float:
+    """Of the longest fraction of a run; infinite where these are balls."""
+    exact = [p.denominator.bit_length() for cell in run.cells for p in cell if not isinstance(p, flint.arb)]
+    return max(exact, default=0) if _is_rational(run) else math.inf
 
 
 def _is_rational(each: Blanket) -> bool:
