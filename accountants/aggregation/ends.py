@@ -96,10 +96,10 @@ class Draws:
     _known: dict[int, Masses] = field(default_factory=dict)
 
     def of(self, draws: int) -> Masses:
-        """The law of this many, at least one."""
+        """The law of this many."""
         if draws not in self._known:
-            if draws == 1:
-                return self._known.setdefault(1, Masses.counts(self.law))
+            if draws <= 1:
+                return self._known.setdefault(draws, Masses.counts(self.law) if draws else Masses.point(0))
             half = self.of(draws // 2)
             both = half.plus(half).without_ends(self.rare)
             self._known[draws] = both.plus(self.of(1)).without_ends(self.rare) if draws % 2 else both

@@ -115,7 +115,7 @@ def hides(of: Place, noise: Masses) -> bool:
 
 
 def scored(of: Place, users: int, noise: Masses) -> Pair | None:
-    """The laws of the sum of all places' scores, where all others hold user 1's first value; None where it is too much.
+    """The laws of the sum of all places' scores, where all others hold user 1's first value; None of none, or too many.
 
     How many of the n - 1 others are in each place is multinomial: of Poisson numbers, given their sum. So the law of both sums, of
     others and of scores, is a power of that of one place, by a transform whose error is small; its mean over the first is wanted.
@@ -124,11 +124,13 @@ def scored(of: Place, users: int, noise: Masses) -> Pair | None:
     from scipy.special import gammaln, xlog1py  # here: it takes a while to import
 
     n, k, apart, noise = users - 1, of.places, of.apart, noise.without_ends(LEFT)
+    if not n or not apart:
+        return None
     counts = Masses.binomial(n, Fraction(1, k)).without_ends(LEFT)
     held, rate = counts.first + np.arange(len(counts.values)), n / k
     shape = 1 << (apart * (len(held) - 1)).bit_length(), 1 << (apart * 2 * _SCORES).bit_length()
     size, weights = math.prod(shape), np.exp(held * math.log(rate) - rate - gammaln(held + 1))
-    if not apart or max(size, len(held) * (len(held) + len(noise.values))) > _LARGEST:
+    if max(size, len(held) * (len(held) + len(noise.values))) > _LARGEST:
         return None
     error, outside, cells = 0.0, counts.outside, []
     # Of each cell, for each number of others: alone, with user 1's first value, and its second. A sign has no second cell.

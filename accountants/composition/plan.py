@@ -9,7 +9,7 @@ from ldpaudit.accountants.composition.composed import Part, composed
 from ldpaudit.accountants.composition.divergences import stated
 from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.exact import guarantee
-from ldpaudit.accountants.pld.profiles import PostProcessedProfile
+from ldpaudit.accountants.pld.profiles import PostProcessedProfile, SummedLosses
 from ldpaudit.neighbours import REPLACE_ONE, USER_LEVEL, Neighbours
 from ldpaudit.plan import Guarantee, Plan, PostProcess, Repeat, Run, flat
 from ldpaudit.profile import PrivacyProfile
@@ -64,4 +64,5 @@ def _part(leaf: Plan, times: int, neighbours: Neighbours | None) -> Part:
     if isinstance(leaf, Guarantee):
         worst = ((guarantee(leaf.epsilon, leaf.delta), 1),)
         return Part(leaf, times, PostProcessedProfile(compose(worst, f"the worst map with {leaf}")))
-    return Part(leaf, times, account(leaf, _relation(leaf, neighbours)))
+    found = account(leaf, _relation(leaf, neighbours))
+    return Part(leaf, times, found.repeated(times) if isinstance(found, SummedLosses) else found)

@@ -12,5 +12,5 @@ aliasing of a contour integral, Trefethen and Weideman 2014, Theorem 5.1 (`posit
 Reading order: `balls`, `rationals`, `precision`, `cached`; the counting laws `log_concave`, `binomial`,
 `binomial_ranges`, `hypergeometric`, `trinomial`; how far counts stray, `deviations`, and sums of Laplace noises,
 `laplace_sum`, and of coins of two kinds, `two_kinds`; the expected positive part of a sum, `trapezoid`, `saddle`,
-`positive_part`, and `two_counts`; the searches, `search` (on floats) and `certified_search` (on balls).
+`positive_part`, `shifted_sum`, and `two_counts`; the searches, `search` (on floats) and `certified_search` (on balls).
 """

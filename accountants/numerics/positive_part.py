@@ -23,7 +23,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, whose tran
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import accumulate, combinations_with_replacement, product
@@ -221,6 +221,14 @@ class Contour:
 
 def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nodes: Sequence[int]) -> flint.arb:
     """The sum over these nodes, their conjugates and the node 0, times h; real because conjugates add up."""
+    total = 1 / flint.arb(saddle) ** 2
+    for k, transform in zip(nodes, transforms(tilted, h, nodes), strict=True):
+        total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
+    return h * total
+
+
+def transforms(tilted: Sequence[PointMass], h: float, nodes: Sequence[int]) -> Iterator[flint.acb]:
+    """The characteristic function of a law at these multiples of h."""
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
     rows = {row: i for i, row in enumerate(dict.fromkeys(k // _SHARED for k in nodes))}
@@ -228,11 +236,7 @@ def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nod
     coarse = [p * flint.acb(0, row * _SHARED * step).exp() for row in rows for step, p in moving]
     fine = [flint.acb(0, i * step).exp() for step, _ in moving for i in range(_SHARED)]
     sums = flint.acb_mat(len(rows), len(moving), coarse) * flint.acb_mat(len(moving), _SHARED, fine)
-    total = 1 / flint.arb(saddle) ** 2
-    for k in nodes:
-        transform = still + sums[rows[k // _SHARED], k % _SHARED]
-        total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
-    return h * total
+    return (still + sums[rows[k // _SHARED], k % _SHARED] for k in nodes)
 
 
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:

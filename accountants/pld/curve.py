@@ -29,6 +29,9 @@ POINTS = 256
 _TILT, _DEEPEST = 0.8, 2.0**-53
 """Power of delta by whose inverse a part of the curve counts, and the delta from which on it does not count more: two shuffles with
 64 points are known to 3e-3 at 1e-6 and to 7e-3 at 1e-10; with a power of .7 to 1.3e-2 there."""
+_FEW, _FALLS = 3, 0.3
+"""Runs up to which that is the power; beyond, it falls with this power of their number, as single large losses matter less: twenty
+samples are known to a thousandth of epsilon better."""
 _SMALL = Fraction(1, 1 << 200)
 """Where epsilon has no upper end, the curve is followed down to this delta, and the rest becomes infinite-loss mass,
 6e-61 per run: invisible at the deltas that people ask for."""
@@ -46,9 +49,12 @@ r"""As :math:`h(\alpha) = 1 - \alpha + \alpha h(1/\alpha)` is convex, its slope 
 with the line from this point to h(1), too. Without it the masses of a loose curve's pair add up to more than 1."""
 
 
-def dominating_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
-    """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon."""
-    seen = _looks(profile, points)
+def dominating_curve(profile: PrivacyProfile, points: int = POINTS, runs: int = 1) -> ExactPLD:
+    """A pair, equal to its reversed pair, whose divergence is at least the profile's upper end at every epsilon.
+
+    It is looked at most closely where it matters to a composition of as many `runs`.
+    """
+    seen = _looks(profile, points, runs)
     vertices = [(alpha, Fraction(e.high)) for alpha, e in zip(_alphas([*seen]), seen.values(), strict=True)]
     # The profile itself is convex: where an upper end is above the chord of two others, that chord is above the profile.
     hull = lower_hull([_BEFORE, *vertices])
@@ -65,14 +71,14 @@ def dominated_curve(profile: PrivacyProfile, points: int = POINTS) -> ExactPLD:
 
 
 def dominated_pair(
-    there: PrivacyProfile, back: PrivacyProfile, points: int = POINTS, above: PrivacyProfile | None = None
+    there: PrivacyProfile, back: PrivacyProfile, points: int = POINTS, runs: int = 1, above: PrivacyProfile | None = None
 ) -> tuple[ExactPLD, ...]:
     """A pair, and its reversed pair if it is another one, whose divergences are at most the lower ends of two profiles.
 
     In composition it gives a lower bound if one pair of inputs attains `there` at every epsilon, and `back` in the other order.
     The curve ends where that of `above` does, if that is given.
     """
-    seen = _looks(there, points, above)
+    seen = _looks(there, points, runs, above)
     alphas, epsilons = _alphas([*seen]), list(seen)
     orders = [[*seen.values()], [*seen.values()] if back is there else [back.delta(epsilon) for epsilon in epsilons]]
     bottoms = [_bottoms(*_ends(alphas, epsilons, each)) for each in orders]
@@ -81,15 +87,15 @@ def dominated_pair(
     return pair_of(*(_lines(lower_hull([start, *each])) for each in bottoms))
 
 
-def _looks(profile: PrivacyProfile, points: int, ends_with: PrivacyProfile | None = None) -> dict[float, Enclosure]:
+def _looks(profile: PrivacyProfile, points: int, runs: int, ends_with: PrivacyProfile | None = None) -> dict[float, Enclosure]:
     """Delta at epsilons from 0 to the end of the curve, or of another one, closer to each other where it bends.
 
     The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
     """
-    kept: dict[int, dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
-    if points not in kept:
-        kept[points] = _looked_at(profile, points, _end(ends_with or profile))
-    return kept[points]
+    kept: dict[tuple[int, int], dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
+    if (points, runs) not in kept:
+        kept[points, runs] = _looked_at(profile, points, _TILT * min(1.0, _FEW / runs) ** _FALLS, _end(ends_with or profile))
+    return kept[points, runs]
 
 
 def _end(profile: PrivacyProfile) -> float:
@@ -100,7 +106,7 @@ def _end(profile: PrivacyProfile) -> float:
     return float(kept["_end"])
 
 
-def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float, Enclosure]:
+def _looked_at(profile: PrivacyProfile, points: int, tilt: float, last: float) -> dict[float, Enclosure]:
     known: dict[float, Enclosure] = {}
     loose: set[float] = set()  # where less is known from a smaller epsilon, for delta never rises
 
@@ -115,7 +121,7 @@ def _looked_at(profile: PrivacyProfile, points: int, last: float) -> dict[float,
 
     def cost(a: float, b: float) -> float:
         # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
-        share: float = max(known[a].high, _DEEPEST) ** _TILT
+        share: float = max(known[a].high, _DEEPEST) ** tilt
         least = 0.0 if b in loose and a not in loose else known[b].high
         return (least - known[a].high) / share * (b - a) ** 2
 

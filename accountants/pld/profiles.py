@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
+from typing import Self
 
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
@@ -62,6 +63,10 @@ class SummedLosses(PrivacyProfile):
     @abstractmethod
     def occurring(self) -> tuple[Groups, ...]:
         """Losses of pairs of inputs that occur, or of less: no sum of them has a larger delta than these pairs composed."""
+
+    def repeated(self, runs: int) -> Self:
+        """The same profile, whose losses are those that are best to add up to as many runs."""
+        return self
 
     def renyi(self, order: Number) -> Enclosure:
         """From that of the pairs that occur to that of the one that dominates."""

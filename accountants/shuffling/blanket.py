@@ -36,6 +36,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, positive_part, rarely
 from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.numerics.shifted_sum import ShiftedSum
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 
@@ -61,6 +62,8 @@ _FEW_STEPS, _MOST_STEPS = 4_000, 120_000
 """Steps of some microseconds each. Up to the first number the walk is faster than the contour, and is taken; beyond the second
 it would take most of a second, and the contour's value is returned however wide."""
 _MARKOV_LOSS = 10.0
+_MANY_KINDS, _MANY_USERS, _ALIKE = 3, 100, 1e-9
+"""Kinds of messages and users from which on what one sum tells is kept, and how far apart two laws may be that are one in balls."""
 _ACCURATE = 80
 """Bits; a tail that subtractions have left with fewer is computed anew."""
 
@@ -130,17 +133,39 @@ class Blanket:
 
     def delta(self, exp_epsilon: flint.arb, users: int, tolerance: float) -> flint.arb:
         """The hockey-stick divergence of user 1's message among those of ``users - 1`` others, at `precision(users)` bits."""
-        seen = flint.arb(0)
-        hidden: list[tuple[flint.arb, flint.arb]] = []
-        for r1, r2, b in self.cells:
-            gain = as_ball(r1) - exp_epsilon * as_ball(r2)
-            if b == 0:
-                seen += gain.max(flint.arb(0))
-            else:
-                hidden.append((gain, as_ball(b)))
+        seen = self._seen(exp_epsilon)
+        hidden = [(as_ball(r1) - exp_epsilon * as_ball(r2), as_ball(b)) for r1, r2, b in self.cells if not b == 0]
         if users == 1:
             return sum((gain.max(flint.arb(0)) for gain, _ in hidden), seen)
         return seen + _among(hidden, self.silence, users, tolerance)
+
+    def _seen(self, exp_epsilon: flint.arb) -> flint.arb:
+        """What messages tell that no other user sends."""
+        gains = (as_ball(r1) - exp_epsilon * as_ball(r2) for r1, r2, b in self.cells if b == 0)
+        return sum((gain.max(flint.arb(0)) for gain in gains), flint.arb(0))
+
+    def alike(self, users: int) -> Callable[[flint.arb, float], flint.arb | None] | None:
+        r"""`delta` where all others hold what user 1 holds first, or then; None where they do not, or where it is quick anyway.
+
+        With g for the one law over the other, the sum is of values :math:`1 - e^\varepsilon g`, or :math:`g - e^\varepsilon`: those
+        of one law, to which one number is added. None, too, at an epsilon where that sum is not well known.
+        """
+        kinds = [(as_ball(r1) / as_ball(b), as_ball(r2) / as_ball(b), as_ball(b)) for r1, r2, b in self.cells if not b == 0]
+        if len(kinds) < _MANY_KINDS or users < _MANY_USERS or self.silence != 0:
+            return None
+        off = [sum((abs(each[i] - 1).upper() for each in kinds), flint.arb(0)) for i in (0, 1)]
+        if not min(off) < _ALIKE:
+            return None
+        is_first, one = off[0] < off[1], flint.arb(1, min(off))
+        gains = ((1 - g if is_first else u - 1, b) for u, g, b in kinds)
+        total = ShiftedSum(tuple(gains), users)
+
+        def delta(exp_epsilon: flint.arb, tolerance: float) -> flint.arb | None:
+            scale, added = (exp_epsilon, one / exp_epsilon - 1) if is_first else (1, 1 - one * exp_epsilon)
+            found = total.positive_part(users * added, tolerance)
+            return None if found is None else self._seen(exp_epsilon) + scale * found / users
+
+        return delta
 
     @property
     def silence(self) -> Probability:

@@ -366,10 +366,14 @@ class BlanketBound(Bound):
 @lru_cache(maxsize=32)
 def _among(blanket: Blanket, users: int) -> Value:
     """Delta of one data set: the same function for the same one."""
+    with working_precision(precision(users)):
+        alike = blanket.alike(users)
 
     def value(epsilon: Fraction, tolerance: float) -> flint.arb:
         with working_precision(precision(users)):
-            return blanket.delta(ball(epsilon).exp(), users, tolerance)
+            e = ball(epsilon).exp()
+            found = alike(e, tolerance) if alike else None
+            return blanket.delta(e, users, tolerance) if found is None else found
 
     return value
 

@@ -30,8 +30,9 @@ _FAR = 7.5
 """Deviations beyond which nothing is cut into cells, where delta is not much smaller than usual."""
 _POINTS, _FLOOR = 300, 0.03
 """Cells in floats from which those in balls are made, and the least density of these, relative to the largest."""
-_FIRST, _LARGEST, _HALVINGS, _LEVELS = 1.0, 200.0, 30, 1e4
-"""First and largest epsilon that are looked at, halvings of an interval, and nats below which no level is told from others."""
+_FIRST, _LARGEST, _HALVINGS, _NEAR, _LEVELS = 1.0, 200.0, 30, 1e-5, 1e4
+"""First and largest epsilon that are looked at, halvings of an interval, how near a tilt's epsilon is, and nats of a level that is
+none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Spread:
         def excess(epsilon: float) -> float:
             return max(-_LEVELS, sum_at(epsilon)[1]) - goal  # nothing where it is not a number
 
-        high = brentq(excess, low, high, xtol=high * 2.0**-_HALVINGS) if excess(low) > 0 else high * 2.0**-_HALVINGS
+        high = brentq(excess, low, high, xtol=high * _NEAR) if excess(low) > 0 else high * _NEAR
         values, _, theta = sum_at(high)
         return cls(edges, np.maximum(_importance(values, others, theta)[1:-1], _FLOOR), high)
 

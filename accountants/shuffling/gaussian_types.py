@@ -90,7 +90,8 @@ class Line:
         lower = [Fraction(x) for x in near[:-1]]
         held = [*lower, s / 2, *(s - x for x in reversed(lower))]
         masses = [[below(c - x) for c in cuts] for x in held]
-        ratios = [[(_ratio(Fraction(0), x, ball(c)), _ratio(s, x, ball(c))) for c in cuts] for x in held]
+        places = list(map(ball, cuts))
+        ratios = [list(zip(_ratios(Fraction(0), x, places), _ratios(s, x, places), strict=True)) for x in held]
         return cls(s, cuts, held, masses, ratios, [float(c) for c in cuts])
 
     def terms(self, e: flint.arb, least: float) -> tuple[list[Law], flint.arb]:
@@ -192,9 +193,10 @@ class Line:
         return ball(self.s / 2) - ratio.log() / ball(self.s)
 
 
-def _ratio(one: Fraction, other: Fraction, y: flint.arb) -> flint.arb:
-    """Of the densities of two inputs at y."""
-    return (ball(one - other) * y - ball((one * one - other * other) / 2)).exp()
+def _ratios(one: Fraction, other: Fraction, places: Iterable[flint.arb]) -> list[flint.arb]:
+    """Of the densities of two inputs."""
+    slope, start = ball(one - other), ball((one * one - other * other) / 2)
+    return [(slope * y - start).exp() for y in places]
 
 
 def _together(atoms: Iterable[PointMass]) -> Law:

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from typing import Self
 
 import flint
 
@@ -88,9 +89,9 @@ _CLEARLY = 2  # how many times less than the goal the report's own delta is wher
 _LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is only looked at
-_COMPOSED, _POINTS, _LOWER_POINTS = 1e-5, 64, 96
-"""Relative width at which curves are computed that are composed, and points of upper and of lower ones; with 1e-7 and 256 twenty
-shuffles of ternary response take some five times as long, and are known to 1.5e-4 instead of 1e-3. From below a curve's chords are
+_COMPOSED, _POINTS, _LOWER_POINTS = 1e-5, 72, 128
+"""Relative width at which curves are computed that are composed, and points of upper and of lower ones; with 1e-7 and 256 and 384
+twenty shuffles of ternary response take some three times as long, and are known to 1e-4 instead of 6e-4. A lower curve's chords are
 extended, which loses three times as much as chords do."""
 _FAR, _STEPS = 20.0, 8
 """Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
@@ -237,6 +238,7 @@ class ShuffleProfile(SummedLosses):
     bound: Bound  # the theorems
     # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands
     tolerance: float = TOLERANCE
+    runs: int = 1  # that are to be composed
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
@@ -296,7 +298,7 @@ class ShuffleProfile(SummedLosses):
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
-        return ((dominating_curve(self._curve, _POINTS), 1),)
+        return ((dominating_curve(self._curve, _POINTS, self.runs), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
@@ -307,7 +309,11 @@ class ShuffleProfile(SummedLosses):
         found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
         points = _LOWER_POINTS * 2 // (1 + len(deltas))
-        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self._curve))
+        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
+
+    def repeated(self, runs: int) -> Self:
+        """See `SummedLosses`."""
+        return replace(self, runs=runs)
 
     def gdp(self) -> Enclosure:
         """From the curve of which compositions are made."""

@@ -21,7 +21,7 @@ from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import DiscreteLaplace, Gaussian, GaussianReport, Geometric, Laplace, TruncatedGeometric
 from ldpaudit.neighbours import group
 from tests.helpers import raises
-from tests.oracles.sums import Outcomes, divergence, summed, worst
+from tests.oracles.sums import Outcomes, divergence, neighbouring, summed, worst, worst_of_both
 
 F = Fraction
 HALF, MILLIONTH = F(1, 2), F(1, 10**6)
@@ -86,6 +86,14 @@ def test_a_sum_of_clamped_integers_costs_what_brute_force_over_all_data_sets_fin
         low, high = found.delta(math.nextafter(math.log(x), 9)).low, found.delta(max(0.0, math.nextafter(math.log(x), 0))).high
     assert low - LEFT <= truth <= high + LEFT
     assert not few or high - low < 2 * LEFT
+
+
+@pytest.mark.parametrize("x", [F(1), F(3), F(20)])
+def test_rounds_of_one_clamped_integer_and_noise_cost_what_brute_force_says(x: Fraction) -> None:
+    m = TruncatedGeometric(2, F(1, 4))
+    pairs = list(neighbouring(m, 1, noise=window(F(1, 5))))
+    found = account(Repeat(Aggregate(m, 1, [DiscreteLaplace(F(1, 5))]), 2)).delta(math.log(x))
+    assert found.low - LEFT <= worst_of_both(pairs, pairs, x) <= found.high + LEFT
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated, _in_floats, positive_part
+from ldpaudit.accountants.numerics.shifted_sum import ShiftedSum
 from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
-from ldpaudit.accountants.shuffling.blanket import _Walk, float_estimate, precision, two_answers
+from ldpaudit.accountants.shuffling.blanket import Blanket, _Walk, float_estimate, precision, two_answers
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, Rappor, UnaryEncoding
 from tests.helpers import some
@@ -44,6 +45,37 @@ def test_the_contour_encloses_what_enumeration_finds(seed: int) -> None:
             exact, contour = _enumerated(law, n), Contour.of(law, n)
             assert contour.value(1e-6).overlaps(exact)
             assert exact <= contour.ceiling()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("deviations", [-6, -2.5, -0.1, 0, 1])
+def test_one_contour_serves_all_numbers_that_are_added_to_a_sum(seed: int, deviations: float) -> None:
+    with working_precision(200):
+        n, mean = 2000, sum((v * p for v, p in atoms(seed)), flint.arb(0))
+        law = [(v - mean, p) for v, p in atoms(seed)]
+        total = ShiftedSum(tuple(law), n)
+        for near in (0.98, 1, 1.01):  # the first number's contour serves the next ones
+            c = flint.arb(near * deviations * math.sqrt(n * float(sum((v * v * p for v, p in law), flint.arb(0)))))
+            found, truth = total.positive_part(c, 1e-3), positive_part([(v + c / n, p) for v, p in law], n, 1e-4)
+            assert (found is not None) or truth.rad() > 1e-4 * truth.mid()
+            assert found is None or (found.rad() <= 1e-3 * found.mid() and found.overlaps(truth))
+        assert len(total._lines) <= 2
+
+
+@pytest.mark.parametrize("held", [0, 1])
+@pytest.mark.parametrize("epsilon", [F(1, 100), F(1, 20), F(1, 5)])
+def test_where_all_others_hold_one_of_user_1s_values_delta_is_that_of_a_shifted_sum(held: int, epsilon: Fraction) -> None:
+    laws = [F(1, 2), F(1, 4), F(1, 8), F(31, 256), F(1, 256)], [F(1, 8), F(1, 4), F(1, 2), F(1, 8), F(0)]
+    blanket = Blanket.of(zip(*laws, laws[held], strict=True))
+    with working_precision(precision(1000)):
+        e, alike = ball(epsilon).exp(), blanket.alike(1000)
+        assert alike is not None
+        found, truth = alike(e, 1e-3), blanket.delta(e, 1000, 1e-7)
+        assert found is not None
+        assert found.rad() <= 1e-3 * found.mid()
+        assert found.overlaps(truth)
+    third = Blanket.of(zip(*laws, [F(1, 5)] * 5, strict=True))
+    assert third.alike(1000) is None
 
 
 FEW = (((3, -2), 5), ((1, -1), 6), ((2, 0, -1), 7), ((F(5, 3), F(1, 3), F(-1, 3), -1), 5), ((4, -1, -1, 1, 2), 4), ((1,), 2),

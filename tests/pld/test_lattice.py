@@ -206,6 +206,14 @@ def test_a_curve_of_few_points_knows_small_deltas_to_a_small_factor() -> None:
         assert 1e-12 * (1 - 1e-9) < dominating_curve(curve, 64).delta_ball(ball(Fraction(at)).exp()) < 1e-11
 
 
+@pytest.mark.parametrize("runs", [20, 1000])
+def test_a_curve_is_looked_at_where_as_many_runs_need_it(runs: int) -> None:
+    curve, truth = account(Gaussian(Fraction(10))), account(Repeat(Gaussian(Fraction(10)), runs)).epsilon(1e-6)
+    some, one = (compose(((dominating_curve(curve, 64, each), runs),), "runs").epsilon(1e-6) for each in (runs, 1))
+    assert truth.high < some.high
+    assert some.high - truth.high < (one.high - truth.high) / 1.5
+
+
 @dataclass(frozen=True)
 class _Noisy(PrivacyProfile):
     """A curve whose ends are not convex, and which promises nothing."""
