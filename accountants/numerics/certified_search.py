@@ -20,6 +20,7 @@ _GUIDED_EVALUATIONS = 6  # next to the root of a float estimate, where two or th
 _ESTIMATED = 2.0**-40  # relative precision of the root of a float estimate
 _MARGIN = 2.0**-6
 """First distance from that root, in tolerances; with 2**-8 the first evaluation may not decide, for 1.7 times the time."""
+_PATIENCE = 3  # evaluations after which an interval is cut in half unless a quarter is left: where balls are wide, numbers mislead
 _BLUR = 1 / 24  # part of a wide ball, as a distance in epsilon, that does not justify another evaluation
 _MOST_BLUR = 1e-4  # largest such distance, relative to epsilon
 _FAR = 32  # distance from the last root, in units of the margin, from which the result is refused
@@ -43,11 +44,12 @@ def close_in(
     the number that `evaluate` would give there.
     """
     points = [] if known is None else [known]
-    x, nudge = (good + bad) / 2 if start is None else start, resolution / 4
-    for _ in range(_MOST_EVALUATIONS):
+    x, nudge, before = (good + bad) / 2 if start is None else start, resolution / 4, math.inf
+    for i in range(_MOST_EVALUATIONS):
         if abs(good - bad) <= resolution * max(abs(good), abs(bad)):
             break
-        if not min(good, bad) < x < max(good, bad):
+        is_slow, before = i % _PATIENCE == 0 and abs(good - bad) > before / 4, before if i % _PATIENCE else abs(good - bad)
+        if is_slow or not min(good, bad) < x < max(good, bad):
             x = (good + bad) / 2
         holds, distance = evaluate(x)
         good, bad = (x, bad) if holds else (good, x)
@@ -175,7 +177,7 @@ def guided(
         if not at_zero > bound or start <= goal:
             return None
     # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), then exp(-(epsilon / s)**2 / 2) of it.
-    root = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(start)
+    root = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(min(start, 0.0))  # no delta is above 1
     correction, best = 0.0, None
     margin = near = least = max(RESOLUTION / 4, finest * _MARGIN)
     for _ in range(_GUIDED_EVALUATIONS):

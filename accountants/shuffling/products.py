@@ -35,11 +35,15 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_k
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
+from ldpaudit.accountants.shuffling.spreads import without_spreads
 from ldpaudit.core.working_precision import working_precision
 
 _FEW_TYPES, _MOST_TYPES, _MOST_COMPARED = 40, 400, 30_000
 """Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; and up to which three moments of
 each are compared, or others stand for those that clearly tell less."""
+_MANY_USERS = 10**5
+"""From which on the types of a run are made fewer where there are too many bundles of them: of fewer users looks take long. What is
+composed is made of any reports of the same epsilon0."""
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS, _MOST_BITS = 1000, 1 << 12
 """Kinds of bundles up to which a law is listed, of a type or of a data set, and bits of their fractions."""
@@ -112,17 +116,16 @@ def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyRep
     attained = [(sets, times) for (_, sets), _, times in each]
     if any(cell[2] == 0 for sets, _ in attained for own in sets for cell in own.blanket.cells):
         return None
+    runs = [((types, epsilon0), times) for (types, _), epsilon0, times in each]
     with working_precision(precision(otherwise.users)):
-        replaced = _replacement([(types, epsilon0, times) for (types, _), epsilon0, times in each])
+        own = _of_runs([(_of_one_run(*part), times) for part, times in runs])
+        replaced = own or _of_runs([(_of_any_run(*part), times) for part, times in runs])
+        are_many = own is None and otherwise.users >= _MANY_USERS
+        fewer = _of_runs([(_fewest(*part), times) for part, times in runs]) if are_many else None
     finest = FINE if replaced is None or len(replaced.types) <= _MOST_TYPES else ROUGHLY
     sets = tuple(_sets(attained, otherwise.users)) if all(sets for sets, _ in attained) else ()
-    return BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
-
-
-def _replacement(parts: Sequence[tuple[Replacement | None, Fraction, int]]) -> Replacement | None:
-    """Of all types of a bundle, or of any bundle of as many epsilon0; None where they, or their kinds, are too many."""
-    known = [(_of_one_run(found, epsilon0), times) for found, epsilon0, times in parts]
-    return _of_runs(known) or _of_runs([(_of_any_run(found, epsilon0), times) for found, epsilon0, times in parts])
+    found = BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
+    return found if fewer is None else replace(found, finest=ROUGHLY, replaced=fewer, coarser=found)
 
 
 def _of_runs(known: Sequence[tuple[tuple[Part, Probability], int]]) -> Replacement | None:
@@ -206,6 +209,12 @@ def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Pr
         return _of_any_run(found, epsilon0)
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
     return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma
+
+
+def _fewest(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:
+    """As `_of_one_run`, but for types of which others are spreads."""
+    types, gamma = _of_one_run(found, epsilon0)
+    return without_spreads(types) if all(map(_is_rational, types)) else types, gamma
 
 
 def _of_any_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:

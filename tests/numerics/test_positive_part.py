@@ -12,7 +12,7 @@ import pytest
 
 from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.certified_search import certified_crossing, guided
+from ldpaudit.accountants.numerics.certified_search import certified_crossing, close_in, guided
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated, _in_floats, positive_part
 from ldpaudit.accountants.numerics.shifted_sum import ShiftedSum
 from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
@@ -242,6 +242,20 @@ def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechan
         assert ends[0] * (1 - WIDE) <= found <= ends[1] * (1 + WIDE) <= ends[0] * (1 + WIDE) ** 2
 
 
+@pytest.mark.parametrize("far", [0.5, 5.0])
+def test_numbers_that_mislead_a_search_cost_it_some_halvings(far: float) -> None:
+    """As do balls that are wider beyond some place, which a line through two points leads to again and again."""
+    seen: list[float] = []
+
+    def misleading(x: float) -> tuple[bool, float]:
+        seen.append(x)
+        return x >= 0.3001, x - 0.3 if x >= 0.3001 else -far
+
+    good, bad = close_in(misleading, 1.0, 0.0)
+    assert bad < 0.3001 <= good < bad * (1 + 2.0**-33)
+    assert len(seen) < 100
+
+
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])
 def test_an_estimate_that_is_off_by_a_factor_leads_there(off: float) -> None:
     low, high = (some(guided(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2, side)) for side in (-1.0, 1.0))
@@ -260,6 +274,7 @@ WRONG: list[Callable[[float], float]] = [
     lambda e: -1.0 - e,
     lambda e: -100 * e**2 + math.sin(1e6 * e),
     lambda e: -60.0,
+    lambda e: 1e4 - 1e3 * e,  # far above the logarithm of 1
     lambda e: math.inf,
     lambda e: -math.inf,
 ]

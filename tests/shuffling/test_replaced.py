@@ -21,6 +21,7 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.clones import Clones
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map, replacement
+from ldpaudit.accountants.shuffling.spreads import without_spreads
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import Channel, HadamardResponse, Laplace, LocalHashing, SampledAnswer, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.bassily_smith import BassilySmith, ProjectedBassilySmith
@@ -469,6 +470,45 @@ def test_three_moments_of_bundles_with_many_types_are_those_of_the_types_that_ar
     assert found.gamma == listed.gamma
     for e in (Fraction(1001, 1000), Fraction(101, 100), Fraction(11, 10)):
         assert 0.985 <= bound(found, e, users) / bound(listed, e, users) <= 1.002  # by phases up to some percent less
+
+
+def test_a_type_is_left_out_only_where_others_tell_no_less_in_any_bundle() -> None:
+    """Whatever other runs multiply its ratios by: the largest means of positive parts are those of mixtures of types that stay."""
+    bound = account(Shuffle(TruncatedGeometric(3, Fraction(1, 2)), 100)).bound  # type: ignore[attr-defined]
+    known: Replacement | None = bound.known[0]
+    types, _ = products._of_one_run(known, Fraction(3))
+    stay = without_spreads(types)
+    assert set(stay) < set(types)
+    assert len(stay) <= len(types) / 2
+
+    def means(each: Blanket) -> list[float]:
+        first, second, p = np.array([[float(each) for each in cell] for cell in each.cells]).T
+        numbers = product((0, 1, 3), (0, 1, 2), (-3, -1, -0.2, 0, 0.3, 1, 4))
+        return [float((a * first - b * second - c * p).clip(0).sum()) for a, b, c in numbers]
+
+    above = np.array([means(each) for each in stay]).T
+    for each in set(types) - set(stay):
+        assert oracle.short_of_mixtures(np.array(means(each)), above) < 1e-12
+
+
+def test_what_is_no_spread_of_a_type_leaves_it_in() -> None:
+    """By however little it is none, which floats do not see."""
+    far, near = (Blanket.of([(p, 1 - p, Fraction(1, 2)), (1 - p, p, Fraction(1, 2))]) for p in (Fraction(9, 10), Fraction(2, 3)))
+    lopsided = Blanket.of([(Fraction(1, 10), Fraction(1, 5), Fraction(1, 10)), (Fraction(9, 10), Fraction(4, 5), Fraction(9, 10))])
+    assert without_spreads((near, far)) == (far,)
+    assert without_spreads((lopsided, far)) == (lopsided, far)
+    p, q, little = Fraction(9, 10), Fraction(1, 10), Fraction(1, 10**14)
+    other = Blanket.of([(p + little, q + little, Fraction(1, 2)), (q - little, p - little, Fraction(1, 2))])
+    assert without_spreads((other, far)) == (other, far)
+
+
+def test_bundles_of_types_that_stay_are_bounded_as_those_of_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Shuffle(Repeat(TruncatedGeometric(3, Fraction(1, 2)), 3), 10**6)
+    whole = account(plan).epsilon(1e-6)
+    monkeypatch.setattr(products, "_MOST_COMPARED", 500)
+    assert account(plan).epsilon(1e-6).high == pytest.approx(whole.high, rel=1e-4)
+    monkeypatch.setattr(products, "_MANY_USERS", 10**7)
+    assert account(plan).epsilon(1e-6).high > 1.3 * whole.high
 
 
 @pytest.mark.parametrize("times", [5, 9])
