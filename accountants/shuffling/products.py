@@ -41,9 +41,10 @@ from ldpaudit.core.working_precision import working_precision
 _FEW_TYPES, _MOST_TYPES, _MOST_COMPARED = 40, 400, 30_000
 """Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; and up to which three moments of
 each are compared, or others stand for those that clearly tell less."""
-_MANY_USERS = 10**5
-"""From which on the types of a run are made fewer where there are too many bundles of them: of fewer users looks take long. What is
-composed is made of any reports of the same epsilon0."""
+_QUICK_KINDS, _SPREAD_KINDS, _MANY_USERS = 200, 1000, 10**5
+"""Kinds of reports of a run's types up to which spreads of others are left out: in milliseconds, where bundles have many types; and
+in a second or two, where these are too many, and there are as many users: of fewer, looks take long. Compositions are then made of
+any reports of the same epsilon0."""
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS, _MOST_BITS = 1000, 1 << 12
 """Kinds of bundles up to which a law is listed, of a type or of a data set, and bits of their fractions."""
@@ -65,6 +66,8 @@ _FLOATS = 300
 
 Part: TypeAlias = tuple[Blanket, ...]
 """The types of one run."""
+Runs: TypeAlias = Sequence[tuple[tuple[Part, Probability], int]]
+"""Types of one run of each part and the mass of its blanket, and how many runs there are."""
 Ratios: TypeAlias = tuple[Floats, Floats, Floats]
 """Ratios of user 1's two laws to another user's, and their probabilities under the latter."""
 
@@ -118,21 +121,31 @@ def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyRep
         return None
     runs = [((types, epsilon0), times) for (types, _), epsilon0, times in each]
     with working_precision(precision(otherwise.users)):
-        own = _of_runs([(_of_one_run(*part), times) for part, times in runs])
+        known = [(_of_one_run(*part), times) for part, times in runs]
+        own = _of_runs(known if _number(known) <= _MOST_TYPES else _without_spreads(known, _QUICK_KINDS))
         replaced = own or _of_runs([(_of_any_run(*part), times) for part, times in runs])
         are_many = own is None and otherwise.users >= _MANY_USERS
-        fewer = _of_runs([(_fewest(*part), times) for part, times in runs]) if are_many else None
+        fewer = _of_runs(_without_spreads(known, _SPREAD_KINDS)) if are_many else None
     finest = FINE if replaced is None or len(replaced.types) <= _MOST_TYPES else ROUGHLY
     sets = tuple(_sets(attained, otherwise.users)) if all(sets for sets, _ in attained) else ()
     found = BlanketBound((), sets, otherwise.users, finest=finest, replaced=replaced, otherwise=otherwise)
     return found if fewer is None else replace(found, finest=ROUGHLY, replaced=fewer, coarser=found)
 
 
-def _of_runs(known: Sequence[tuple[tuple[Part, Probability], int]]) -> Replacement | None:
+def _number(known: Runs) -> int:
+    """Of types of bundles."""
+    return math.prod(math.comb(times + len(own) - 1, times) for (own, _), times in known)
+
+
+def _without_spreads(known: Runs, kinds: int) -> Runs:
+    """The same but for types of a run of which others are spreads, where it has as many kinds of reports at most."""
+    return [((without_spreads(own, kinds), gamma), times) for (own, gamma), times in known]
+
+
+def _of_runs(known: Runs) -> Replacement | None:
     """Of the types of a run of each part and the mass of its blanket; None where all, or their kinds, are too many."""
     types, masses = [(own, times) for (own, _), times in known], [(gamma, times) for (_, gamma), times in known]
-    count = math.prod(math.comb(times + len(own) - 1, times) for own, times in types)
-    if count > _MOST_COMPARED:
+    if (count := _number(known)) > _MOST_COMPARED:
         return None
     exact = not any(isinstance(gamma, flint.arb) for gamma, _ in masses)
     powers = (gamma**times if exact else as_ball(gamma) ** times for gamma, times in masses)
@@ -209,12 +222,6 @@ def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Pr
         return _of_any_run(found, epsilon0)
     same = (Blanket.of((Fraction(r1), Fraction(r1), Fraction(b)) for r1, _, b in each.cells) for each in exact)  # type: ignore[arg-type]
     return tuple(each for each in dict.fromkeys((*exact, *same)) if len(each.cells) > 1), found.gamma
-
-
-def _fewest(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:
-    """As `_of_one_run`, but for types of which others are spreads."""
-    types, gamma = _of_one_run(found, epsilon0)
-    return without_spreads(types) if all(map(_is_rational, types)) else types, gamma
 
 
 def _of_any_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:

@@ -2,8 +2,8 @@ r"""Types of a run that need not be looked at in a bundle: those of which mixtur
 
 Let u and v be the ratios of user 1's two laws to another user's, under the latter. If other types, drawn with some weights, have
 ratios :math:`(u', v')` with :math:`E[(u', v') \mid (u, v)] = (u, v)`, then whatever the other runs of a bundle are, by whose ratios
-these are multiplied, convex functions of :math:`a u - b v` have no larger means than they have, on average, for the other types. So the
-largest divergence is one without that type.
+these are multiplied, convex functions of :math:`a u - b v` have no larger means than they have, on average, for the other types. So
+the largest divergence is one without that type.
 
 Where that holds is a linear program, in the weights and the joint probabilities. Floats find a vertex; that it is a solution is
 checked in rationals, so that a type which is left out is known to need no look.
@@ -12,6 +12,7 @@ Source: Jensen's inequality; that nothing else makes all such means larger is St
 """
 
 from functools import lru_cache
+from itertools import chain
 
 import flint
 import numpy as np
@@ -19,14 +20,13 @@ import numpy as np
 from ldpaudit.accountants.numerics.rationals import rational
 from ldpaudit.accountants.shuffling.blanket import Blanket, Kind
 
-_MOST = 1000  # kinds of reports of all types together up to which that is looked at, in about a second
 _NONE = 1e-11  # probability that is taken for 0
 
 
 @lru_cache(maxsize=64)
-def without_spreads(types: tuple[Blanket, ...]) -> tuple[Blanket, ...]:
-    """Those of types with rational laws of which no mixture of those that stay is a spread; all of them where they are too many."""
-    if sum(len(each.cells) for each in types) > _MOST:
+def without_spreads(types: tuple[Blanket, ...], most: int) -> tuple[Blanket, ...]:
+    """Those of which no mixture of those that stay is a spread; all where laws are not rational, or have more kinds of reports."""
+    if sum(len(each.cells) for each in types) > most or any(isinstance(p, flint.arb) for each in types for p in chain(*each.cells)):
         return types
     exact = ([tuple(map(rational, cell)) for cell in each.cells if cell[2]] for each in types)  # type: ignore[arg-type]
     laws = [[(r1 / b, r2 / b, b) for r1, r2, b in each] for each in exact]

@@ -477,7 +477,7 @@ def test_a_type_is_left_out_only_where_others_tell_no_less_in_any_bundle() -> No
     bound = account(Shuffle(TruncatedGeometric(3, Fraction(1, 2)), 100)).bound  # type: ignore[attr-defined]
     known: Replacement | None = bound.known[0]
     types, _ = products._of_one_run(known, Fraction(3))
-    stay = without_spreads(types)
+    stay = without_spreads(types, 1000)
     assert set(stay) < set(types)
     assert len(stay) <= len(types) / 2
 
@@ -495,16 +495,18 @@ def test_what_is_no_spread_of_a_type_leaves_it_in() -> None:
     """By however little it is none, which floats do not see."""
     far, near = (Blanket.of([(p, 1 - p, Fraction(1, 2)), (1 - p, p, Fraction(1, 2))]) for p in (Fraction(9, 10), Fraction(2, 3)))
     lopsided = Blanket.of([(Fraction(1, 10), Fraction(1, 5), Fraction(1, 10)), (Fraction(9, 10), Fraction(4, 5), Fraction(9, 10))])
-    assert without_spreads((near, far)) == (far,)
-    assert without_spreads((lopsided, far)) == (lopsided, far)
+    assert without_spreads((near, far), 8) == (far,)
+    assert without_spreads((lopsided, far), 8) == (lopsided, far)
     p, q, little = Fraction(9, 10), Fraction(1, 10), Fraction(1, 10**14)
     other = Blanket.of([(p + little, q + little, Fraction(1, 2)), (q - little, p - little, Fraction(1, 2))])
-    assert without_spreads((other, far)) == (other, far)
+    assert without_spreads((other, far), 8) == (other, far)
 
 
 def test_bundles_of_types_that_stay_are_bounded_as_those_of_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Shuffle(Repeat(TruncatedGeometric(3, Fraction(1, 2)), 3), 10**6)
     whole = account(plan).epsilon(1e-6)
+    monkeypatch.setattr(products, "_QUICK_KINDS", 0)
+    assert account(plan).epsilon(1e-6).high == pytest.approx(whole.high, rel=1e-4)
     monkeypatch.setattr(products, "_MOST_COMPARED", 500)
     assert account(plan).epsilon(1e-6).high == pytest.approx(whole.high, rel=1e-4)
     monkeypatch.setattr(products, "_MANY_USERS", 10**7)
