@@ -54,6 +54,7 @@ _MOST_TERMS = 4096  # nodes times values that are evaluated at most, some micros
 _REFERENCES, _ENOUGH_NATS, _MORE_TERMS = 8, 64.0, 1 << 15
 """Most reference values, the nats of all pairs together from which on one more is not needed, and terms where there are several:
 with one reference value nothing is known of a shuffle of a thousand numbers plus Gaussian noise."""
+_MOST_PAIRS = 512  # that are looked at: of a few sums of thousands of values, each says little, and all take minutes
 _NOT_NEEDED, _LEFT_OUT = 80.0, 5.0
 """Nats by which the transform has fallen at a node that may be left out at every tolerance, and beyond those at which all nodes
 together are as much as is allowed."""
@@ -117,7 +118,8 @@ class Pairs:
         references = range(min(most, _REFERENCES, max(1, len(p) - 1)))
         gaps = np.concatenate([np.abs(ordered[r + 1 :] - ordered[r]) for r in references])
         kappas = np.concatenate([n * p[r] * p[r + 1 :] * (1 - SLACK) for r in references])
-        keep = (gaps > 0) & (kappas > 0)
+        keep = np.flatnonzero((gaps > 0) & (kappas > 0))
+        keep = keep[np.argsort(-kappas[keep], kind="stable")[:_MOST_PAIRS]]
         order = np.argsort(gaps[keep] * i0e(kappas[keep]))
         return cls(kappas[keep][order], gaps[keep][order], (_MOST_TERMS if len(references) == 1 else _MORE_TERMS) // len(p))
 

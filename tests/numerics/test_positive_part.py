@@ -147,6 +147,14 @@ def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(n: int, h:
         assert bound < held.sum() + 1 / saddle**2
 
 
+def test_of_thousands_of_values_the_pairs_that_say_most_are_looked_at() -> None:
+    weights = np.random.default_rng(1).random(3000)
+    values, masses = np.arange(3000.0), weights / weights.sum()
+    some, all_ = Pairs.of(values, masses, 5), masses.max() * np.sort(masses)[-400:-1] * 5
+    assert len(some.kappas) < 600
+    assert some.kappas.min() >= all_.min() * (1 - 1e-5)
+
+
 def test_the_series_of_a_sine_is_below_it_and_near() -> None:
     x = np.linspace(0, math.pi / 2, 10_001)
     assert (_sine(x) <= np.sin(x) + 1e-15).all()
