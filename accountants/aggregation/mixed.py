@@ -43,7 +43,7 @@ from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.profiles import LargestProfile, PostProcessedProfile, SmallestBound, SummedLosses
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
-from ldpaudit.accountants.shuffling.plan import ShuffleProfile
+from ldpaudit.accountants.shuffling.shuffled import ShuffleProfile
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure
 from ldpaudit.errors import Unsupported

@@ -28,9 +28,9 @@ from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.sampled import NamedSample, SubsampledProfile
 from ldpaudit.accountants.shuffling.blanket import precision
 from ldpaudit.accountants.shuffling.bounds import FINE, BlanketBound, Bound
-from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import tabulated
 from ldpaudit.accountants.shuffling.replaced import of_any_map
+from ldpaudit.accountants.shuffling.shuffled import ShuffleProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism

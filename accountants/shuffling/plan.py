@@ -17,7 +17,7 @@ minimum in `bounds.AnyReportBound`; for one mechanism, a `Bound` that the mechan
 of plan, a case of `profile` here. One that is only listed beside ours is a row of ``claims/published/shuffled``.
 
 Lower bounds are attained by data sets, never by an upper bound's own construction; where none is evaluated, n users hide at most
-log n nats of what one view tells (`ShuffleProfile`), or the bounds are 0, and the source says so. At delta = 0 shuffling changes
+log n nats of what one view tells (`shuffled`), or the bounds are 0, and the source says so. At delta = 0 shuffling changes
 nothing: where all n views are the one at which the local ratio is largest and all others hold user 1's first value, that view has
 the local ratio. Which bound belongs to a mechanism its stem says: `bounds`.
 """
@@ -27,84 +27,45 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
-from typing import Self
 
 import flint
 
 from ldpaudit.accountants import account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.certified_search import RESOLUTION, ROUGH, certified_crossing, guided
-from ldpaudit.accountants.numerics.search import bisect
-from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
-from ldpaudit.accountants.pld.distribution import Groups
-from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.finite import FiniteProfile, revealed
-from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, SummedLosses, UpperEnd, below
-from ldpaudit.accountants.pld.renyi import gdp
+from ldpaudit.accountants.pld.curve import dominated_curve
+from ldpaudit.accountants.pld.finite import revealed
+from ldpaudit.accountants.pld.profiles import AsAlone, OnePairProfile, PostProcessedProfile, below
 from ldpaudit.accountants.shuffling import laplace_vectors, products
-from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
-from ldpaudit.accountants.shuffling.bounds import (
-    FINE,
-    AnyReportBound,
-    Attained,
-    BlanketBound,
-    Bound,
-    OnePairBound,
-    OthersAlike,
-    Value,
-)
-from ldpaudit.accountants.shuffling.clones import TOLERANCE, Clones, RareFailures
+from ldpaudit.accountants.shuffling.bounds import FINE, AnyReportBound, Attained, BlanketBound, Bound, OnePairBound, OthersAlike
+from ldpaudit.accountants.shuffling.clones import Clones, RareFailures
 from ldpaudit.accountants.shuffling.laplace_vectors import VectorsBound
 from ldpaudit.accountants.shuffling.replaced import of_any_map
-from ldpaudit.core.cached import cached
-from ldpaudit.core.working_precision import serialized, working_precision
-from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
+from ldpaudit.accountants.shuffling.shuffled import LARGEST, ShuffleProfile
+from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanism import Mechanism
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.plan import (
     Compose,
     Guarantee,
-    Mixed,
     Plan,
     Poisson,
     PostProcess,
     Repeat,
     Run,
     Shuffle,
-    Subsample,
     flat,
     names_users,
     nodes,
     of_many_users,
 )
-from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, require_epsilon
+from ldpaudit.profile import PrivacyProfile
 
-_ATTEMPTS = 3
-"""Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
-_NEARLY = 1 - 1e-6  # part of a report's own epsilon that is not enough where a search that nothing guides is not worth its time
-_CLEARLY = 2  # how many times less than the goal the report's own delta is where the search has gone too far
-_LARGEST = 1e4
-"""Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
-_COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is only looked at
-_COMPOSED, _POINTS, _LOWER_POINTS = 1e-5, 72, 128
-"""Relative width at which curves are computed that are composed, and points of upper and of lower ones; with 1e-7 and 256 and 384
-twenty shuffles of ternary response take some three times as long, and are known to 1e-4 instead of 6e-4. A lower curve's chords are
-extended, which loses three times as much as chords do."""
-_FAR, _STEPS = 20.0, 8
-"""Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
 _FEW_POINTS = 16
 """Points of the curve of a report's worst pair of inputs, where a data set is made of it: some percent of its epsilon are lost."""
-_DATA_SET = 2e-4
-"""The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
-_USUAL, _LARGE, _QUICK = 1e-6, 1e-2, 100
-"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
-the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well."""
 _NAMED = "what it costs alone, since reports, or what is public of them, name their users: shuffling hides nobody"
 """Why a plan costs shuffled what it costs alone."""
-_EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
 def profile(
@@ -140,14 +101,14 @@ def profile(
     if isinstance(plan.plan, Guarantee) and plan.plan.delta:
         epsilon0, delta0 = plan.plan.epsilon, plan.plan.delta
         # Without epsilon0 there is nothing to hide.
-        return RareFailures(local, epsilon0, delta0, plan.users) if 0 < epsilon0 <= _LARGEST else PostProcessedProfile(local)
+        return RareFailures(local, epsilon0, delta0, plan.users) if 0 < epsilon0 <= LARGEST else PostProcessedProfile(local)
     top = local.epsilon(0)
     if not math.isfinite(top.high):
         own = known(plan.plan.mechanism) if known is not None and isinstance(plan.plan, Run) else None
         if own is not None and not own.needs_epsilon0:
             return ShuffleProfile(plan, local, own)
         raise Unsupported(plan.plan, "its epsilon at delta = 0 is infinite, and shuffling theorems need it finite")
-    if top.high > _LARGEST:
+    if top.high > LARGEST:
         return PostProcessedProfile(local)
     clones = AnyReportBound(Clones(Fraction(top.high)), plan.users)
     found = clones if known is None else _known(plan, known, clones) or clones
@@ -208,215 +169,3 @@ def _of_participants(own: Bound | None, rate: Fraction, clones: AnyReportBound) 
     coarser = None if quick is None else _of_participants(quick, rate, clones)
     finest = FINE if own is None else max(own.finest, FINE)
     return ParticipantsBound(blankets, sets, clones.users, finest=finest, coarser=coarser, replaced=replaced, otherwise=clones)
-
-
-@dataclass(frozen=True)
-class OneDataSet(OnePairProfile):
-    """A lower bound that two data sets attain at every epsilon, with user 1's two values in one order."""
-
-    value: Value  # a ball around its delta, in either direction
-    local: PrivacyProfile  # of the unshuffled plan
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """To a relative 2e-4 or so."""
-        if require_epsilon(epsilon) >= self.local.epsilon(0).high:
-            return Enclosure(0.0, 0.0, Rigour.INTERVAL, "as alone")
-        found = self.value(Fraction(epsilon), _DATA_SET)
-        return Enclosure.of(found, rigour=Rigour.INTERVAL, source="one data set").clamp(0.0, 1.0)
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """At delta = 0 that of one report."""
-        return self.local.epsilon(0) if require_delta(delta) == 0 else super().epsilon(delta)
-
-
-@dataclass(frozen=True)
-class ShuffleProfile(SummedLosses):
-    """What is known of a shuffled plan."""
-
-    plan: Shuffle | Subsample  # the plan, of two users at least; or of a secret sample
-    local: PrivacyProfile  # of the unshuffled plan, finite at delta = 0
-    bound: Bound  # the theorems
-    # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands
-    tolerance: float = TOLERANCE
-    runs: int = 1  # that are to be composed
-
-    def delta(self, epsilon: Number) -> Enclosure:
-        """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
-        unshuffled = self.local.delta(require_epsilon(epsilon))
-        if unshuffled.high == 0 or math.isinf(epsilon):
-            return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
-        exact = Fraction(epsilon)
-        low = self.bound.attained(exact, self.tolerance).value.abs_lower()
-        high = self._hidden(unshuffled, exact, self.tolerance)
-        return self._enclosure(round_down(low), round_up(high), unshuffled.high, self._told(exact)).clamp(0.0, 1.0)
-
-    @cached
-    def _crowd(self) -> float:
-        """The nats that a crowd takes from what a view tells alone, at most: the logarithm of the number of its users."""
-        alike = isinstance(self.plan, Shuffle) and not isinstance(self.plan.plan, Mixed)
-        return round_up(ball(self.plan.users).log()) if alike else math.inf
-
-    def _told(self, epsilon: Fraction) -> float:
-        r"""Of the event that some view is in the best event A of user 1's view alone, where all others hold the second value.
-
-        By the union bound its delta is at least :math:`P_1(A) - n e^\varepsilon P_2(A)`: that alone, log n nats further.
-        """
-        further = epsilon + Fraction(self._crowd) if self._crowd < math.inf else math.inf
-        return self.local.delta(further).low if further < self._pure.high else 0.0
-
-    @cached
-    def _pure(self) -> Enclosure:
-        """Epsilon of the unshuffled plan at delta = 0."""
-        return self.local.epsilon(0)
-
-    @cached
-    def _alone(self) -> PrivacyProfile:
-        """What the unshuffled plan costs at most."""
-        return self.local.upper_end()
-
-    @cached
-    def _curve(self) -> UpperEnd:
-        """Its upper ends, of which compositions are made."""
-        quick = replace(self, bound=self.bound.quick)
-
-        def highest(epsilon: Number) -> float:
-            at_last = math.isinf(epsilon)  # where no epsilon is enough for delta = 0
-            return self._alone.delta(epsilon).high if at_last else round_up(quick._high(Fraction(epsilon), _COMPOSED))
-
-        def far(delta: Number) -> float:
-            """Not the least one: where a curve ends need not be known well."""
-            if delta == 0 or not highest(_LARGEST) <= delta:
-                return self._pure.high
-            return math.exp(bisect(lambda e: highest(math.exp(e)) > delta, -_FAR, math.log(_LARGEST), _STEPS))
-
-        return UpperEnd(highest, far)
-
-    def upper_end(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return self._curve
-
-    @cached
-    def dominating(self) -> Groups:
-        """Of a pair that dominates the plan, from the curve of its upper ends."""
-        return ((dominating_curve(self._curve, _POINTS, self.runs), 1),)
-
-    @cached
-    def occurring(self) -> tuple[Groups, ...]:
-        """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
-        deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
-        pairs = tuple(law for law, _ in self.dominating if isinstance(law, ExactPLD))
-        curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
-        found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
-        orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
-        points = _LOWER_POINTS * 2 // (1 + len(deltas))
-        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
-
-    def repeated(self, runs: int) -> Self:
-        """See `SummedLosses`."""
-        return replace(self, runs=runs)
-
-    def gdp(self) -> Enclosure:
-        """From the curve of which compositions are made."""
-        ((pair, _),) = self.dominating
-        return self._as_alone(gdp(self.coarse(), pair if isinstance(pair, ExactPLD) else None), self.local.gdp)
-
-    def rho(self) -> Enclosure:
-        """From the same curve."""
-        return self._as_alone(super().rho(), self.local.rho)
-
-    def renyi(self, order: Number) -> Enclosure:
-        """From the same curve."""
-        return self._as_alone(super().renyi(order), lambda: self.local.renyi(order))
-
-    @staticmethod
-    def _as_alone(found: Enclosure, alone: Callable[[], Enclosure]) -> Enclosure:
-        """What is found, or where the curve has no end, at most what one report costs."""
-        if math.isfinite(found.high) or math.isinf(high := alone().high):
-            return found
-        return Enclosure.met(found.low, high, Rigour.INTERVAL, f"{found.source}; at most as alone")
-
-    def _high(self, epsilon: Fraction, tolerance: float) -> flint.arb:
-        return self._hidden(self._alone.delta(epsilon), epsilon, tolerance)
-
-    def _hidden(self, unshuffled: Enclosure, epsilon: Fraction, tolerance: float) -> flint.arb:
-        """Upper bound of delta, which is at most what is seen of one view that is not shuffled."""
-        if unshuffled.high == 0:
-            return flint.arb(0)
-        high = self.bound.high(epsilon, tolerance)
-        return high.min(flint.arb(unshuffled.high)) if unshuffled.rigour >= Rigour.INTERVAL else high
-
-    def _enclosure(self, low: float, high: float, unshuffled: float, told: float = 0.0) -> Enclosure:
-        above, below = self.bound.sources
-        if told >= low and told > 0:
-            low, below = told, "the best event of one view, in a crowd that holds the second value (union bound)"
-        if high >= unshuffled:
-            above = "as if it were not shuffled, for no theorem shows less"
-        source = f"{self.plan.users} users; above: {above}; below: {below}"
-        found = Enclosure(low, high, Rigour.INTERVAL, source)  # an error where they contradict each other: both are certified
-        exact = isinstance(self.bound, BinaryBound) and found.relative_width <= _EXACT
-        return replace(found, rigour=Rigour.EXACT) if exact else found
-
-    def epsilon(self, delta: Number = 0) -> Enclosure:
-        """At delta = 0 the local epsilon itself; else found by search, each end certified by `delta`."""
-        top, alone = self._pure, cache(lambda: self.local.epsilon(delta))
-        if require_delta(delta) == 0:
-            source = f"shuffling buys nothing at delta = 0: all views alike have the local ratio; {top.source}"
-            return replace(top, source=source)
-        goal = Fraction(delta)
-        if (bound := self.bound.near(float(goal))) is not self.bound:
-            return replace(self, bound=bound).epsilon(delta)
-        if math.isinf(top.high):
-            top = alone()
-        told = max(0.0, round_down(Fraction(alone().low) - Fraction(self._crowd))) if self._crowd < top.high else 0.0
-        below, beyond = self.bound.estimates()
-        found = None if below is None else guided(*self._looks(self.bound.low, goal), below, -1.0)
-        if found is None and not isinstance(self.bound, BinaryBound):
-            at_least = self.bound.low(Fraction(told), self.tolerance)
-            found = None if at_least > ball(goal) else told  # what is not known to exceed the goal there exceeds it nowhere
-        low, above = (found, found) if found is not None else self._crossing(self.bound.low, goal, told)
-        if isinstance(self.bound, BinaryBound):
-            for _ in range(_ATTEMPTS):
-                near = Fraction(min(top.high, above * (1 + 2 * RESOLUTION)))
-                if self._high(near, self.tolerance) <= ball(goal):  # no data set is worse than the one looked at
-                    return self._enclosure(low, float(near), top.high)
-                again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
-                low = max(low, again)
-        high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
-        if high is None and (last := alone().high * _NEARLY) > low and self._high(Fraction(last), self.tolerance) > ball(goal):
-            high = alone().high
-        elif high is None:
-            high = self._crossing(self._high, goal, low, both=False)[1]
-        if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
-            high = min(high, alone().high)
-        return self._enclosure(low, high, top.high, told)
-
-    def coarse(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return replace(self, tolerance=max(self.tolerance, _COARSE))
-
-    def about(self) -> Callable[[float], float] | None:
-        """See `PrivacyProfile`."""
-        if isinstance(self.bound, BinaryBound):
-            return serialized(lambda epsilon: float(self.bound.low(Fraction(epsilon), ROUGH)))
-        _, beyond = self.bound.estimates()
-        if beyond is None:
-            return None
-        return serialized(lambda epsilon: min(math.exp(min(beyond(epsilon), 0.0)), self._alone.delta(epsilon).high))
-
-    def _crossing(self, value: Value, goal: Fraction, guess: float = 0.0, both: bool = True) -> tuple[float, float]:
-        return certified_crossing(*self._looks(value, goal), guess or None, both)
-
-    def _looks(self, value: Value, goal: Fraction) -> tuple[Callable[[float, float], flint.arb], Fraction, float, float]:
-        """What a search needs to know."""
-        finest, top = max(self.tolerance, self.bound.finest), self._pure.high
-        top = self.local.epsilon(goal).high if math.isinf(top) else top
-        return lambda e, t: value(Fraction(e), t), goal, top, finest
-
-    def witness(self, epsilon: Number) -> Witness | None:
-        """The data sets and the event of the lower end; None where it is 0."""
-        if self.local.delta(require_epsilon(epsilon)).high == 0 or math.isinf(epsilon):
-            return None
-        found = self.bound.attained(Fraction(epsilon), self.tolerance)
-        if found.pair is None or not found.value > 0:
-            return None
-        return Witness(self.plan, found.pair, found.event, epsilon)

@@ -14,7 +14,7 @@ from ldpaudit import Guarantee, Mechanism, Repeat, Rigour, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import theorems as formulas
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones
-from ldpaudit.accountants.shuffling.plan import OneDataSet, ShuffleProfile
+from ldpaudit.accountants.shuffling.shuffled import OneDataSet, ShuffleProfile
 from ldpaudit.mechanisms import Channel, KaryRandomizedResponse, UnaryEncoding
 from tests.oracles import shuffle as oracle
 

@@ -18,8 +18,8 @@ from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
-from ldpaudit.accountants.shuffling.plan import ShuffleProfile
 from ldpaudit.accountants.shuffling.randomizers import of_mechanism
+from ldpaudit.accountants.shuffling.shuffled import ShuffleProfile
 from ldpaudit.core.expression import parse
 from ldpaudit.mechanism import Law, Mechanism
 from ldpaudit.mechanisms import HadamardResponse, Laplace, LocalHashing, SignOracle, SubsetSelection, UnaryEncoding
