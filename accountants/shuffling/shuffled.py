@@ -1,4 +1,4 @@
-"""What is known of a shuffled plan: both ends of epsilon, by a search; its curve; and pairs of laws that compositions are made of."""
+"""What is known of a shuffled plan: both ends of epsilon, by a search; its curve; and pairs that compositions are made of."""
 
 import math
 from collections.abc import Callable
