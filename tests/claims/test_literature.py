@@ -311,9 +311,8 @@ def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch
     monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(20.0, 0.1),))
     monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL,))
     for named, code in ((None, 1), (["HKR12 Theorem 0"], 0), (["HKR12 Theorem 1"], 1)):
-        with pytest.raises(typer.Exit) as ended:
-            accuracy("sign_oracle", None, runs=60, confidence=0.95, seed=3, expect_fails=named)
-        assert ended.value.exit_code == code
+        ended = raises(typer.Exit, None, accuracy, "sign_oracle", None, runs=60, confidence=0.95, seed=3, expect_fails=named)
+        assert ended.exit_code == code
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -255,9 +255,8 @@ def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_wi
 
 
 def test_an_error_of_a_file_names_it_without_a_code() -> None:
-    with pytest.raises(OSError, match="nowhere") as caught:
-        open("nowhere/at/all")  # noqa: PTH123, SIM115
-    assert in_a_line(caught.value) == "nowhere/at/all: No such file or directory"
+    caught = raises(OSError, "nowhere", open, "nowhere/at/all")
+    assert in_a_line(caught) == "nowhere/at/all: No such file or directory"
 
 
 API: Any = ldpaudit  # whose types the arguments below are not
