@@ -27,8 +27,6 @@ from tests.helpers import some
 from tests.oracles.shuffle import shuffled
 
 F = Fraction
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 def rank(rows: Sequence[int]) -> int:

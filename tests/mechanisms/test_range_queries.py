@@ -233,9 +233,13 @@ def test_one_oracle_needs_as_many_messages_for_ten_levels_as_each_of_ten_oracles
 
 
 @pytest.mark.slow
-def test_the_least_noise_is_found_by_a_certified_search() -> None:
-    answer = design("range_queries", {"users": 10**6, "side": 1024, "tau": 20}, Goal(F(1), F(1, 10**6)))
-    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", 376, True)
+@pytest.mark.parametrize(("stem", "sizes", "rho"), [
+    ("range_queries", {"users": 10**6, "side": 1024, "tau": 20}, 376),
+    ("shuffled_heavy_hitters", {"users": 2**20, "domain": 1024, "tau": 20, "threshold": 1}, 359),
+])  # fmt: skip
+def test_the_least_noise_is_found_by_a_certified_search(stem: str, sizes: dict[str, int], rho: int) -> None:
+    answer = design(stem, sizes, Goal(F(1), F(1, 10**6)))
+    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", rho, True)
 
 
 def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:

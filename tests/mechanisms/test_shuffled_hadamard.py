@@ -26,15 +26,12 @@ from ldpaudit.mechanisms.shared.linear_codes import kernels
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.studies.design import Goal, design
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence
-from tests.samples import around, matches, meet, same_law, same_number
+from tests.samples import SEEDED_LEVEL, around, matches, meet, same_law, same_number
 from tests.zoo.shuffled_hadamard import DELTA, TWO as PRINTED
 
 EPSILONS = (0.0, 0.3, 0.9, 2.0)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 def parity_of(row: int, x: int) -> int:
@@ -88,7 +85,7 @@ def test_a_users_tuples_lie_in_the_codewords_of_her_elements_and_the_others_anyw
         assert not any(parity_of(z, 5) for z in messages[1].tolist()), "the first row that stands for no value is 5"
         seen.update(messages[0].tolist())
     assert set(seen) == {0, 1, 4, 5}
-    assert stats.chisquare(list(seen.values())).pvalue > LEVEL
+    assert stats.chisquare(list(seen.values())).pvalue > SEEDED_LEVEL
 
 
 @pytest.mark.parametrize("m", [ShuffledHadamard(3, 8, 2, 3), ShuffledHadamard(4, 4, 3, 2, k=2)], ids=str)
@@ -178,7 +175,7 @@ def test_of_independent_rows_the_numbers_of_messages_are_independent() -> None:
     for places, laws in (((0, 1), (own, own)), ((0, 2), (own, other)), ((2, 3), (other, other)), ((0, 3), (own, other))):
         for split in (3, 4, 5):
             both = sum(n for counts, n in seen.items() if all(counts[place] >= split for place in places))
-            assert stats.binomtest(both, 3_000, float(np.prod([law[split:].sum() for law in laws]))).pvalue > LEVEL
+            assert stats.binomtest(both, 3_000, float(np.prod([law[split:].sum() for law in laws]))).pvalue > SEEDED_LEVEL
     assert account(m).delta(0.3).low >= ComposedHits(total - 1, m.hit, 2).delta(0.3).low
 
 
@@ -317,12 +314,6 @@ def test_what_is_simulated_is_the_most_users_of_a_value_not_named_and_the_larges
     assert missing.error(held, dict.fromkeys(np.flatnonzero(counts > counts[3]), 0.0)) == counts[3]
     assert error.error(held, {0: counts[0] - 2.0, 3: counts[3] + 5.0}) == 5
     assert (missing.alpha, error.alpha) == (s.mechanism.threshold, s.mechanism.threshold / 2)
-
-
-@pytest.mark.slow
-def test_the_least_noise_is_found_by_a_certified_search() -> None:
-    answer = design("shuffled_heavy_hitters", {"users": 2**20, "domain": 1024, "tau": 20, "threshold": 1}, Goal(F(1), F(1, 10**6)))
-    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", 359, True)
 
 
 def within(m: ShuffledHeavyHitters, holders: dict[int, int], noise: dict[str, float]) -> tuple[Ask, list[set[str]]]:
