@@ -44,10 +44,7 @@ def transcripts(m: GenProt, x: int) -> Iterator[tuple[tuple[int, ...], int, Frac
 
 
 def whole_law(m: GenProt, x: int) -> dict[tuple[int, ...], Fraction]:
-    found: dict[tuple[int, ...], Fraction] = {}
-    for drawn, position, p in transcripts(m, x):
-        found[*drawn, position] = found.get((*drawn, position), Fraction(0)) + p
-    return found
+    return law_of(((*drawn, position), p) for drawn, position, p in transcripts(m, x))
 
 
 @pytest.mark.parametrize("m", THREE_BASES, ids=str)

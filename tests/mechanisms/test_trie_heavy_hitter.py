@@ -3,7 +3,7 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
@@ -248,10 +248,10 @@ def noises(m: NoisyTrieHeavyHitter) -> dict[int, Fraction]:
 def noisy_literal(m: NoisyTrieHeavyHitter, users: Sequence[str]) -> Law:
     """The definition: every batch, and a noise for every prefix over the letters a and b, whether anybody votes or not."""
 
-    def rounds(level: int, alive: frozenset[str], trie: frozenset[Any], p: Fraction) -> None:
+    def rounds(level: int, alive: frozenset[str], trie: frozenset[Any], p: Fraction) -> Iterator[tuple[Any, Fraction]]:
         prefixes = [q + c for q in sorted(alive) for c in "ab"]
         if level > m.levels or not prefixes:
-            found[trie] = found.get(trie, Fraction(0)) + p
+            yield trie, p
             return
         batches = list(combinations(users, m.batch))
         for drawn, noise in product(batches, product(noises(m).items(), repeat=len(prefixes))):
@@ -259,14 +259,9 @@ def noisy_literal(m: NoisyTrieHeavyHitter, users: Sequence[str]) -> Law:
             numbers = {q: votes[q] + i for q, (i, _) in zip(prefixes, noise, strict=True)}
             new = {(q, n) for q, n in numbers.items() if n >= max(m.threshold, m.bound + 1)}
             chance = math.prod((c for _, c in noise), start=Fraction(1, len(batches)))
-            if new:
-                rounds(level + 1, frozenset(q for q, _ in new), trie | new, p * chance)
-            else:
-                found[trie] = found.get(trie, Fraction(0)) + p * chance
+            yield from rounds(level + 1, frozenset(q for q, _ in new), trie | new, p * chance)
 
-    found: Law = {}
-    rounds(1, frozenset({""}), frozenset(), Fraction(1))
-    return found
+    return law_of(rounds(1, frozenset({""}), frozenset(), Fraction(1)))
 
 
 @pytest.mark.parametrize("seed", range(4))
