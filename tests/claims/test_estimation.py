@@ -30,6 +30,7 @@ from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _by_tails, _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
 from tests.helpers import raises, some
+from tests.oracles.shuffle import law_of
 from tests.zoo import ONE_EACH
 
 ALPHA = 0.05
@@ -89,9 +90,7 @@ def test_what_a_report_adds_is_what_the_mechanism_says(m: Mechanism) -> None:
     for x, (holds, said) in product(m.inputs, zip((1, 0), m.added(), strict=True)):
         adds, chances = contributions(m, x)
         for v in np.flatnonzero(m.truth([x]) == holds):
-            law = dict[float, float]()
-            for value, chance in zip(np.round(adds[:, v], 9).tolist(), chances.tolist(), strict=True):
-                law[value] = law.get(value, 0) + chance
+            law = law_of(zip(np.round(adds[:, v], 9).tolist(), chances.tolist(), strict=True))
             assert law == pytest.approx({round(float(y), 9): float(p) for y, p in said.items()})
 
 

@@ -20,7 +20,7 @@ from ldpaudit.accountants.counting.binomial_noise import ShiftProfile
 from ldpaudit.accountants.numerics import binomial
 from ldpaudit.accountants.numerics.precision import at_most
 from ldpaudit.accountants.numerics.search import crossing, first
-from tests.helpers import raises
+from tests.helpers import raises, slow
 from tests.oracles.pairs import excess, heads, joint
 
 F = Fraction
@@ -278,9 +278,7 @@ VECTORS = (((1, 1), (-1, 1)), ((1, 2), (-1, 1)), ((2, 1), (-1, 2)), ((-3, 1),))
 
 
 @pytest.mark.parametrize("shifts", VECTORS)
-@pytest.mark.parametrize(
-    ("n", "gamma"), [(3, F(1, 3)), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((5, F(1, 2)), (4, F(4, 5))))]
-)
+@pytest.mark.parametrize(("n", "gamma"), [(3, F(1, 3)), slow(5, F(1, 2)), slow(4, F(4, 5))])
 def test_a_vector_is_what_enumeration_of_all_joint_outcomes_gives(
     shifts: tuple[tuple[int, int], ...], n: int, gamma: Fraction
 ) -> None:

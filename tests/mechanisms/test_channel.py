@@ -5,7 +5,6 @@ import math
 import random
 import time
 from fractions import Fraction
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from unittest.mock import Mock
@@ -31,7 +30,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, lay_out, raises, raises_a_line, some, typed
+from tests.helpers import at_most, lay_out, raises, raises_a_line, slow, some, typed
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -44,9 +43,6 @@ ROWS = [[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 6), Fract
 
 def ends(e: ldp.Enclosure) -> tuple[float, float]:
     return e.low, e.high
-
-
-slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("m", [*BUNDLED[:4], slow(BUNDLED[4])], ids=str)

@@ -26,6 +26,7 @@ from ldpaudit.mechanisms.shared.linear_codes import kernels
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.helpers import raises, slow
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence
 from tests.samples import SEEDED_LEVEL, around, matches, meet, same_law, same_number
@@ -292,8 +293,7 @@ def test_four_values_cost_what_all_multisets_of_both_lengths_say(rho: int, exact
 
 @pytest.mark.parametrize(
     ("bits", "delta", "printed", "enough", "few"),
-    [(10, F(1, 10**6), 69915, 359, 358), *(pytest.param(*each, marks=pytest.mark.slow)
-     for each in ((14, F(1, 10**9), 190522, 850, 846), (20, F(1, 10**10), 432250, 1401, 1375)))],
+    [(10, F(1, 10**6), 69915, 359, 358), slow(14, F(1, 10**9), 190522, 850, 846), slow(20, F(1, 10**10), 432250, 1401, 1375)],
 )  # fmt: skip
 def test_composed_lengths_need_a_small_part_of_the_messages_that_the_divided_promise_asks_for(
     bits: int, delta: Fraction, printed: int, enough: int, few: int
@@ -348,8 +348,7 @@ def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_m
     assert set(m.search(ask)) >= {1000}
     assert max(map(len, kept)) <= m.most_kept == 8
     ask, kept = within(m, holders, dict.fromkeys(names, m.threshold / 2))
-    with pytest.raises(Unsupported, match="16 prefixes of 4 bits are kept, more than 8"):
-        m.search(ask)
+    raises(Unsupported, "16 prefixes of 4 bits are kept, more than 8", m.search, ask)
     assert [len(each) for each in kept] == [2, 4, 8, 16]
 
 
@@ -376,16 +375,13 @@ def test_run_has_the_joint_law_of_the_search_on_everybodys_messages() -> None:
         messages = [np.concatenate([m.randomize(x, length, rng) for x in data]) for length in (1, 2, 3)]
         return outcome(lambda: m.search(lambda length, asked: m.oracle(length).estimate(messages[length - 1])[asked]))
 
-    def ours() -> Any:
-        return outcome(lambda: m.run(data, rng))
-
     def outcome(found: Any) -> list[float]:
         try:
             return [round(found().get(x, -99.0), 6) for x in (5, 2, 4)]
         except Unsupported:
             return [-100.0] * 3
 
-    assert same_law([ours() for _ in range(400)], [literal() for _ in range(400)])
+    assert same_law([outcome(lambda: m.run(data, rng)) for _ in range(400)], [literal() for _ in range(400)])
 
 
 def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_says() -> None:
@@ -400,7 +396,7 @@ def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_s
     assert m.error_of_asked(F(1, 2)) < m.error_of_all(F(1, 2))
 
 
-@pytest.mark.parametrize(("users", "bits"), [(10**5, 14), *(pytest.param(10**6, n, marks=pytest.mark.slow) for n in (20, 40))])
+@pytest.mark.parametrize(("users", "bits"), [(10**5, 14), slow(10**6, 20), slow(10**6, 40)])
 def test_many_users_have_all_their_heavy_hitters_named_and_few_others(users: int, bits: int) -> None:
     m, rng = ShuffledHeavyHitters.with_few_kept(users, 1 << bits, 20, 1500), np.random.default_rng(7)
     assert m.threshold >= 4 * m.error_of_asked(F(1, 10)) > m.threshold - 5

@@ -15,7 +15,7 @@ from ldpaudit.gate import checking
 from ldpaudit.gate.cache import Cache
 from ldpaudit.report.gate import GateFormat
 from tests import helpers
-from tests.helpers import ROOT, deployment, lay_out, raises, some, stdout, wait_until_gone, within
+from tests.helpers import ROOT, deployment, lay_out, raises, slow, some, stdout, wait_until_gone, within
 
 RESPONSE = 'kind = "randomized_response"\nk = 4\np = "exp({true})/(3 + exp({true}))"'
 DEPLOYMENT = deployment(RESPONSE, 'id = "report"\nepsilon = {claimed}')
@@ -242,10 +242,7 @@ def checked_code(folder: Path, module: str, code: int) -> None:
     assert (done.returncode, "ERROR      code: error" in done.stdout) == (code, code == 2), done.stdout
 
 
-@pytest.mark.parametrize(
-    ("end", "code"), [("os._exit(0)", 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-        ("", 0), ("raise SystemExit(0)", 2)))],
-)
+@pytest.mark.parametrize(("end", "code"), [("os._exit(0)", 2), slow("", 0), slow("raise SystemExit(0)", 2)])
 def test_what_audited_code_started_is_gone_when_the_gate_has_ended_however_the_code_did(
     tmp_path: Path, end: str, code: int
 ) -> None:

@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.registry import constructors, parameters_of
-from tests.helpers import at_most, deployment, python, raises, raises_a_line, some, stdout
+from tests.helpers import at_most, deployment, python, raises, raises_a_line, slow, some, stdout
 
 EPSILONS = (0, 5e-324, 1e-300, 1e-16, 709, 710, 745, 800.0, 1e4, 1e308, 10**400, math.inf)
 DELTAS = (0, 5e-324, 1e-300, 1e-16, 1 - 2**-53, 1)
@@ -230,8 +230,7 @@ def test_numbers_are_shown_short_and_keep_their_digits_where_a_difference_cancel
 
 
 @pytest.mark.parametrize("arguments", [
-    ("mechanisms",), *(pytest.param(each, marks=pytest.mark.slow) for each in (
-        ("limit",), ("limit", "selection.selection_users", "candidates=9", "named=1/2", "epsilon=1"))),
+    ("mechanisms",), slow(("limit",)), slow(("limit", "selection.selection_users", "candidates=9", "named=1/2", "epsilon=1")),
 ], ids=" ".join)  # fmt: skip
 def test_commands_need_no_docstrings(arguments: tuple[str, ...]) -> None:
     assert stdout(python("-OO", "-m", "ldpaudit", *arguments))
