@@ -187,11 +187,8 @@ def local(rng: random.Random, tally: Tally) -> None:
             m = SubsetSelection(k, d, fraction(rng, d / k + 1e-3, 0.999))
     laws = [dict(m.law(x).items()) for x in m.inputs]
     pairs = [[(mp(p), mp(there.get(y, Fraction(0)))) for y, p in here.items()] for here in laws for there in laws]
-
-    def truth(epsilon: Any) -> Any:
-        return max(positive(iter(pair), epsilon) for pair in pairs)
-
-    ask(rng, tally, str(m), account(m), truth, float(account(m).epsilon(0).high))
+    most = account(m).epsilon(0).high
+    ask(rng, tally, str(m), account(m), lambda e: max(positive(iter(pair), e) for pair in pairs), float(most))
 
 
 def shuffled(rng: random.Random, tally: Tally) -> None:

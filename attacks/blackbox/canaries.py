@@ -57,7 +57,8 @@ def measures(output: Any) -> dict[str, Measure]:
     found["count in the output"] = lambda x: float(often[_key(x)])
     if prefixes := {each for each in items if isinstance(each, str)}:
         found["length of the longest prefix in the output"] = lambda x: float(
-            next((n for n in range(len(str(x)), 0, -1) if str(x)[:n] in prefixes), 0))
+            next((n for n in range(len(str(x)), 0, -1) if str(x)[:n] in prefixes), 0)
+        )
     return found
 
 

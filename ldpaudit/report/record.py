@@ -85,7 +85,8 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2, ed
                 **_of(said, "release_type", "release_type_details", "data_source_type", "access_type"),
             },
             "accounting": {
-                **_of(said, "post_processing"), "composition": f"The epsilon is of {written.plan}. It is bound by: {bound_by}.",
+                **_of(said, "post_processing"),
+                "composition": f"The epsilon is of {written.plan}. It is bound by: {bound_by}.",
             },
             "implementation": {
                 **_of(said, "preprocessing_and_hyperparameter_tuning"),

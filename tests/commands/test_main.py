@@ -134,8 +134,7 @@ def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.Mon
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(commands, "_parser", lambda _: fault)
-    ended = raises(SystemExit, "", commands.main)
-    assert ended.code == 2
+    assert raises(SystemExit, "", commands.main).code == 2
     *_, said = capsys.readouterr().err.splitlines()
     assert said.startswith("ldpaudit: internal error of ldpaudit, please report it: ZeroDivisionError: ours (")
 

@@ -185,8 +185,7 @@ def test_rest_is_what_the_others_of_a_row_leave() -> None:
 
 
 def test_a_matrix_is_the_same_in_every_kind_of_file(tmp_path: Path) -> None:
-    (tmp_path / "m.csv").write_text("0.5, 0.25, rest\n\n1/4,1/2,1/4\n")
-    (tmp_path / "m.json").write_text('[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]')
+    lay_out(tmp_path, {"m.csv": "0.5, 0.25, rest\n\n1/4,1/2,1/4\n", "m.json": '[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]'})
     np.save(tmp_path / "m.npy", np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]))
     found = {Channel.from_file(tmp_path / f"m.{kind}") for kind in ("csv", "json", "npy")}
     assert found == {Channel("1/2,1/4,1/4;1/4,1/2,1/4")}

@@ -250,8 +250,7 @@ def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(m: 
 
 def test_products_that_are_too_small_for_floats_count_as_left_out() -> None:
     for gamma, least in ((F(1, 10**4), 1e-290), (F(1, 3), 0.0)):
-        found = typed(AddedNoise, account(BinomialNoise(60, gamma, (1, 1))))
-        assert found.above[0].first.outside == least
+        assert typed(AddedNoise, account(BinomialNoise(60, gamma, (1, 1)))).above[0].first.outside == least
 
 
 def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:

@@ -291,8 +291,7 @@ def test_a_user_who_is_added_holds_what_is_seen_best() -> None:
 def test_a_view_estimates_the_counts_of_its_two_values() -> None:
     m = ShuffledCountMin(100, 50, 3, 400, F(1, 10**7))
     for x, truth in zip(m.apart.pair, ([1, 0], [0, 1]), strict=True):
-        found = m.estimate(m.sample(x, 20, np.random.default_rng(0)))
-        assert np.round(found).tolist() == [truth] * 20
+        assert np.round(m.estimate(m.sample(x, 20, np.random.default_rng(0)))).tolist() == [truth] * 20
 
 
 def test_a_claim_about_sets_that_cannot_be_disjoint_is_not_refuted_by_them() -> None:

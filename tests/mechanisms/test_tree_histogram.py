@@ -148,8 +148,7 @@ def test_nothing_beyond_the_domain_is_named() -> None:
 
 def test_the_server_judges_by_the_users_that_there_are() -> None:
     m, rng = TreeHistogram.for_epsilon(4, users=1 << 50, domain=1 << 20), np.random.default_rng(7)
-    found = m.run(values({99: 30_000}, 70_000, rng, 1 << 20), rng)
-    assert list(found) == [99]
+    assert list(m.run(values({99: 30_000}, 70_000, rng, 1 << 20), rng)) == [99]
     assert m.threshold(100_000) < 30_000 < m.threshold(1 << 50)
 
 

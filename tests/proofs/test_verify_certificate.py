@@ -429,8 +429,7 @@ def test_a_stranger_checks_a_certificate_with_python_alone_and_one_without_a_pro
     assert "VALID    c.json: one-bit, PROVED: (8.000000008, 0)-differentially private" in shown
     assert "VALID    c.json: bit-vector, REFUTED: not (8, 0)-differentially private" in shown
     (tmp_path / "c.json").write_text(certify(load("apple-quicktype"), trials=1000).to_json())
-    shown = stdout(run("c.json", cwd=tmp_path), 1)
-    assert {line.split("c.json")[0] for line in shown.splitlines()} == {"NO PROOF "}
+    assert {line.split("c.json")[0] for line in stdout(run("c.json", cwd=tmp_path), 1).splitlines()} == {"NO PROOF "}
 
 
 A_FLOAT = json.dumps(proof(RESPONSE, 2)).replace('"2"', "2.5")

@@ -134,8 +134,7 @@ def test_a_callable_of_three_arguments_is_vectorized() -> None:
 
 def test_what_a_callable_must_not_do_is_an_error_with_the_input_and_with_words() -> None:
     for function, says in ((broken_callables.raises, "disk"), (broken_callables.returns_nothing, "got None")):
-        caught = raises(ImplementationError, says, probe, function, 7)
-        assert caught.inputs == (7,)
+        assert raises(ImplementationError, says, probe, function, 7).inputs == (7,)
     raises(ImplementationError, "hangs", probe, broken_callables.hangs, 7, patience=0.2)
     m = Laplace.for_epsilon(1)
     with pytest.raises(ImplementationError, match=r"needs views of floats, as the declared law has, got Unwritable"):

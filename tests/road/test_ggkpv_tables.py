@@ -215,8 +215,7 @@ def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_lar
             assert own["value"] == 0 < row["at least"]["value"], "limits of one message exclude nothing at a million users"
             assert row["at least"]["command"].startswith("ldpaudit limit central.error")
             assert "shuffled=1" in own["command"]
-    page = report.write_table("", "", "", list(lines(ONE, SETTINGS[0], 0, 0)))
-    assert page.count("4 (0)") == 4
+    assert report.write_table("", "", "", list(lines(ONE, SETTINGS[0], 0, 0))).count("4 (0)") == 4
 
 
 def a_curve(protocol: Protocol, error: Callable[[int], float]) -> Curve:

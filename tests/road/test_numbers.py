@@ -123,8 +123,7 @@ def test_every_plan_answers_at_every_epsilon_and_delta(plan: Plan) -> None:
 
 def test_pairs_of_inputs_whose_parts_are_alike_are_multiplied_out_once() -> None:
     # 99 ways in which two signatures may fill the filter, all of 100 equal coins.
-    found = ldp.account(PermanentRappor.for_epsilon(2, bits=100, hashes=100)).epsilon(0)
-    assert found.high == 1.0
+    assert ldp.account(PermanentRappor.for_epsilon(2, bits=100, hashes=100)).epsilon(0).high == 1.0
 
 
 def test_laplace_noise_beyond_the_floats_exponentials_is_exact_and_three_runs_cost_less_than_three_times() -> None:
@@ -144,8 +143,7 @@ def test_a_large_epsilon0_hides_in_no_crowd_and_both_ends_say_so(epsilon0: int, 
     found, alone = shuffled.delta(epsilon0 - 1), ldp.account(local).delta(epsilon0 - 1)
     assert found.low == pytest.approx(alone.low, rel=1e-6)
     assert found.high == pytest.approx(alone.high, rel=1e-6)
-    at = shuffled.epsilon(0.1)
-    assert at.low == pytest.approx(ldp.account(local).epsilon(0.1).high, rel=1e-6)
+    assert shuffled.epsilon(0.1).low == pytest.approx(ldp.account(local).epsilon(0.1).high, rel=1e-6)
 
 
 def test_numpy_s_scalars_are_the_numbers_that_they_are() -> None:

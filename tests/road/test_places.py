@@ -34,7 +34,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests import helpers
-from tests.helpers import raises, slow, stdout
+from tests.helpers import lay_out, raises, slow, stdout
 
 USERS = 900
 SUMMED: list[Mechanism] = [
@@ -107,8 +107,7 @@ def test_compressed_reports_here_and_elsewhere_are_read_alike(name: str, tmp_pat
     content = compressed(text, name.lower())
     (tmp_path / name).write_bytes(content)
     (remote / name).write_bytes(content)
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "a.csv").write_text(text if ".csv" in name else "report\n" + text)
+    lay_out(tmp_path, {"plain/a.csv": text if ".csv" in name else "report\n" + text})
     assert read(m, tmp_path / name)[0] == read(m, remote)[0] == read(m, tmp_path / "plain")[0]
 
 

@@ -39,8 +39,7 @@ def who_comes_last_is_enrolled_twice(x: Data, size: int, rng: np.random.Generato
     counts = dict(x)
     last = last_holding(ONE, x)
     counts[last] = counts.get(last, 0) + 1
-    m = replace(ONE, users=sum(counts.values()))
-    return m.sample(tuple(sorted(counts.items())), size, rng)
+    return replace(ONE, users=sum(counts.values())).sample(tuple(sorted(counts.items())), size, rng)
 
 
 def who_comes_last_is_always_in_the_batch(x: Data, size: int, rng: np.random.Generator) -> Views:
