@@ -50,8 +50,7 @@ class ClosedForm(OnePairProfile):
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """The largest that any event {y <= t} needs: up to ``alpha**(t + 1) = 1 - delta`` it grows with t, then it falls."""
         require_delta(delta)
-        found = self._narrow(lambda: self._exp_epsilon(ball(1 - Fraction(delta))).log())
-        return found.clamp(0.0, math.inf)
+        return self._narrow(lambda: self._exp_epsilon(ball(1 - Fraction(delta))).log()).clamp(0.0, math.inf)
 
     def renyi(self, order: Number) -> Enclosure:
         """By the sum of a geometric series: from one end to the other the loss falls by ``2 log(1/alpha)`` each time."""

@@ -58,12 +58,8 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> KaryRando
 
     Raises ValueError where no share below 1 keeps the goal, and where a parameter lies outside its domain.
     """
-
-    def plan(gamma: Fraction) -> Shuffle:
-        return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, k), users)
-
-    gamma = enough_noise(plan, epsilon, delta, likely_hits(epsilon, delta) * k / users, 1.0)
-    return KaryRandomizedResponse.with_uniform_draw(gamma, k)
+    made, guess = KaryRandomizedResponse.with_uniform_draw, likely_hits(epsilon, delta) * k / users
+    return made(enough_noise(lambda gamma: Shuffle(made(gamma, k), users), epsilon, delta, guess, 1.0), k)
 
 
 def errors(m: KaryRandomizedResponse, users: int) -> Frequencies:

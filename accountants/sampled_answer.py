@@ -63,11 +63,9 @@ def for_privacy(epsilon: Number, delta: Number, users: int, questions: int) -> S
 
     Raises ValueError where no gamma below 1 keeps the goal, and where a parameter lies outside its domain.
     """
-
-    def plan(gamma: Fraction) -> Shuffle:
-        return Shuffle(SampledAnswer(questions, gamma), users)
-
-    return SampledAnswer(questions, enough_noise(plan, epsilon, delta, 2 * likely_hits(epsilon, delta) / users, 1.0))
+    guess = 2 * likely_hits(epsilon, delta) / users
+    gamma = enough_noise(lambda gamma: Shuffle(SampledAnswer(questions, gamma), users), epsilon, delta, guess, 1.0)
+    return SampledAnswer(questions, gamma)
 
 
 def failure(m: SampledAnswer, users: int, error: Fraction) -> Enclosure:

@@ -1,7 +1,6 @@
 """What unary encoding costs."""
 
 import math
-from fractions import Fraction
 
 from ldpaudit.accountants.aggregation.envelope import Bits, Move, coin
 from ldpaudit.accountants.composition.product import product_profile
@@ -60,12 +59,8 @@ def for_privacy(epsilon: Number, delta: Number, users: int, k: int) -> UnaryEnco
 
     Raises ValueError where no q below 1/2 keeps the goal, and where a parameter lies outside its domain.
     """
-
-    def plan(q: Fraction) -> Shuffle:
-        return Shuffle(UnaryEncoding.flips(q, k), users)
-
-    q = enough_noise(plan, epsilon, delta, math.sqrt(likely_hits(epsilon, delta) / users), 0.5)
-    return UnaryEncoding.flips(q, k)
+    guess = math.sqrt(likely_hits(epsilon, delta) / users)
+    return UnaryEncoding.flips(enough_noise(lambda q: Shuffle(UnaryEncoding.flips(q, k), users), epsilon, delta, guess, 0.5), k)
 
 
 def errors(m: UnaryEncoding, users: int) -> Frequencies:

@@ -29,6 +29,7 @@ from ldpaudit.accountants.shuffling.clones import CloneProfile
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
+from tests.oracles.shuffle import law_of
 from tests.oracles.trie import partitions
 
 _DEEP = 420  # digits where the complement of a tail is summed
@@ -91,16 +92,12 @@ def _released(sizes: tuple[int, ...], sampling: PoissonBatch | FixedBatch, thres
     ways: dict[tuple[frozenset[int], int], Any] = {(frozenset(), 0): mpf(1)}
     coin = mp(sampling.rate) if isinstance(sampling, PoissonBatch) else mpf(1) / 2  # samples of one size are alike
     for group, size in enumerate(sizes):
-        more: dict[tuple[frozenset[int], int], Any] = {}
-        for (out, drawn), p in ways.items():
-            for votes in range(size + 1):
-                key = out | {group} if votes >= threshold else out, drawn + votes
-                more[key] = more.get(key, 0) + p * math.comb(size, votes) * coin**votes * (1 - coin) ** (size - votes)
-        ways = more
-    law: dict[frozenset[int], Any] = {}
-    for (out, drawn), p in ways.items():
-        if isinstance(sampling, PoissonBatch) or drawn == sampling.batch:
-            law[out] = law.get(out, 0) + p
+        chances = [math.comb(size, votes) * coin**votes * (1 - coin) ** (size - votes) for votes in range(size + 1)]
+        ways = law_of(
+            ((out | {group} if votes >= threshold else out, drawn + votes), p * chance)
+            for (out, drawn), p in ways.items() for votes, chance in enumerate(chances)
+        )  # fmt: skip
+    law = law_of((out, p) for (out, drawn), p in ways.items() if isinstance(sampling, PoissonBatch) or drawn == sampling.batch)
     total = mpmath.fsum(law.values())
     return {out: p / total for out, p in law.items()}
 
@@ -190,11 +187,8 @@ def local(rng: random.Random, tally: Tally) -> None:
             m = SubsetSelection(k, d, fraction(rng, d / k + 1e-3, 0.999))
     laws = [dict(m.law(x).items()) for x in m.inputs]
     pairs = [[(mp(p), mp(there.get(y, Fraction(0)))) for y, p in here.items()] for here in laws for there in laws]
-
-    def truth(epsilon: Any) -> Any:
-        return max(positive(iter(pair), epsilon) for pair in pairs)
-
-    ask(rng, tally, str(m), account(m), truth, float(account(m).epsilon(0).high))
+    most = account(m).epsilon(0).high
+    ask(rng, tally, str(m), account(m), lambda e: max(positive(iter(pair), e) for pair in pairs), float(most))
 
 
 def shuffled(rng: random.Random, tally: Tally) -> None:

@@ -160,11 +160,6 @@ def _parameters(rng: Random) -> bytes:
     return _json([*words, *given, *(options if words[0] == "account" else [])])
 
 
-def _arguments(data: bytes, folder: Path) -> list[str]:
-    found: list[str] = json.loads(data)
-    return found
-
-
 def _gate(data: bytes, folder: Path) -> list[str]:
     _lay_out(folder, data, b"")
     (folder / "out" / "baseline.json").unlink()
@@ -328,7 +323,7 @@ def _audit_program(data: bytes, folder: Path) -> list[str]:
 
 KINDS = {
     "expression": Kind(0.30, _expression, _parse),
-    "parameters": Kind(0.13, _parameters, _arguments),
+    "parameters": Kind(0.13, _parameters, lambda data, _: json.loads(data)),
     "deployment": Kind(0.10, _deployment, _certify),
     "certificate": Kind(0.10, _certificate, _verify),
     "matrix": Kind(0.10, fuzz_files.matrix, _channel),

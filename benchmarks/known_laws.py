@@ -54,24 +54,26 @@ def told(right: float, wrong: float) -> Law:
     return (right, wrong), (wrong, right), (rest, rest)
 
 
-def coded(code: Callable[[int, Rng, int], Any]) -> Callable[[Law], Built]:
+def of_parameter(built: Callable[..., Built]) -> Callable[..., Callable[[Any], Built]]:
+    """A randomizer of all its arguments but the first, its parameter, which is given later."""
+    return lambda *given: lambda parameter: built(parameter, *given)
+
+
+@of_parameter
+def coded(law: Law, code: Callable[[int, Rng, int], Any]) -> Built:
     """Reports from which the symbol can be read, made of it, a generator and the number of the call."""
+    ends = np.cumsum(np.array(law), axis=0).T.tolist()
 
-    def build(law: Law) -> Built:
-        ends = np.cumsum(np.array(law), axis=0).T.tolist()
+    def make(rng: Rng) -> Callable[[int], Any]:
+        calls = count()
 
-        def make(rng: Rng) -> Callable[[int], Any]:
-            calls = count()
+        def report(x: int) -> Any:
+            u = rng.random()
+            return code(sum(u >= end for end in ends[x][:-1]), rng, next(calls))
 
-            def report(x: int) -> Any:
-                u = rng.random()
-                return code(sum(u >= end for end in ends[x][:-1]), rng, next(calls))
+        return report
 
-            return report
-
-        return Built(law, make)
-
-    return build
+    return Built(law, make)
 
 
 def later(e: float) -> Built:
@@ -84,28 +86,22 @@ def later(e: float) -> Built:
     return Built(rr(e), make, LATE if e > 1 else 0)
 
 
-def kary(k: int, code: Callable[[int], Any] = int) -> Callable[[float], Built]:
+@of_parameter
+def kary(e: float, k: int, code: Callable[[int], Any] = int) -> Built:
     """k-ary randomized response."""
-
-    def build(e: float) -> Built:
-        q = 1 / (math.exp(e) + k - 1)
-        p = 1 - (k - 1) * q
-        law = [(p, q), (q, p), ((k - 2) * q,) * 2]
-        return drawn(law, lambda rng, x: code(x if rng.random() < p else (x + 1 + int(rng.integers(k - 1))) % k))
-
-    return build
+    q = 1 / (math.exp(e) + k - 1)
+    p = 1 - (k - 1) * q
+    law = [(p, q), (q, p), ((k - 2) * q,) * 2]
+    return drawn(law, lambda rng, x: code(x if rng.random() < p else (x + 1 + int(rng.integers(k - 1))) % k))
 
 
-def unary(k: int, code: Callable[[NDArray[np.bool_]], Any]) -> Callable[[tuple[float, float]], Built]:
+@of_parameter
+def unary(shares: tuple[float, float], k: int, code: Callable[[NDArray[np.bool_]], Any]) -> Built:
     """Unary encoding: the bit at x is 1 with probability p, the others with q."""
-
-    def build(shares: tuple[float, float]) -> Built:
-        p, q = shares
-        a, b = p * (1 - q), q * (1 - p)
-        law = [(a, b), (b, a), ((1 - a - b) / 2,) * 2, ((1 - a - b) / 2,) * 2]
-        return drawn(law, lambda rng, x: code(rng.random(k) < np.where(np.arange(k) == x, p, q)))
-
-    return build
+    p, q = shares
+    a, b = p * (1 - q), q * (1 - p)
+    law = [(a, b), (b, a), ((1 - a - b) / 2,) * 2, ((1 - a - b) / 2,) * 2]
+    return drawn(law, lambda rng, x: code(rng.random(k) < np.where(np.arange(k) == x, p, q)))
 
 
 def symmetric(e: float) -> tuple[float, float]:
@@ -123,37 +119,31 @@ def hashed(seed: Any, x: Any, g: int) -> int:
     return blake2b(f"{seed}/{x}".encode(), digest_size=8).digest()[0] % g
 
 
-def hashing(g: int, code: Callable[[int, int], Any] = lambda seed, value: (seed, value)) -> Callable[[float], Built]:
+@of_parameter
+def hashing(e: float, g: int, code: Callable[[int, int], Any] = lambda seed, value: (seed, value)) -> Built:
     """Local hashing with seeds of 62 bits, g-ary randomized response of the hash."""
+    apart, inner = 1 - 1 / g, kary(g)(e)
+    (p, q), *_ = inner.law
 
-    def build(e: float) -> Built:
-        apart, inner = 1 - 1 / g, kary(g)(e)
-        (p, q), *_ = inner.law
+    def report(rng: Rng, x: int) -> Any:
+        seed = int(rng.integers(1 << 62))
+        return code(seed, inner.make(rng)(hashed(seed, x, g)))
 
-        def report(rng: Rng, x: int) -> Any:
-            seed = int(rng.integers(1 << 62))
-            return code(seed, inner.make(rng)(hashed(seed, x, g)))
-
-        return drawn([(apart * p, apart * q), (apart * q, apart * p), (1 - apart * (p + q),) * 2], report)
-
-    return build
+    return drawn([(apart * p, apart * q), (apart * q, apart * p), (1 - apart * (p + q),) * 2], report)
 
 
-def subset(k: int, d: int, code: Callable[[list[int]], Any]) -> Callable[[float], Built]:
+@of_parameter
+def subset(e: float, k: int, d: int, code: Callable[[list[int]], Any]) -> Built:
     """Subset selection."""
+    has = d * math.exp(e) / (d * math.exp(e) + k - d)
+    a, b = has * (k - d) / (k - 1), (1 - has) * d / (k - 1)
 
-    def build(e: float) -> Built:
-        has = d * math.exp(e) / (d * math.exp(e) + k - d)
-        a, b = has * (k - d) / (k - 1), (1 - has) * d / (k - 1)
+    def report(rng: Rng, x: int) -> Any:
+        within = rng.random() < has
+        others = rng.permutation(k - 1)[: d - within]
+        return code(sorted([*(others + (others >= x)).tolist(), *[x] * within]))  # its order tells nothing
 
-        def report(rng: Rng, x: int) -> Any:
-            within = rng.random() < has
-            others = rng.permutation(k - 1)[: d - within]
-            return code(sorted([*(others + (others >= x)).tolist(), *[x] * within]))  # its order tells nothing
-
-        return drawn([(a, b), (b, a), (1 - a - b,) * 2], report)
-
-    return build
+    return drawn([(a, b), (b, a), (1 - a - b,) * 2], report)
 
 
 def cells(cdf: Callable[[NDArray[np.float64]], NDArray[np.float64]], each: float = 0.01) -> Law:
@@ -209,21 +199,18 @@ def binomial(coins: int) -> Built:
     return stepped(stats.binom.pmf(np.arange(coins + 1), coins, 0.5).tolist())
 
 
-def shuffled(users: int, code: Callable[[list[int]], Any], e: float) -> Callable[[bool], Built]:
+@of_parameter
+def shuffled(in_order: bool, users: int, code: Callable[[list[int]], Any], e: float) -> Built:
     """Binary randomized response of users, of whom the others hold 0; in their order, which tells the first's, or shuffled."""
+    p, q = float(special.expit(e)), float(special.expit(-e))
+    ones = stats.binom.pmf(np.arange(users), users - 1, q)
+    counts = [np.convolve(ones, chances).tolist() for chances in ((p, q), (q, p))]
 
-    def build(in_order: bool) -> Built:
-        p, q = float(special.expit(e)), float(special.expit(-e))
-        ones = stats.binom.pmf(np.arange(users), users - 1, q)
-        counts = [np.convolve(ones, chances).tolist() for chances in ((p, q), (q, p))]
+    def report(rng: Rng, x: int) -> Any:
+        told = (rng.random(users) < np.where(np.arange(users) == 0, (q, p)[x], q)).astype(int)
+        return code((told if in_order else rng.permutation(told)).tolist())
 
-        def report(rng: Rng, x: int) -> Any:
-            told = (rng.random(users) < np.where(np.arange(users) == 0, (q, p)[x], q)).astype(int)
-            return code((told if in_order else rng.permutation(told)).tolist())
-
-        return drawn(rr(e) if in_order else list(zip(*counts, strict=True)), report)
-
-    return build
+    return drawn(rr(e) if in_order else list(zip(*counts, strict=True)), report)
 
 
 def stocked(stock: int) -> Built:

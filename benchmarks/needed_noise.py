@@ -22,6 +22,7 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 
 F = Fraction
 NONE = F(0)
+PROMISES = ((F(1, 2), F(1, 10**6)), (F(9, 10), F(1, 10**9)), (F(1, 10), F(1, 10**6)))
 _GRAIN = Fraction(1, 1000)  # relative precision of a sufficient noise that is searched for here
 
 
@@ -69,8 +70,7 @@ def sufficient_count_min(m: ShuffledCountMin, epsilon: Fraction, delta: Fraction
 
 def bucket() -> Iterator[Row]:
     """Scale of the Laplace noise."""
-    million = F(1, 10**6)
-    for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(1, 10), million, 1 << 10)):
+    for (epsilon, delta), domain in zip(PROMISES, (1 << 20, 1 << 16, 1 << 10), strict=True):
         s = bucket_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
         m, enough = s.mechanism, bucket_heavy_hitter.sufficient_scale(s).high
         yield row("bucket_heavy_hitter", promise(epsilon, delta), "scale b", float(m.scale), enough, *both(m, delta))
@@ -78,8 +78,8 @@ def bucket() -> Iterator[Row]:
 
 def glps() -> Iterator[Row]:
     """Scale of the Laplace noise: for our matrix whatever its seed."""
-    million = F(1, 10**6)
-    for epsilon, delta, domain in ((F(1, 2), million, 1 << 20), (F(9, 10), million / 1000, 1 << 16), (F(9, 10), million, 1 << 32)):
+    promises = (*PROMISES[:2], (F(9, 10), F(1, 10**6)))
+    for (epsilon, delta), domain in zip(promises, (1 << 20, 1 << 16, 1 << 32), strict=True):
         s = glps_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
         m = s.mechanism
         for relation, name in ((REPLACE_ONE, "replaced"), (ADD_REMOVE, "absent")):
@@ -89,8 +89,7 @@ def glps() -> Iterator[Row]:
 
 def jl() -> Iterator[Row]:
     """Scale of the Laplace noise on one projection, whatever the public matrix: for replaced users, and for absent ones."""
-    million = F(1, 10**6)
-    for epsilon, delta in ((F(1, 2), million), (F(9, 10), million / 1000), (F(1, 10), million)):
+    for epsilon, delta in PROMISES:
         s = jl_heavy_hitter.Setting(epsilon, delta, F(1, 20), 1000, 10**6)
         costs = [f"{jl_heavy_hitter.whatever_the_matrix(s, s.scale, relation).epsilon(delta).high:.4g}"
                  for relation in (REPLACE_ONE, ADD_REMOVE)]  # fmt: skip

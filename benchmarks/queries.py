@@ -42,11 +42,6 @@ def fraction(rng: random.Random, low: float, high: float, digits: int = 6) -> Fr
     return Fraction(round(rng.uniform(low, high) * 10**digits), 10**digits)
 
 
-def an_epsilon(rng: random.Random, scale: float) -> float:
-    """Zero, tiny, usual or beyond everything."""
-    return rng.choice((0.0, scale * 10 ** rng.uniform(-9, 0), scale * rng.random(), scale * rng.uniform(1, 1.2)))
-
-
 def a_delta(rng: random.Random) -> float:
     """From 1e-300 up."""
     return float(10 ** rng.choice((rng.uniform(-300, -20), rng.uniform(-20, -3), rng.uniform(-3, -0.01))))
@@ -61,7 +56,8 @@ def positive(pairs: Iterator[tuple[Any, Any]], epsilon: Any) -> Any:
 def ask(rng: random.Random, tally: Tally, name: str, profile: PrivacyProfile, truth: Truth, scale: float) -> None:
     """One query of delta or of epsilon."""
     if rng.random() < 0.6:
-        epsilon = an_epsilon(rng, scale)
+        # Zero, tiny, usual or beyond everything.
+        epsilon = rng.choice((0.0, scale * 10 ** rng.uniform(-9, 0), scale * rng.random(), scale * rng.uniform(1, 1.2)))
         found, delta = profile.delta(epsilon), truth(mpf(epsilon))
         holds = found.low <= delta * (1 + ROUNDING) and delta * (1 - ROUNDING) <= found.high
         tally.add(found, holds, f"{name}: delta({epsilon!r}) is {mpmath.nstr(delta, 20)}, not in {found!r}")

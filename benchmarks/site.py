@@ -41,7 +41,10 @@ def stage(folder: Path, stems: Sequence[str] = ()) -> None:
     for path in (*DOCS.rglob("*.md"), *(ROOT / name for name in ABOVE)):
         (folder / _place(path)).write_text(relinked(path))
     (folder / "api.md").write_text(api())
-    _print_mechanisms(folder / "mechanisms", tuple(stems) or mechanisms.stems())
+    shown = tuple(stems) or mechanisms.stems()
+    (folder / "mechanisms").mkdir()
+    for name, text in zip(("index", *shown), (mechanism_pages.contents(shown), *_printed(shown)), strict=True):
+        (folder / "mechanisms" / f"{name}.md").write_text(text)
     if (page := folder / "commands.md").exists():
         _print_commands(page)
 
@@ -64,13 +67,6 @@ def relinked(path: Path) -> str:
 def _place(path: Path) -> Path:
     """Where a file of the repository stands in the site."""
     return path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT)
-
-
-def _print_mechanisms(folder: Path, stems: tuple[str, ...]) -> None:
-    folder.mkdir()
-    (folder / "index.md").write_text(mechanism_pages.contents(stems))
-    for stem, text in zip(stems, _printed(stems), strict=True):
-        (folder / f"{stem}.md").write_text(text)
 
 
 def _printed(stems: tuple[str, ...]) -> list[str]:

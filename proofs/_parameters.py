@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from sympy import Expr
 
 from ldpaudit.proofs._algebra import nonnegative, positive, share
-from ldpaudit.proofs._kernel import Law, Part, Theorem, named
+from ldpaudit.proofs._kernel import Law, Noise, Part, Theorem, named
 
 Parameters: TypeAlias = dict[str, Any]
 """Of a theorem: its `fields`, and how to `recover` symbols from them."""
@@ -127,6 +127,13 @@ def drawn_bits(mechanism: str, sentence: str, sizes: Parameters, times: Any, tol
     known, p, odds = told or coin()
     laws = [bit(p, 1 - p, "the bit is true on x", "a lie on x"), {"the bit is not drawn": (1, 1)}]
     return Theorem(mechanism=mechanism, sentence=sentence, **both(known, sizes), parts=[Part(odds, laws, times)], **about)
+
+
+def noisy(mechanism: str, sentence: str, fields: Mapping[str, Any], times: Any, change: Any = (1, 1), **about: Any) -> Theorem:
+    """So many numbers that change by a share of this at most, in fields and in symbols, with Laplace noise of the field `scale`."""
+    (apart,), (most, shown) = share("apart"), change
+    parts = [Noise(most / named("scale"), shown * apart / fields["scale"], times)]
+    return Theorem(mechanism=mechanism, sentence=sentence, **plain(fields), parts=parts, **about)
 
 
 HASHED = ("public", "hash functions")

@@ -7,9 +7,9 @@ squared, is less than the 192 c rows that it is derived from. Lemma 4.7 holds: o
 most 1/2.
 """
 
-from ldpaudit.proofs._algebra import nonnegative, positive, share
-from ldpaudit.proofs._kernel import Noise, Theorem, named
-from ldpaudit.proofs._parameters import plain
+from ldpaudit.proofs._algebra import nonnegative, positive
+from ldpaudit.proofs._kernel import Theorem, named
+from ldpaudit.proofs._parameters import noisy
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -18,12 +18,7 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _privacy(relation: str) -> Theorem:
-    (b,), (rows, tries), (apart,) = positive("b"), nonnegative("rows", "tries"), share("apart")
-    return Theorem(
-        mechanism="BucketHeavyHitter",
-        sentence="the Bucket mechanism",
-        relation=relation,
-        **plain({"rows": 1 + rows, "trials": 1 + tries, "scale": b}),
-        parts=[Noise(1 / named("scale"), apart / b, named("rows") * named("trials"))],
-        assumes=("Laplace noise", "columns of bits"),
-    )
+    (b,), (rows, tries) = positive("b"), nonnegative("rows", "tries")
+    fields, times = {"rows": 1 + rows, "trials": 1 + tries, "scale": b}, named("rows") * named("trials")
+    about = {"relation": relation, "assumes": ("Laplace noise", "columns of bits")}
+    return noisy("BucketHeavyHitter", "the Bucket mechanism", fields, times, **about)

@@ -4,9 +4,9 @@ Its (epsilon, delta) guarantees are the accountant's, not proved here. They rest
 this: a coordinate which is shifted by 2 tells no less than two that are shifted by 1, one after the other.
 """
 
-from ldpaudit.proofs._algebra import nonnegative, positive, share
-from ldpaudit.proofs._kernel import Noise, Theorem, named
-from ldpaudit.proofs._parameters import plain
+from ldpaudit.proofs._algebra import nonnegative, positive
+from ldpaudit.proofs._kernel import Theorem, named
+from ldpaudit.proofs._parameters import noisy
 
 
 def prove() -> tuple[Theorem, ...]:
@@ -16,12 +16,7 @@ def prove() -> tuple[Theorem, ...]:
 
 def _privacy(relation: str, steps: int) -> Theorem:
     """Every position of a row shifts the view by at most `steps` unit steps."""
-    (b,), (rows, bits), (apart,) = positive("b"), nonnegative("rows", "bits"), share("apart")
-    return Theorem(
-        mechanism="GlpsHeavyHitter",
-        sentence="GLPS-HH",
-        relation=relation,
-        **plain({"rows": 1 + rows, "bits": 1 + bits, "scale": b}),
-        parts=[Noise(1 / named("scale"), apart / b, steps * named("rows") * (named("bits") + 1))],
-        assumes=("Laplace noise", "columns of signs"),
-    )
+    (b,), (rows, bits) = positive("b"), nonnegative("rows", "bits")
+    fields, times = {"rows": 1 + rows, "bits": 1 + bits, "scale": b}, steps * named("rows") * (named("bits") + 1)
+    about = {"relation": relation, "assumes": ("Laplace noise", "columns of signs")}
+    return noisy("GlpsHeavyHitter", "GLPS-HH", fields, times, **about)

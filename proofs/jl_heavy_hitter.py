@@ -4,9 +4,9 @@ Here entry is one over the root of rows. With fresh noise for each of N values e
 products only, that is an upper bound. Its (epsilon, delta) guarantees are the accountant's, not proved here.
 """
 
-from ldpaudit.proofs._algebra import nonnegative, positive, share
-from ldpaudit.proofs._kernel import Noise, Theorem, named
-from ldpaudit.proofs._parameters import plain
+from ldpaudit.proofs._algebra import nonnegative, positive
+from ldpaudit.proofs._kernel import Theorem, named
+from ldpaudit.proofs._parameters import noisy
 
 _READINGS = {
     "JLHeavyHitter": "one noisy projection",
@@ -22,14 +22,9 @@ def prove() -> tuple[Theorem, ...]:
 
 
 def _reading(mechanism: str, relation: str, entries: int) -> Theorem:
-    (b, entry), (rows, values), (apart,) = positive("b", "size"), nonnegative("more_rows", "more"), share("apart")
+    (b, entry), (rows, values) = positive("b", "size"), nonnegative("more_rows", "more")
     copies = {} if mechanism == "JLHeavyHitter" else {"domain": 2 + values}
-    times = named("rows") * (named("domain") if copies else 1)
-    return Theorem(
-        mechanism=mechanism,
-        sentence=f"JL-HH, {_READINGS[mechanism]},",
-        relation=relation,
-        **plain({"rows": 1 + rows, "entry": entry, "scale": b, **copies}),
-        parts=[Noise(entries * named("entry") / named("scale"), entries * entry * apart / b, times)],
-        assumes=("Laplace noise", "projections"),
-    )
+    fields = {"rows": 1 + rows, "entry": entry, "scale": b, **copies}
+    times, change = named("rows") * (named("domain") if copies else 1), (entries * named("entry"), entries * entry)
+    about = {"relation": relation, "assumes": ("Laplace noise", "projections")}
+    return noisy(mechanism, f"JL-HH, {_READINGS[mechanism]},", fields, times, change, **about)

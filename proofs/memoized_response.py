@@ -23,7 +23,7 @@ _BUCKETS = {"relation": "same-pattern", "assumes": ("one pattern", "buckets"),
 def prove() -> tuple[Theorem, ...]:
     """Check the theorems. Raises ProofError naming the step, were one false."""
     one = tuple(theorem(relation) for relation in RELATIONS for theorem in (_one_answer, _one_bit, _two_bits))
-    return (*one, _answers(), _bits_of_values(), _bits_of_buckets())
+    return (*one, _answers(), _bits_of_fewer("values", "d", 2, "d >= values"), _bits_of_fewer("d", "values", 1, "d < values"))
 
 
 def _one_answer(relation: str) -> Theorem:
@@ -56,13 +56,9 @@ def _two_bits(relation: str) -> Theorem:
     return drawn_bits("MemoizedDBitFlip", "one kept report of several bits", sizes, 2, **about)
 
 
-def _bits_of_values() -> Theorem:
-    (least, more), d, values = nonnegative("least", "more"), named("d"), named("values")
-    sizes = {"fields": {"values": 2 + least, "d": 2 + least + more}, "recover": {least: values - 2, more: d - values}}
-    return drawn_bits("MemoizedDBitFlip", "kept reports of dBitFlip, where d >= values,", sizes, 2 * values, **_BUCKETS)
-
-
-def _bits_of_buckets() -> Theorem:
-    (least, more), d, values = nonnegative("least", "more"), named("d"), named("values")
-    sizes = {"fields": {"d": 1 + least, "values": 2 + least + more}, "recover": {least: d - 1, more: values - d - 1}}
-    return drawn_bits("MemoizedDBitFlip", "kept reports of dBitFlip, where d < values,", sizes, 2 * d, **_BUCKETS)
+def _bits_of_fewer(fewer: str, other: str, least: int, where: str) -> Theorem:
+    """Twice as many bits as the smaller of d and values, which is at least this; the other one is at least 2."""
+    (excess, more), few, many = nonnegative("least", "more"), named(fewer), named(other)
+    sizes = {"fields": {fewer: least + excess, other: 2 + excess + more},
+             "recover": {excess: few - least, more: many - few - (2 - least)}}  # fmt: skip
+    return drawn_bits("MemoizedDBitFlip", f"kept reports of dBitFlip, where {where},", sizes, 2 * few, **_BUCKETS)

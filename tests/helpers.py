@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ ROOT = Path(__file__).parent.parent
 """The checkout."""
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
+slow = partial(pytest.param, marks=pytest.mark.slow)
+"""A case of a test that is run nightly."""
 
 
 def some(value: T | None) -> T:

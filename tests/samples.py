@@ -15,6 +15,8 @@ from ldpaudit.mechanisms.shared.in_parts import driven, total
 
 LEVEL = 1e-9
 """At which a sampler that has its law fails once in a thousand million runs; the seeds are fixed anyway."""
+SEEDED_LEVEL = 1e-6
+"""Of tests on samples with fixed seeds."""
 
 
 def matches(seen: Counter[Any], law: Mapping[Any, Fraction | float]) -> bool:

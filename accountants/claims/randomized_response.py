@@ -53,13 +53,11 @@ def printed(s: Setting) -> tuple[Printed, ...]:
     draws = s.values * s.mechanism.lie  # gamma, how often the value is replaced by a uniform draw
     found = account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
 
-    def plan(gamma: Fraction) -> Shuffle:
-        return Shuffle(KaryRandomizedResponse.with_uniform_draw(gamma, s.values), s.users)
-
     def order() -> flint.arb:
         return _CONSTANT * (s.values * ball(Fraction(s.values)).log() * ball(1 / s.delta).log()).sqrt() / ball(s.epsilon)
 
-    needed = needed_noise(plan, s.epsilon, s.delta, float(draws) / 4, 1.0)
+    made = KaryRandomizedResponse.with_uniform_draw
+    needed = needed_noise(lambda gamma: Shuffle(made(gamma, s.values), s.users), s.epsilon, s.delta, float(draws) / 4, 1.0)
     return (
         restored(_WHERE, f"{s.at} of shuffled randomized response", float(s.epsilon), found, met),
         restored(_WHERE, "share of uniform draws for that", float(draws), needed, met),

@@ -59,11 +59,7 @@ class Setting(ShuffledPromise):
 def _privacy(s: Setting) -> tuple[Printed, ...]:
     """The shuffled vectors are (epsilon, delta)-private; and the flips that suffice for that."""
     q, found = s.mechanism.q, account(Shuffle(s.mechanism, s.users)).epsilon(s.delta)
-
-    def plan(flips: Fraction) -> Shuffle:
-        return Shuffle(UnaryEncoding.flips(flips, s.values), s.users)
-
-    needed = needed_noise(plan, s.epsilon, s.delta, float(q) / 4, 0.5)
+    needed = needed_noise(lambda q: Shuffle(UnaryEncoding.flips(q, s.values), s.users), s.epsilon, s.delta, float(q) / 4, 0.5)
     return (
         derived(_WHERE, f"{s.at} of shuffled RAPPOR", float(s.epsilon), found, s.hypotheses, reading=_FLIPS),
         derived(_WHERE, "probability of a flip for that", float(q), needed, s.hypotheses, reading=_FLIPS),

@@ -35,14 +35,6 @@ def _another(x: int, n: int, source: Randomness) -> int:
     return drawn + (drawn >= x)
 
 
-def _randomized_response(m: KaryRandomizedResponse, x: int, source: Randomness) -> int:
-    return x if source.coin(m.p) else _another(x, m.k, source)
-
-
-def _unary_encoding(m: UnaryEncoding, x: int | None, source: Randomness) -> tuple[int, ...]:
-    return tuple(int(source.coin(m.p if bit == x else m.q)) for bit in range(m.k))
-
-
 def _permanent(m: NoisyBits, x: int, source: Randomness) -> tuple[int, ...]:
     return tuple(int(source.coin(m.kept(bit))) for bit in m.signature(x).tolist())
 
@@ -98,8 +90,8 @@ def _perturbed(m: PerturbedDBitFlip, x: int, source: Randomness) -> tuple[int, .
 
 
 SAMPLERS: dict[type[Mechanism], Callable[[Any, Any, Randomness], View]] = {
-    KaryRandomizedResponse: _randomized_response,
-    UnaryEncoding: _unary_encoding,
+    KaryRandomizedResponse: lambda m, x, source: x if source.coin(m.p) else _another(x, m.k, source),
+    UnaryEncoding: lambda m, x, source: tuple(int(source.coin(m.p if bit == x else m.q)) for bit in range(m.k)),
     Rappor: _rappor,
     PermanentRappor: _permanent,
     LongitudinalUnary: _rappor,

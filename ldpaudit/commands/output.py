@@ -90,14 +90,10 @@ def progress(title: str, total: int | None = None) -> Iterator[Any]:
     Raises ImplementationError where standard output is closed in the end: what is opened next would get its number.
     """
     was_open = _is_open(1)
-    with redirect_stdout(sys.stderr), _bar(title, total) if _is_terminal() else nullcontext(_unseen) as advance:
+    with redirect_stdout(sys.stderr), _bar(title, total) if _is_terminal() else nullcontext(lambda *_, **__: None) as advance:
         yield advance
     if was_open and not _is_open(1):
         raise ImplementationError("needs code that leaves standard output open, but it closed descriptor 1")
-
-
-def _unseen(description: str = "", step: float = 1) -> None:
-    """In place of a bar, where there is no terminal."""
 
 
 @contextmanager

@@ -83,8 +83,7 @@ def of(owner: type) -> dict[str, tuple[Parameter, ...]]:
 
 def summary(make: Callable[..., Any]) -> str:
     """The first sentence of what a constructor's docstring says, on one line."""
-    paragraph = " ".join(inspect.cleandoc(make.__doc__ or "").split("\n\n")[0].split())
-    return plain(paragraph)
+    return plain(" ".join(inspect.cleandoc(make.__doc__ or "").split("\n\n")[0].split()))
 
 
 def _default(value: Any) -> str | None:

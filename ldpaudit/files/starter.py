@@ -11,7 +11,7 @@ from typing import Any
 
 from ldpaudit import registry
 from ldpaudit.core.expression import parse
-from ldpaudit.core.parameters import NONE, of, plain
+from ldpaudit.core.parameters import NONE, of, plain, summary
 from ldpaudit.core.refusal import table_at
 from ldpaudit.errors import Unsupported
 from ldpaudit.files.stated import SCHEMA, DeploymentTable
@@ -160,8 +160,7 @@ class _Plainer(ast.NodeTransformer):
 
 def _mechanism(stem: str, variant: str, owner: type[Mechanism], constructor: str, values: Mapping[str, str]) -> Iterator[str]:
     yield "[mechanism]"
-    paragraph = " ".join(inspect.cleandoc(owner.__doc__ or "").split("\n\n")[0].split())
-    yield from _comment(plain(paragraph))
+    yield from _comment(summary(owner))
     yield f"kind = {json.dumps(stem)}"
     if variant:
         yield f"variant = {json.dumps(variant)}"

@@ -45,14 +45,9 @@ class _Extending(Partitioned):
         return Fraction(several, several + 1)
 
     @property
-    def _first(self) -> int:
-        """Bits that number the prefixes that are kept."""
-        return _bits(self.top)
-
-    @property
     def questions(self) -> tuple[Question, ...]:
         """The leading bits of a value, but for all of them."""
-        return tuple(self.whole[self.bits - length :] for length in range(self._first + self.width, self.bits, self.width))
+        return tuple(self.whole[self.bits - length :] for length in range(_bits(self.top) + self.width, self.bits, self.width))
 
     def decoding(self, users: int) -> Decoding:
         """Length by length the prefixes that are counted most among the longer ones of those before."""

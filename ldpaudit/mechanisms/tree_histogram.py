@@ -7,7 +7,7 @@ project, with constants that are proved; public implementations divide users in 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -247,12 +247,8 @@ class HashedAnswers(Partitioned):
         """Local hashing's law of the cell that the user `index` is asked for."""
         self.require_input(x)
         told = self.oracle.law(int(self.cells([x], np.array([self.index]))[0]))
-
-        def probability_of(view: Any) -> Fraction:
-            return told.probability(tuple(view)[1:])
-
         views = views_of(self, told.views, *self.oracle.columns)
-        return Law(probability_of, lambda: views, told.size)
+        return Law(lambda view: told.probability(tuple(view)[1:]), lambda: views, told.size)
 
     def answers(self, views: Views) -> tuple[Counted, ...]:
         rows = np.asarray(views)

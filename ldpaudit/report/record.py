@@ -59,6 +59,7 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2, ed
     planned = next(each for each in deployment_of(certificate).claims if each.id == written.id)
     said = {key: value for key, value in file.registry or () if value}
     curators: list[str] = said["data_curators"]
+    bound_by = written.enclosure.source if written.enclosure else ""
     parts = said["name"], "-".join(curators), said["publication_date"][:4]
     slug = "-".join(re.sub(r"[\W_]+", "-", part.lower()) for part in parts)
     first = {
@@ -83,7 +84,10 @@ def record(certificate: Certificate, claim: str | None = None, tier: int = 2, ed
                 **({"actors": actors} if (actors := _actors(file, said.get("actors"))) else {}),
                 **_of(said, "release_type", "release_type_details", "data_source_type", "access_type"),
             },
-            "accounting": {**_of(said, "post_processing"), "composition": _composition(written)},
+            "accounting": {
+                **_of(said, "post_processing"),
+                "composition": f"The epsilon is of {written.plan}. It is bound by: {bound_by}.",
+            },
             "implementation": {
                 **_of(said, "preprocessing_and_hyperparameter_tuning"),
                 "mechanisms": "\n".join(filter(None, (_mechanism(file), said.get("mechanisms", "")))),
@@ -254,11 +258,6 @@ _MODELS = {
     "Varies": "The epsilon is of the sum that is released; deployment and certificate say who adds noise.",
     "Local": "Each user randomizes their own reports.",
 }
-
-
-def _composition(claim: ClaimRecord) -> str:
-    source = claim.enclosure.source if claim.enclosure else ""
-    return f"The epsilon is of {claim.plan}. It is bound by: {source}."
 
 
 def _mechanism(file: DeploymentTable) -> str:

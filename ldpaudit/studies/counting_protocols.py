@@ -148,6 +148,10 @@ def _exactly(value: Any) -> str:
     return short if parse(short) == value else str(value)
 
 
+_Noisy = Callable[[Setting], tuple[Any, str]]
+"""A mechanism with its noise, and the command that tells of it."""
+
+
 def _designed(stem: str, parameters: Mapping[str, Any], s: Setting, *, shuffled: bool = False) -> tuple[Any, str]:
     """The mechanism with the least noise, and the command that finds it."""
     answer = design(stem, parameters, s.goal, s.users if shuffled else None)
@@ -172,26 +176,9 @@ def _sign_oracle(s: Setting) -> System:
     return System(m, f"p = {float(m.p):.6g}", sign_oracle.expected_error_bound(m), Fraction(1), 1, Fraction(s.users), command)
 
 
-def _vectors_in_closed_form(s: Setting) -> System:
-    given = {"users": s.users, "k": s.values}
-    return _of_vectors(*_closed("unary_encoding", "shuffled_in_closed_form", given, s, shuffled=True), s)
-
-
-def _vectors(s: Setting) -> System:
-    return _of_vectors(*_designed("unary_encoding", {"k": s.values, "constructor": "symmetric"}, s, shuffled=True), s)
-
-
 def _of_vectors(m: UnaryEncoding, command: str, s: Setting) -> System:
     error, noise = unary_encoding.errors(m, s.users).expected_error(), f"q = {float(m.q):.6g}"
     return System(m, noise, error, Fraction(1), s.values, Fraction(s.users), command)
-
-
-def _draws_in_closed_form(s: Setting) -> System:
-    return _of_draws(*_closed("randomized_response", "shuffled_as_printed", {"users": s.users, "k": s.values}, s, shuffled=True), s)
-
-
-def _draws(s: Setting) -> System:
-    return _of_draws(*_designed("randomized_response", {"k": s.values}, s, shuffled=True), s)
 
 
 def _of_draws(m: KaryRandomizedResponse, command: str, s: Setting) -> System:
@@ -202,16 +189,6 @@ def _of_draws(m: KaryRandomizedResponse, command: str, s: Setting) -> System:
 def _label(s: Setting) -> int:
     """Bits of a value."""
     return (s.values - 1).bit_length()
-
-
-def _hadamard_in_closed_form(s: Setting) -> System:
-    return _of_hadamard(*_closed("shuffled_hadamard", "as_printed", {"users": s.users, "domain": 1 << _label(s)}, s), s)
-
-
-def _hadamard(s: Setting) -> System:
-    # The least domain that holds the values, and tau of Theorem 4.3, which has but powers of two in mind.
-    sizes = {"users": s.users, "domain": 1 << _label(s), "tau": (s.users - 1).bit_length()}
-    return _of_hadamard(*_designed("shuffled_hadamard", sizes, s), s)
 
 
 def _of_hadamard(m: ShuffledHadamard, command: str, s: Setting) -> System:
@@ -229,14 +206,6 @@ def _sums(s: Setting) -> System:
 def _sums_exist(s: Setting) -> bool:
     half = ShuffledBinarySums(s.users, s.values, Fraction(1, 2))
     return shuffled_binary_sums.profile(half).delta(s.goal.epsilon).high <= s.goal.delta
-
-
-def _count_min_in_closed_form(s: Setting) -> System:
-    return _of_count_min(*_closed("shuffled_count_min", "as_printed", {"users": s.users, "domain": s.values}, s), s)
-
-
-def _count_min(s: Setting) -> System:
-    return _of_count_min(*_designed("shuffled_count_min", _count_min_sizes(s), s), s)
 
 
 def _count_min_sizes(s: Setting) -> dict[str, Any]:
@@ -263,25 +232,40 @@ def _laplace(s: Setting) -> System:
     return System(m, f"scale = {float(m.scale):g}", error, Fraction(1), _label(s), Fraction(1), command)
 
 
-_FEW_FLIPS, _FEW_DRAWS, _THIN = "q < 1/2", "gamma < 1", "gamma <= 1/2"
+def _protocols(
+    model: Model, name: str, of: Callable[[Any, str, Setting], System], closed: _Noisy, certified: _Noisy, *more: Any
+) -> tuple[Protocol, Protocol]:
+    """With the noise of a closed form, and with the least that is certified."""
+    return (
+        Protocol(model, name, Origin.closed, lambda s: of(*closed(s), s), *more[:1]),
+        Protocol(model, name, Origin.certified, lambda s: of(*certified(s), s), *more),
+    )
+
+
+_THIN = "gamma <= 1/2"
 SIGNS = Protocol(Model.local, "sign oracle", Origin.certified, _sign_oracle)
-VECTORS = (
-    Protocol(Model.one_message, "RAPPOR", Origin.closed, _vectors_in_closed_form, _FEW_FLIPS),
-    Protocol(Model.one_message, "RAPPOR", Origin.certified, _vectors, _FEW_FLIPS),
-)
-DRAWS = (
-    Protocol(Model.one_message, "randomized response", Origin.closed, _draws_in_closed_form, _FEW_DRAWS),
-    Protocol(Model.one_message, "randomized response", Origin.certified, _draws, _FEW_DRAWS),
-)
+VECTORS = _protocols(
+    Model.one_message, "RAPPOR", _of_vectors,
+    lambda s: _closed("unary_encoding", "shuffled_in_closed_form", {"users": s.users, "k": s.values}, s, shuffled=True),
+    lambda s: _designed("unary_encoding", {"k": s.values, "constructor": "symmetric"}, s, shuffled=True), "q < 1/2",
+)  # fmt: skip
+DRAWS = _protocols(
+    Model.one_message, "randomized response", _of_draws,
+    lambda s: _closed("randomized_response", "shuffled_as_printed", {"users": s.users, "k": s.values}, s, shuffled=True),
+    lambda s: _designed("randomized_response", {"k": s.values}, s, shuffled=True), "gamma < 1",
+)  # fmt: skip
 SUMS = Protocol(Model.many_messages, "labelled binary sums", Origin.certified, _sums, _THIN, _sums_exist)
-HADAMARD = (
-    Protocol(Model.many_messages, "Hadamard response", Origin.closed, _hadamard_in_closed_form),
-    Protocol(Model.many_messages, "Hadamard response", Origin.certified, _hadamard),
-)
-COUNT_MIN = (
-    Protocol(Model.many_messages, "count-min", Origin.closed, _count_min_in_closed_form, _THIN),
-    Protocol(Model.many_messages, "count-min", Origin.certified, _count_min, _THIN, _count_min_exists),
-)
+HADAMARD = _protocols(
+    Model.many_messages, "Hadamard response", _of_hadamard,
+    lambda s: _closed("shuffled_hadamard", "as_printed", {"users": s.users, "domain": 1 << _label(s)}, s),
+    # The least domain that holds the values, and tau of Theorem 4.3, which has but powers of two in mind.
+    lambda s: _designed("shuffled_hadamard", {"users": s.users, "domain": 1 << _label(s), "tau": (s.users - 1).bit_length()}, s),
+)  # fmt: skip
+COUNT_MIN = _protocols(
+    Model.many_messages, "count-min", _of_count_min,
+    lambda s: _closed("shuffled_count_min", "as_printed", {"users": s.users, "domain": s.values}, s),
+    lambda s: _designed("shuffled_count_min", _count_min_sizes(s), s), _THIN, _count_min_exists,
+)  # fmt: skip
 LAPLACE = Protocol(Model.central, "Laplace noise", Origin.certified, _laplace)
 
 

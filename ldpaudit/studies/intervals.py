@@ -316,11 +316,7 @@ def _reach_of_masses(noise: Masses) -> Reach:
     distances = np.abs(at - at @ noise.values)
     order = np.argsort(distances)[::-1]
     beyond = np.cumsum(noise.values[order])
-
-    def reach(alpha: float) -> float:
-        return float(distances[order[np.searchsorted(beyond, alpha, side="right")]])
-
-    return reach
+    return lambda alpha: float(distances[order[np.searchsorted(beyond, alpha, side="right")]])
 
 
 def _quantile(tail: float) -> float:

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from ldpaudit.mechanisms.shuffled_heavy_hitters import ShuffledHeavyHitters
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from tests.attacks.test_level import limit
-from tests.helpers import raises, some
+from tests.helpers import raises, slow, some
 from tests.zoo import AT_ONE, BROKEN, SMALL, Broken, delta_of
 
 REACH = 0.95
@@ -50,7 +51,7 @@ OF_STEM = list({stem(m): m for m in reversed(AT_ONE)}.values())
 
 
 @pytest.mark.few(16)
-@pytest.mark.parametrize("m", [m if m in OF_STEM else pytest.param(m, marks=pytest.mark.slow) for m in AT_ONE], ids=str)
+@pytest.mark.parametrize("m", [m if m in OF_STEM else slow(m) for m in AT_ONE], ids=str)
 def test_a_tenth_of_the_default_budget_comes_near_and_what_is_as_good_as_certain_is_below_epsilon(m: Mechanism) -> None:
     found = audit(m, epsilon=1.0, delta=delta_of(m), trials=100_000, seed=11)
     exact = account(m).epsilon(delta_of(m))
@@ -88,10 +89,7 @@ NIGHTLY: list[tuple[Any, Neighbours, float, int, float, dict[str, Any]]] = [
 
 
 @pytest.mark.few(7)
-@pytest.mark.parametrize(
-    ("m", "relation", "delta", "trials", "share", "options"),
-    [*NEARLY, *(pytest.param(*each, marks=pytest.mark.slow) for each in NIGHTLY)], ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("m", "relation", "delta", "trials", "share", "options"), [*NEARLY, *starmap(slow, NIGHTLY)], ids=str)
 def test_audits_in_any_relation_and_of_many_users_come_near_epsilon_and_stay_below(
     m: Any, relation: Neighbours, delta: float, trials: int, share: float, options: dict[str, Any]
 ) -> None:

@@ -29,7 +29,7 @@ from ldpaudit.mechanisms.shuffled_selection import ShuffledSelection
 from ldpaudit.mechanisms.sparse_statistical_queries import SparseStatisticalQueries
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import DataSet
-from tests.helpers import raises
+from tests.helpers import raises, slow
 
 F = Fraction
 Counts = NDArray[np.int64]
@@ -66,18 +66,10 @@ def as_described(data: Data, size: int, rng: np.random.Generator) -> Counts:
     return summed(data, size, rng) + noise(size, rng)
 
 
-def one_noise_serves_all_coordinates(data: Data, size: int, rng: np.random.Generator) -> Counts:
-    return summed(data, size, rng) + NOISE.noise(size, rng)[:, None]
-
-
 def both_rounds_have_the_same_noise(data: list[Data], size: int, rng: np.random.Generator) -> Counts:
     """Their difference has none."""
     shared = noise(size, rng)
     return np.column_stack([summed(each, size, rng) + shared for each in data])
-
-
-def each_round_has_its_own_noise(data: list[Data], size: int, rng: np.random.Generator) -> Counts:
-    return np.column_stack([as_described(each, size, rng) for each in data])
 
 
 def each_of_two_aggregators_adds_half_the_variance(data: Data, size: int, rng: np.random.Generator) -> Counts:
@@ -107,13 +99,13 @@ def large_noise_is_drawn_again(data: Data, size: int, rng: np.random.Generator) 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(("system", "plan", "delta", "neighbours"), [
     pytest.param(summed, PLAN, 1e-2, REPLACE_ONE, id="the_honest_aggregator_adds_nothing"),
-    (one_noise_serves_all_coordinates, PLAN, 1e-2, REPLACE_ONE),
+    pytest.param(lambda x, size, rng: summed(x, size, rng) + NOISE.noise(size, rng)[:, None], PLAN, 1e-2, REPLACE_ONE,
+                 id="one_noise_serves_all_coordinates"),
     (both_rounds_have_the_same_noise, Repeat(PLAN, 2), 1e-2, REPLACE_ONE),
-    pytest.param(each_of_two_aggregators_adds_half_the_variance, PLAN, 1e-2, REPLACE_ONE, marks=pytest.mark.slow),
+    slow(each_of_two_aggregators_adds_half_the_variance, PLAN, 1e-2, REPLACE_ONE),
     (a_count_is_published_before_noise_too, PLAN, 1e-2, REPLACE_ONE),
     (the_number_of_empty_reports_is_published, PLAN, 1e-2, ADD_REMOVE),
-    *(pytest.param(cut, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE, marks=pytest.mark.slow)
-      for cut in (large_noise_is_cut_off, large_noise_is_drawn_again)),
+    *(slow(cut, replace(LAPLACE, change=(1, -1)), 0, REPLACE_ONE) for cut in (large_noise_is_cut_off, large_noise_is_drawn_again)),
 ])  # fmt: skip
 def test_broken_systems_are_refuted_at_the_defaults(system: System, plan: Plan, delta: float, neighbours: Neighbours) -> None:
     exact = account(plan, neighbours).epsilon(delta)
@@ -131,25 +123,20 @@ def test_half_the_flips_are_refuted_at_the_defaults_beside_noise() -> None:
     )
 
 
-def wraps_around(data: Data, size: int, rng: np.random.Generator) -> Counts:
-    return as_described(data, size, rng) % FIELD
-
-
-def counters_are_packed(data: Data, size: int, rng: np.random.Generator) -> Counts:
-    """A negative count borrows from the next one."""
-    return np.asarray(as_described(data, size, rng) @ [1, 64])
-
-
-def is_clamped(data: Data, size: int, rng: np.random.Generator) -> Counts:
-    return np.clip(as_described(data, size, rng), 0, USERS)
+COMPUTED: dict[str, Callable[[Counts], Any]] = {
+    "as_described": lambda noisy: noisy,
+    "wraps_around": lambda noisy: noisy % FIELD,
+    "counters_are_packed": lambda noisy: noisy @ [1, 64],  # a negative count borrows from the next one
+    "is_clamped": lambda noisy: np.clip(noisy, 0, USERS),
+}
 
 
 @pytest.mark.parametrize(("system", "plan"), [
     pytest.param(lambda x, size, rng: as_described(x, size, rng) % 16, PLAN, id="a field too small: useless, and as private"),
-    *(pytest.param(system, PLAN, marks=pytest.mark.slow)
-      for system in (as_described, wraps_around, counters_are_packed, is_clamped)),
-    pytest.param(summed, Aggregate(BITS, USERS), marks=pytest.mark.slow),
-    pytest.param(each_round_has_its_own_noise, Repeat(PLAN, 2), marks=pytest.mark.slow),
+    *(slow(lambda x, size, rng, of=of: of(as_described(x, size, rng)), PLAN, id=name) for name, of in COMPUTED.items()),
+    slow(summed, Aggregate(BITS, USERS), id="without_noise"),
+    slow(lambda rounds, size, rng: np.column_stack([as_described(x, size, rng) for x in rounds]), Repeat(PLAN, 2),
+         id="each_round_has_its_own_noise"),
 ])  # fmt: skip
 def test_what_is_computed_from_the_noisy_sum_is_not_refuted(system: System, plan: Plan) -> None:
     exact = account(plan).epsilon(1e-2)

@@ -182,8 +182,7 @@ def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
     rare = 0.01, 0.0005
     hardly = Target((0, 1), "{y = 7}", lambda side, n, rng: np.where(rng.random(n) < rare[side], np.inf, 0.0), calibrated=True)
     assert "infinite" not in run(hardly, Experiment(40_000)).event
-    silent = run(Target((0, 1), "{y = 7}", noise), Experiment(2_000, mode=mode))
-    assert silent.event == "{y = 7}"
+    assert run(Target((0, 1), "{y = 7}", noise), Experiment(2_000, mode=mode)).event == "{y = 7}"
 
 
 def test_infinite_scores_are_guessed_on_in_their_own_direction_only() -> None:

@@ -133,11 +133,9 @@ def test_all_tests_that_begin_while_a_score_is_learned_spend_the_level_once(delt
         return np.where(rng.random(size) < leak, 10 + x, BINARY.sample(x, size, rng))
 
     box = target(function, [0, 1], Experiment(8_000, 1 - 0.05, 0, delta, 1.0))
-    spent = sum(each.share for each in box.target.wagers)
-    assert spent <= 1 + 1e-12
+    assert sum(each.share for each in box.target.wagers) <= 1 + 1e-12
     job = play.Job(box.target, Experiment(box.remaining, 1 - 0.05, 0, delta, 1.0))
-    looks = job.looks(play.begin(job))
-    assert sum(look.share for look in looks) == pytest.approx(1 - play.FINAL)
+    assert sum(look.share for look in job.looks(play.begin(job))) == pytest.approx(1 - play.FINAL)
     assert all(each.counts.trials <= 8_000 - box.remaining for each in box.target.wagers)
 
 
@@ -262,8 +260,7 @@ def test_what_rarer_events_may_spend_is_a_part_of_the_last_look_and_all_looks_to
     for mode in Mode:
         job = play.Job(target, Experiment(1_000, mode=mode), share=0.9)
         state = play.measure(job, play.begin(job))
-        shares = [look.share for look in (*job.looks(state), *job.narrow_looks(state))]
-        assert sum(shares) == pytest.approx(0.9)
+        assert sum(look.share for look in (*job.looks(state), *job.narrow_looks(state))) == pytest.approx(0.9)
         assert len(state.narrower) == 2
         assert job.narrow_looks(replace(state, drawn=999)) == []
 

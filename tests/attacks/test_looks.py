@@ -17,7 +17,7 @@ from ldpaudit.errors import ImplementationError, Unsupported
 from ldpaudit.evidence import Form
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from tests.broken_callables import plain_noise
-from tests.helpers import raises
+from tests.helpers import raises, slow
 
 BOTH = (Form.RAW, Form.CANONICAL)
 CERTAIN = 5.0
@@ -160,8 +160,7 @@ def _same_seed_in(write: Callable[[list[int]], Any]) -> Callable[[int], Any]:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("write", [
     bytes, np.array,
-    *(pytest.param(write, marks=pytest.mark.slow)
-      for write in (lambda b: "".join(map(str, b)), lambda b: [i for i in range(3) if b[i]], lambda b: {"b": b})),
+    slow(lambda b: "".join(map(str, b))), slow(lambda b: [i for i in range(3) if b[i]]), slow(lambda b: {"b": b}),
 ])  # fmt: skip
 def test_a_seed_that_two_calls_share_is_found_whatever_reports_are_made_of(write: Callable[[list[int]], Any]) -> None:
     report = _same_seed_in(write)

@@ -18,6 +18,7 @@ from ldpaudit.attacks.blackbox.encoding import between, encode, join
 from ldpaudit.attacks.blackbox.features import added, counted, features
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.evidence import Form
+from tests.helpers import slow
 
 ALL = 1 << 64
 X87 = np.finfo(np.longdouble).nmant == 63
@@ -194,16 +195,13 @@ LONG: dict[str, tuple[Callable[..., Any], int]] = {
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("leak", [
-    "a byte at place 1,200", "a number at place 2,500",
-    *(pytest.param(leak, marks=pytest.mark.slow) for leak in LONG if "a bit at" in leak),
-])  # fmt: skip
+@pytest.mark.parametrize("leak", [slow(leak) if "a bit at" in leak else leak for leak in LONG])
 def test_a_leak_beyond_the_first_thousand_numbers_is_found(leak: str) -> None:
     function, trials = LONG[leak]
     assert audit(function, inputs=[0, 1], trials=trials, epsilon=3.0).epsilon_lower > 3
 
 
-@pytest.mark.parametrize(("trials", "share"), [(3_000, 0.55), pytest.param(10_000, 0.75, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("trials", "share"), [(3_000, 0.55), slow(10_000, 0.75)])
 def test_a_randomized_bit_far_inside_a_report_shows_its_epsilon(trials: int, share: float) -> None:
     def function(x: int, size: int, rng: np.random.Generator) -> Any:
         rows = rng.random((size, 2_000)) < 0.5
@@ -232,9 +230,7 @@ FEW_LENGTHS = ("bytes", "lists of about a hundred numbers")
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "leak", [leak if leak in FEW_LENGTHS else pytest.param(leak, marks=pytest.mark.slow) for leak in OF_LENGTHS]
-)
+@pytest.mark.parametrize("leak", [leak if leak in FEW_LENGTHS else slow(leak) for leak in OF_LENGTHS])
 def test_a_leak_in_lengths_that_hardly_ever_come_twice_is_found(leak: str) -> None:
     evidence = audit(OF_LENGTHS[leak], inputs=[0, 1], trials=2_000, epsilon=2.0)
     assert evidence.epsilon_lower > 2

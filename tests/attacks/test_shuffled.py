@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from ldpaudit.mechanisms import HadamardRangeQueries, HadamardResponse, KaryRand
 from ldpaudit.neighbours import ADD_REMOVE
 from ldpaudit.profile import DataSet, Witness
 from ldpaudit.report import html, text
-from tests.helpers import ROOT, raises, run, some, stdout
+from tests.helpers import ROOT, raises, run, slow, some, stdout
 from tests.oracles import shuffle as oracle
 from tests.oracles.hadamard import Oracle
 
@@ -108,10 +109,7 @@ LONGER: list[tuple[Shuffle, float, float, int, bool]] = [
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("plan", "delta", "reached", "trials", "given"),
-    [*COMPARED, *(pytest.param(*each, marks=pytest.mark.slow) for each in LONGER)], ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("plan", "delta", "reached", "trials", "given"), [*COMPARED, *starmap(slow, LONGER)], ids=str)
 def test_audits_with_the_witness_and_without_come_close_to_what_is_certified_and_never_above(
     plan: Shuffle, delta: float, reached: float, trials: int, given: bool
 ) -> None:
@@ -134,7 +132,7 @@ def one_report(x: int) -> int:
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("code", "trials", "given"), [
     (twice_as_loud, 40_000, True), (one_report, 3_000, False),
-    *(pytest.param(*each, marks=pytest.mark.slow) for each in ((twice_as_loud, 40_000, False), (one_report, 3_000, True))),
+    slow(twice_as_loud, 40_000, False), slow(one_report, 3_000, True),
 ])  # fmt: skip
 def test_shuffled_code_that_is_louder_than_declared_is_refuted(code: Any, trials: int, given: bool) -> None:
     plan = Shuffle(KaryRandomizedResponse.for_epsilon(2, k=3), 6)

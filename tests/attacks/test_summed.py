@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from ldpaudit.profile import DataSet, Witness
 from tests.attacks.test_shuffled import DRAWS, OFF, scores_have_laws
-from tests.helpers import raises, some
+from tests.helpers import raises, slow, some
 from tests.oracles import shuffle as oracle, sums
 
 F = Fraction
@@ -85,22 +85,22 @@ def test_scores_are_the_log_likelihood_ratios_of_sums_with_noise_on_every_coordi
 @pytest.mark.few(3)
 @pytest.mark.parametrize(("plan", "delta", "neighbours", "reached"), [
     (Aggregate(UnaryEncoding.flips(F(1, 150), 8), 10**4), 1e-2, None, 0.75),
-    pytest.param(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8, marks=pytest.mark.slow),
+    slow(Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-3, None, 0.8),
     (Aggregate(UnaryEncoding.flips(F(1, 1000), 8), 10**4), 1e-2, ADD_REMOVE, 0.85),
     (Aggregate(UnaryEncoding(8, F(1, 2), F(1, 150)), 10**3), 1e-2, None, 0.7),
     (Aggregate(UnaryEncoding.flips(F(1, 4), 3), 3), 1e-3, None, 0.95),
     (Aggregate(PermanentRappor(16, 2, F(1, 50)), 10**4), 1e-2, None, 0.85),
-    pytest.param(Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85, marks=pytest.mark.slow),
+    slow(Aggregate(Repeat(UnaryEncoding.flips(F(1, 1000), 8), 2), 10**4), 1e-2, None, 0.85),
     (Aggregate(KaryRandomizedResponse(4, F(3, 4)), 100), 1e-2, None, 0.8),
     (Aggregate(Rappor(8, 1, F(1, 10), F(1, 100), F(99, 100), 2, domain=8), 100), 1e-2, None, 0.8),
     (Aggregate(Geometric(8, F(9, 10)), 20), 1e-2, None, 0.85),
-    pytest.param(Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85, marks=pytest.mark.slow),
+    slow(Aggregate(Geometric(8, F(9, 10)), 20, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.85),
     (Aggregate(Laplace(F(2), F(-1), F(1)), 20), 1e-2, None, 0.85),
-    pytest.param(Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8, marks=pytest.mark.slow),
-    pytest.param(Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75, marks=pytest.mark.slow),
+    slow(Aggregate(TruncatedGeometric(8, F(9, 10)), 20), 1e-2, None, 0.8),
+    slow(Aggregate(SubsetSelection(6, 2, F(9, 10)), 200), 1e-2, None, 0.75),
     (Aggregate(SubsetSelection(6, 2, F(9, 10)), 200, [DiscreteLaplace(F(4, 5))]), 1e-2, None, 0.75),
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("given", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("given", [True, slow(False)])
 def test_audits_of_sums_come_close_to_what_is_certified_and_never_above(
     plan: Aggregate, delta: float, neighbours: Neighbours | None, reached: float, given: bool
 ) -> None:
@@ -170,7 +170,7 @@ def one_uniform_number_for_all_bits(x: Any, size: int, rng: np.random.Generator)
 
 @pytest.mark.parametrize(("code", "users"), [
     (half_the_flips, 100),
-    pytest.param(half_the_flips, 1000, marks=pytest.mark.slow),
+    slow(half_the_flips, 1000),
     (sometimes_in_the_clear, 100),
     (one_coin_for_all_bits, 100),
     (one_coin_for_all_bits, 1000),
@@ -216,7 +216,7 @@ def test_reports_that_the_declared_mechanism_never_makes_are_an_error() -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("epsilon", "neighbours", "code", "recorded"), [
     (F(3, 2), REPLACE_ONE, None, "holds"),
-    pytest.param(None, REPLACE_ONE, None, "holds", marks=pytest.mark.slow),
+    slow(None, REPLACE_ONE, None, "holds"),
     (F(1, 10), REPLACE_ONE, None, "refuted"),
     (F(3, 2), ADD_REMOVE, None, "holds"),
     (F(13, 10), REPLACE_ONE, half_the_flips, "refuted"),
@@ -277,7 +277,7 @@ MORE: list[tuple[Plan, bool]] = [
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(("plan", "given"), [*PLAYED, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE)], ids=str)
+@pytest.mark.parametrize(("plan", "given"), [*PLAYED, *starmap(slow, MORE)], ids=str)
 def test_audits_of_noisy_and_composed_sums_come_close_to_what_is_certified_and_never_above(plan: Plan, given: bool) -> None:
     """Also where rounds are repeated as wholes: each is summed by itself, and has noise of its own."""
     exact = account(plan).epsilon(1e-2)
@@ -301,7 +301,7 @@ FIFTIETH = UnaryEncoding.flips(F(1, 50), 4)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("m", "users", "share"), [
-    (FIFTIETH, 1, 0.7), (KaryRandomizedResponse(4, F(19, 20)), 50, 0.5), pytest.param(FIFTIETH, 50, 0.7, marks=pytest.mark.slow),
+    (FIFTIETH, 1, 0.7), (KaryRandomizedResponse(4, F(19, 20)), 50, 0.5), slow(FIFTIETH, 50, 0.7),
 ])  # fmt: skip
 def test_a_sum_with_noise_is_not_attacked_as_if_it_had_none(m: Mechanism, users: int, share: float) -> None:
     """One honest client beside an aggregator's noise was once audited as its report, and a true claim refuted."""
@@ -378,14 +378,13 @@ def real(scale: float) -> Any:
 LITTLE: list[Any] = [
     (Geometric(2, F(4, 5)), 10, Geometric(2, F(4, 5)), Geometric(2, F(3, 5))),
     # whose sums lie beyond all that are declared
-    pytest.param(TruncatedGeometric(9, F(1, 2)), 2_000, TruncatedGeometric(9, F(1, 2)), TruncatedGeometric(9, F(1, 5)),
-                 marks=pytest.mark.slow),
+    slow(TruncatedGeometric(9, F(1, 2)), 2_000, TruncatedGeometric(9, F(1, 2)), TruncatedGeometric(9, F(1, 5))),
     (Laplace(F(2)), 10, real(2.0), real(1.0)),
     (TruncatedGeometric(4, F(4, 5)), 10, TruncatedGeometric(4, F(4, 5)), lambda x, size, rng: np.full(size, x)),
 ]
 
 
-@pytest.mark.parametrize(("trials", "share"), [(50_000, 0.5), pytest.param(200_000, 0.6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("trials", "share"), [(50_000, 0.5), slow(200_000, 0.6)])
 @pytest.mark.parametrize(("m", "users", "code", "wrong"), LITTLE, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_code_that_adds_too_little_noise_to_numbers_is_refuted_and_what_is_described_is_not(
     m: Mechanism, users: int, code: Any, wrong: Any, trials: int, share: float

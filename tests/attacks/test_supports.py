@@ -87,8 +87,7 @@ def test_a_sound_hashing_client_is_not_refuted_and_is_said_to_be_seen() -> None:
 
 
 def test_of_reports_that_are_nearly_all_different_the_message_names_the_support_first() -> None:
-    found = audit(client(0.9), inputs=[0, 1], epsilon=1.0, trials=4_000)
-    assert found.resolution.startswith(UNREADABLE)
+    assert audit(client(0.9), inputs=[0, 1], epsilon=1.0, trials=4_000).resolution.startswith(UNREADABLE)
     assert UNREADABLE.index("support") < UNREADABLE.index("mechanism")
 
 

@@ -24,8 +24,7 @@ AUDITS: dict[str, dict[str, Any]] = {
 
 
 def looks(**options: Any) -> tuple[Look, ...]:
-    found = some(audit(BINARY, **{"trials": 20_000, **options}).trajectory)
-    return found.looks
+    return some(audit(BINARY, **{"trials": 20_000, **options}).trajectory).looks
 
 
 def test_the_bounds_of_all_looks_hold_together() -> None:

@@ -30,6 +30,7 @@ from ldpaudit.studies.estimation import Estimates
 from ldpaudit.studies.intervals import _by_tails, _two_numbers, intervals
 from ldpaudit.studies.postprocessing import WAYS, norm_sub
 from tests.helpers import raises, some
+from tests.oracles.shuffle import law_of
 from tests.zoo import ONE_EACH
 
 ALPHA = 0.05
@@ -89,9 +90,7 @@ def test_what_a_report_adds_is_what_the_mechanism_says(m: Mechanism) -> None:
     for x, (holds, said) in product(m.inputs, zip((1, 0), m.added(), strict=True)):
         adds, chances = contributions(m, x)
         for v in np.flatnonzero(m.truth([x]) == holds):
-            law = dict[float, float]()
-            for value, chance in zip(np.round(adds[:, v], 9).tolist(), chances.tolist(), strict=True):
-                law[value] = law.get(value, 0) + chance
+            law = law_of(zip(np.round(adds[:, v], 9).tolist(), chances.tolist(), strict=True))
             assert law == pytest.approx({round(float(y), 9): float(p) for y, p in said.items()})
 
 
@@ -316,8 +315,7 @@ def test_what_has_no_noise_is_left_as_it_is_and_what_is_far_above_it_too() -> No
     counts = np.array([900.0, 80, 15, 5])
     assert WAYS["empirical-bayes"](counts, 1000, np.zeros_like) == pytest.approx(counts)
     many = np.array([5e5, 3e5, *(20.0 * rank for rank in range(-50, 51))])
-    found = WAYS["empirical-bayes"](many, 800_000, deviation_of_ten)
-    assert found[:2] == pytest.approx(many[:2], abs=1000)
+    assert WAYS["empirical-bayes"](many, 800_000, deviation_of_ten)[:2] == pytest.approx(many[:2], abs=1000)
 
 
 @pytest.mark.parametrize("m", [*COINS[:2], DBitFlip(3, 2, Fraction(3, 4)), LaplaceHistogram(3, Fraction(2))], ids=str)
@@ -364,5 +362,4 @@ def test_a_rare_report_that_adds_a_third_number_is_not_overlooked() -> None:
     """One in 100,000; a few hundred sampled reports would be of two kinds."""
     rare = Channel([[Fraction(n, 100_000) for n in row] for row in ((60000, 39999, 1), (39999, 60000, 1))])
     data = np.array([0] * 60 + [1] * 40)
-    found = rare.estimate(data)
-    assert "exact" not in intervals(rare, found, len(data), 0.05).how
+    assert "exact" not in intervals(rare, rare.estimate(data), len(data), 0.05).how

@@ -102,8 +102,7 @@ def test_a_failure_is_said_only_of_the_source_s_own_sentence_with_its_hypotheses
 
 @pytest.mark.parametrize("stem", literature.stems())
 def test_a_stem_s_claims_name_their_place_and_are_judged_by_certified_numbers(stem: str) -> None:
-    claims = claims_of(stem)
-    for claim in claims:
+    for claim in claims_of(stem):
         assert claim.where.split()[0].rstrip(",") in literature.PAPERS, claim.where
         assert claim.found.rigour > Rigour.FLOAT
         assert claim.holds is not None or not claim.attained or claim.found.low <= claim.claimed <= claim.found.high
@@ -151,8 +150,7 @@ def test_tables_are_written_for_other_programs() -> None:
     rows = rows_of("thresh")
     assert [line[0] for line in csv.reader(io.StringIO(report.write(TableFormat.csv, rows)))] == ["kind", "claim", "claim"]
     assert json.loads(report.write(TableFormat.json, rows))[0]["standings"] == ["holds", "fails", "outside"]
-    latex = report.write(TableFormat.latex, [replace(rows[0], sentence="100 % of a_b & c")])
-    assert r"100 \% of a\_b \& c" in latex
+    assert r"100 \% of a\_b \& c" in report.write(TableFormat.latex, [replace(rows[0], sentence="100 % of a_b & c")])
 
 
 def test_a_ratio_of_0_is_the_least_of_its_row() -> None:
@@ -276,8 +274,7 @@ def test_what_is_on_record_fails_and_nothing_else(failed: list[str], recorded: l
 def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with_1_unless_it_is_named(capsys: Any) -> None:
     def ends(setting: Any, *named: str) -> int:
         _, _, stem, *given = literature.command("thresh", setting).split()
-        ended = raises(typer.Exit, None, judged, stem, given, expect_fails=list(named))
-        return ended.exit_code
+        return raises(typer.Exit, None, judged, stem, given, expect_fails=list(named)).exit_code
 
     codes, failing = [], []
     for setting in literature.settings("thresh"):
@@ -311,9 +308,8 @@ def test_a_simulated_error_that_fails_ends_with_1_unless_it_is_named(monkeypatch
     monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(20.0, 0.1),))
     monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL,))
     for named, code in ((None, 1), (["HKR12 Theorem 0"], 0), (["HKR12 Theorem 1"], 1)):
-        with pytest.raises(typer.Exit) as ended:
-            accuracy("sign_oracle", None, runs=60, confidence=0.95, seed=3, expect_fails=named)
-        assert ended.value.exit_code == code
+        ended = raises(typer.Exit, None, accuracy, "sign_oracle", None, runs=60, confidence=0.95, seed=3, expect_fails=named)
+        assert ended.exit_code == code
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -233,8 +233,7 @@ def test_a_bound_holds_or_fails_beside_what_is_certified() -> None:
     rows = {row.name: row for row in published(PLAN, THOUSANDTH, certified, bounds=(one, least))}
     assert rows["one"].standing is Standing.HOLDS
     assert (rows["one"].needs, rows["one"].provenance) == ("Shuffles, delta above 0: 1", Provenance.OWN)
-    printed = some(rows["one"].printed)
-    assert printed.claimed == 1
+    assert some(rows["one"].printed).claimed == 1
     assert (rows["least"].standing, rows["least"].source) == (Standing.FAILS, f"{__name__}.least")
 
 

@@ -19,10 +19,7 @@ from ldpaudit.mechanisms import HadamardRangeQueries, KaryRandomizedResponse, Ra
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.mechanisms.shuffled_hadamard import printed_rho
 from tests.claims.test_literature import printed_at
-
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
-
+from tests.samples import SEEDED_LEVEL
 
 HADAMARD = {"epsilon": Fraction(0)}, {"delta": Fraction(1)}, {"domain": 6}, {"k": 0}, {"beta": Fraction(1)}
 TENTH = Fraction(1, 10)
@@ -70,14 +67,14 @@ def test_the_failure_of_an_estimate_is_two_binomial_tails() -> None:
     assert failure(m, 10.05).high == pytest.approx(truth, rel=1e-9)
     rng, data = np.random.default_rng(7), np.zeros(64, dtype=int)
     off = sum(abs(m.run(data, rng)[5]) > 10.05 for _ in range(800))
-    assert stats.binomtest(off, 800, truth).pvalue > LEVEL
+    assert stats.binomtest(off, 800, truth).pvalue > SEEDED_LEVEL
 
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_printed_errors_are_exceeded_no_more_often(k: int) -> None:
     s = Setting(Fraction(1), Fraction(1, 100), 256, 32, k=k)
     for claim in accuracy(s):
-        found = literature.measure(s, claim, 60, seed=8, confidence=1 - LEVEL)
+        found = literature.measure(s, claim, 60, seed=8, confidence=1 - SEEDED_LEVEL)
         assert found.holds is not False
         assert found.upper > claim.alpha / 10
 
@@ -119,7 +116,7 @@ def test_all_boxes_together_are_within_an_error_that_grows_with_the_root_of_thei
     off = np.array([g.totals(m.run(data, rng) - g.held(data), boxes) for _ in range(300)])
     beta = F(1, 10)
     bound = range_queries.all_boxes_error(m, beta).high
-    assert stats.binom.sf(int(np.sum(np.abs(off).max(axis=1) > bound)) - 1, len(off), float(beta)) > LEVEL
+    assert stats.binom.sf(int(np.sum(np.abs(off).max(axis=1) > bound)) - 1, len(off), float(beta)) > SEEDED_LEVEL
     assert np.abs(off).max() > bound / 2
     most = (m.rho + 2**m.dimensions) * m.users * float(m.hit) * g.most_terms
     assert 0.6 * most < off.var(axis=0).max() < 1.35 * most, "300 runs, of which the largest of all boxes' variances"
@@ -147,7 +144,7 @@ def test_a_logarithm_of_a_power_of_two_is_exact_and_of_another_number_no_less() 
 def test_a_simulation_keeps_what_theorem_5_9_promises_and_is_not_far_below_it() -> None:
     s = range_queries.Setting(F(1), F(1, 10**6), 1 << 12, 1 << 5)
     (promise,) = range_queries.accuracy(s)
-    found = literature.measure(s, promise, 20, seed=5, confidence=1 - LEVEL)
+    found = literature.measure(s, promise, 20, seed=5, confidence=1 - SEEDED_LEVEL)
     assert found.holds is not False
     assert found.upper > promise.alpha / 40
 

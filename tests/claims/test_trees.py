@@ -19,12 +19,11 @@ from ldpaudit.commands import run
 from ldpaudit.mechanisms import PrefixExtending, SignPrefixExtending, TreeHistogram
 from ldpaudit.mechanisms.shared.public_questions.server_queries import Answers
 from ldpaudit.studies.trees import Tree, consistent
+from tests.samples import SEEDED_LEVEL
 
 SIZES, VARIANCES = (2, 8, 8), (3.0, 5.0, 2.0)
 """Levels of a tree, of which the last one is asked for twice, as in TreeHist, and the variances of their counts."""
 NUMBERS = st.floats(-100, 100)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 def summed_up(leaves: Any) -> list[Any]:
@@ -104,7 +103,7 @@ def test_intervals_hold_as_often_as_they_say_and_are_little_wider_than_the_norma
         for estimates, ends in [tree_of(replace(m, seed=seed), VALUES, seed).answers(ASKED, 0.9)]
     ]).swapaxes(0, 1)  # fmt: skip
     missed = ((low > TRUTH) | (high < TRUTH)).sum(axis=0)
-    assert np.all(stats.binom.sf(missed - 1, runs, 0.1) > LEVEL)
+    assert np.all(stats.binom.sf(missed - 1, runs, 0.1) > SEEDED_LEVEL)
     off = (found - TRUTH)[:, :3]
     assert np.all(np.abs(off.mean(axis=0)) < 5 * off.std(axis=0) / runs**0.5)
     assert np.all((high - low)[:, :3].mean(axis=0) < wider * 2 * stats.norm.isf(0.05) * off.std(axis=0))

@@ -21,6 +21,7 @@ from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from ldpaudit.studies import literature
 from tests.claims.test_literature import claims_of, printed_at
 from tests.helpers import ROOT
+from tests.oracles.shuffle import law_of
 from tests.oracles.trie import heads
 
 F = Fraction
@@ -171,11 +172,8 @@ def empty_trie(w: dict[str, Any]) -> tuple[Fraction, Fraction]:
 
 def _draw(ways: dict[int, int], size: int, most: int) -> dict[int, int]:
     """In how many ways this many users are drawn, of whom at most `most` hold one more prefix."""
-    found: dict[int, int] = {}
-    for drawn, count in ways.items():
-        for more in range(min(size, most) + 1):
-            found[drawn + more] = found.get(drawn + more, 0) + count * comb(size, more)
-    return found
+    mores = range(min(size, most) + 1)
+    return law_of((drawn + more, count * comb(size, more)) for drawn, count in ways.items() for more in mores)
 
 
 def sum_of_rare_prefixes(w: dict[str, Any]) -> tuple[Fraction, Fraction]:

@@ -41,8 +41,7 @@ def test_a_bit_vector_is_refuted_in_canonical_form_too_unless_its_lists_are_said
 def test_audit_refutes_a_false_claim_and_not_a_true_one_within_a_number_of_trials_or_a_time() -> None:
     common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "5000")
     assert run(*common, "--epsilon", "log(3)+0.2").returncode == 0
-    shown = stdout(run(*common, "--epsilon", "0.5"), 1)
-    assert "REFUTED" in shown
+    assert "REFUTED" in stdout(run(*common, "--epsilon", "0.5"), 1)
     common = ("--inputs", "0", "1", "--epsilon", "3", "--format", "json")
     done = run("audit", "tests.broken_callables:fair", *common, "--budget", "1s")
     (allowed,) = re.findall(r"1s allow ([\d,]+) trials", done.stderr)
@@ -51,8 +50,7 @@ def test_audit_refutes_a_false_claim_and_not_a_true_one_within_a_number_of_trial
 
 def test_without_a_claim_epsilon_is_measured_by_all_views() -> None:
     common = ("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--trials", "6000")
-    shown = stdout(run(*common))
-    assert shown.startswith("tests.broken_callables:fair: measured\nepsilon >= ")
+    assert stdout(run(*common)).startswith("tests.broken_callables:fair: measured\nepsilon >= ")
     record = json.loads(run(*common, "--format", "json").stdout)
     assert (record["refuted"], record["claimed"], record["trials"], record["mode"]) == (None, None, 6_000, "fixed")
     assert record["level"] > 0.9, "one look has nearly all of it"

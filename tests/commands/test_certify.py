@@ -18,16 +18,15 @@ QUICK = ("--trials", "2000", "--jobs", "1")
 
 
 def test_certify_prints_verdicts_and_counts_in_80_columns(tmp_path: Path) -> None:
-    done = run("certify", "attribution-navigation", "deployments/attribution-event.toml", *QUICK, "--output", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert done.stdout.rstrip().endswith("All verdicts are as expected.")
-    assert "1 of 2 claims hold, 1 do not" in done.stdout
+    files = ("attribution-navigation", "deployments/attribution-event.toml")
+    shown = stdout(run("certify", *files, *QUICK, "--output", str(tmp_path)))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.rstrip().endswith("All verdicts are as expected.")
+    assert "1 of 2 claims hold, 1 do not" in shown
     assert {p.name for p in tmp_path.iterdir()} == {
         f"{name}.{kind}" for name in ("attribution-navigation", "attribution-event") for kind in ("json", "html")
     } | {"index.html", "verify_certificate.py"}
-    shown = stdout(run("verify", str(tmp_path / "attribution-event.json")))
-    assert "stands" in shown
+    assert "stands" in stdout(run("verify", str(tmp_path / "attribution-event.json")))
 
 
 def test_a_file_that_gave_no_certificate_is_told_first_and_counted(tmp_path: Path) -> None:
@@ -75,8 +74,7 @@ def test_a_claim_that_is_met_exactly_is_certified_with_the_digits_that_are_claim
     """The enclosure is [1.672, 1.672 + 2e-16]; rounded up to six digits it would look like more than what is claimed."""
     claim = '[mechanism]\nkind = "randomized_response"\nk = 2\nepsilon = "1.672"\n[[claims]]\nid = "round"\nepsilon = "1.672"\n'
     (tmp_path / "d.toml").write_text(f'schema = "ldpaudit.deployment/1"\nid = "d"\n{claim}')
-    done = run("certify", str(tmp_path / "d.toml"), *QUICK)
-    assert "1.672    = 1.672 " in done.stdout
+    assert "1.672    = 1.672 " in run("certify", str(tmp_path / "d.toml"), *QUICK).stdout
     assert run("certify", "attribution-navigation", *QUICK).stdout.count("= 14.011 ") == 1, "14.0109..., rounded up"
 
 

@@ -150,8 +150,7 @@ def test_a_formula_that_charges_twice_has_twice_the_noise_and_bits_are_those_of_
     assert printed.scale == pytest.approx(float(exact.scale), rel=1e-3)  # type: ignore[attr-defined]
     assert printed.scale >= exact.scale  # type: ignore[attr-defined]
     assert bits(UnaryEncoding.optimized(1, k=40)) == 40
-    m = ShuffledHadamard(users=100, domain=8, tau=3, rho=5)
-    assert bits(m) == 6 * 3 * 4
+    assert bits(ShuffledHadamard(users=100, domain=8, tau=3, rho=5)) == 6 * 3 * 4
 
 
 def test_what_cannot_be_brought_near_the_asked_epsilon_is_marked_and_has_no_rank() -> None:
@@ -194,8 +193,7 @@ def test_reports_that_cannot_be_drawn_leave_a_contender_out_and_rare_values_are_
     held = Held(tuple(map(str, range(200))), np.zeros(10**7, dtype=np.int64))
     with pytest.raises(Unsupported, match="64 bits, but at most"):
         score(Contender("laplace", "histogram", "for_epsilon"), Contest(Fraction(1), Fraction(1, 10**6), 200, 1), held)
-    held = Held.of(WORDS)
-    assert np.bincount(held.frequent(2)).tolist() == [900, 500, 600]
+    assert np.bincount(Held.of(WORDS).frequent(2)).tolist() == [900, 500, 600]
 
 
 def compare(tmp_path: Path, stems: tuple[str, ...], *options: str) -> CompletedProcess[str]:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import ROOT, SOON, number_in, process, some, wait_until_gone
+from tests.helpers import ROOT, SOON, number_in, process, slow, some, wait_until_gone
 
 COMMANDS = [
     ("--help",),
     ("audit", "tests.broken_callables:identity", "--inputs", "0", "1", "--epsilon", "0.1", "--trials", "500"),
-    *(pytest.param(each, marks=pytest.mark.slow) for each in (
-        ("mechanisms",), ("mechanisms", "--format", "json"), ("prove", "randomized_response"))),
+    slow(("mechanisms",)), slow(("mechanisms", "--format", "json")), slow(("prove", "randomized_response")),
 ]  # fmt: skip
 """By typer, and in a process of its own; by rich, line by line, and at once."""
 
@@ -74,8 +73,7 @@ def test_no_alarm_is_left_when_a_command_has_ended_that_was_asked_to() -> None:
 
 
 @pytest.mark.parametrize(("form", "number"), [
-    ("text", signal.SIGTERM), ("json", signal.SIGINT),
-    *(pytest.param(*each, marks=pytest.mark.slow) for each in (("text", signal.SIGINT), ("json", signal.SIGTERM))),
+    ("text", signal.SIGTERM), ("json", signal.SIGINT), slow("text", signal.SIGINT), slow("json", signal.SIGTERM),
 ])  # fmt: skip
 def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_stopped(number: int, form: str) -> None:
     target = "tests.misbehaving_callables:type_shown"
@@ -94,7 +92,7 @@ def test_a_refutation_is_told_when_it_is_reached_and_stands_when_the_audit_is_st
 
 
 @pytest.mark.parametrize(("code", "told", "ends"), [
-    pytest.param("type_shown_to_the_deaf", "REFUTED", 1, marks=pytest.mark.slow),
+    slow("type_shown_to_the_deaf", "REFUTED", 1),
     ("never_comes_back_to_python", "begun\n", 128 + signal.SIGTERM),
 ])  # fmt: skip
 def test_code_that_does_not_hear_a_signal_is_ended_by_force_and_a_refutation_stands(code: str, told: str, ends: int) -> None:

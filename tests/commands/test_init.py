@@ -34,8 +34,7 @@ def checker() -> Any:
 @pytest.mark.parametrize(("stem", "variant"), ALL, ids=NAMES)
 def test_every_mechanism_has_a_file_to_begin_with_that_reads_and_is_valid(stem: str, variant: str, checker: Any) -> None:
     text = starter(stem, variant)
-    plan = typed(Run, loads(text).plan)
-    assert type(plan.mechanism) is mechanisms.classes(stem)[variant]
+    assert type(typed(Run, loads(text).plan).mechanism) is mechanisms.classes(stem)[variant]
     checker.validate(tomllib.loads(text))
 
 
@@ -118,8 +117,7 @@ def test_it_is_printed_where_no_file_is_named_and_without_a_stem_it_shows_a_few(
     done = run("init", "rappor:permanent", "--schema", "../d.json")
     assert done.stdout == starter("rappor", "permanent", "../d.json")
     assert done.stdout.startswith("#:schema ../d.json\n")
-    shown = stdout(run("init"))
-    assert tuple(line.split()[0] for line in shown.splitlines()) == tuple(CHOICE)
+    assert tuple(line.split()[0] for line in stdout(run("init")).splitlines()) == tuple(CHOICE)
     fails_in_one_line(run("init", "--output", str(tmp_path / "x.toml")), "needs a STEM")
     assert not [*tmp_path.iterdir()]
     fails_in_one_line(run("init", "rapor"), "did you mean 'rappor'?")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import ldpaudit
 from ldpaudit import commands, mechanisms
 from ldpaudit.commands import spread
-from tests.helpers import ROOT, fails_in_one_line, process, python, raises, run, stdout
+from tests.helpers import ROOT, fails_in_one_line, process, python, raises, run, slow, stdout
 
 DEEP = "[" * 3000 + "]" * 3000
 ANSWERS_DEEP = f"exec:{sys.executable} -c 'for line in open(0): print(\"[\" * 3000 + \"]\" * 3000, flush=True)'"
@@ -81,9 +81,7 @@ def test_prove_and_mechanisms_list_all_stems_that_there_are(monkeypatch: pytest.
     (("audit", "tests.broken_callables:raises", "--inputs", "0", "1", "--epsilon", "1"), "raised RuntimeError"),
     (("audit", "tests.broken_callables:returns_nothing", "--inputs", "0", "1", "--epsilon", "1"), "got None"),
     (("audit", "tests.broken_callables:wrong_type", "--inputs", "0", "1", "--epsilon", "1"), "object"),
-    pytest.param(
-        ("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs", marks=pytest.mark.slow
-    ),
+    slow(("audit", "tests.broken_callables:hangs", "--inputs", "0", "1", "--epsilon", "1"), "hangs"),
     (("audit", "tests.broken_callables:ends", "--inputs", "0", "1", "--epsilon", "1"), "raised SystemExit"),
     (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1e400"), "above 1e308"),
     (("audit", "tests.broken_callables:fair", "--inputs", "0", "1", "--epsilon", "1", "--delta", "2"), "got 2.0"),
@@ -136,8 +134,7 @@ def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.Mon
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(commands, "_parser", lambda _: fault)
-    ended = raises(SystemExit, "", commands.main)
-    assert ended.code == 2
+    assert raises(SystemExit, "", commands.main).code == 2
     *_, said = capsys.readouterr().err.splitlines()
     assert said.startswith("ldpaudit: internal error of ldpaudit, please report it: ZeroDivisionError: ours (")
 
@@ -167,7 +164,7 @@ def test_the_script_for_completion_asks_by_name_and_version_and_infinite_numbers
 
 
 @pytest.mark.parametrize(("words", "last", "offered"), [
-    ("ldpaudit certify --out", 2, "--output"), pytest.param("ldpaudit cert", 1, "certify", marks=pytest.mark.slow),
+    ("ldpaudit certify --out", 2, "--output"), slow("ldpaudit cert", 1, "certify"),
 ])  # fmt: skip
 def test_a_shell_completes_verbs_and_options(words: str, last: int, offered: str) -> None:
     done = python("-m", "ldpaudit", _LDPAUDIT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(last))

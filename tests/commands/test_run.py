@@ -15,11 +15,8 @@ SYSTEM = ["trie_heavy_hitter", "users=206", "batch=150", "threshold=10", "levels
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "a.txt").write_text("\n".join(WORDS) + "\n")
-    (data / "b.csv").write_text("word\n" + "\n".join(WORDS) + "\n")
-    return data
+    lay_out(tmp_path, {"data/a.txt": "\n".join(WORDS) + "\n", "data/b.csv": "word\n" + "\n".join(WORDS) + "\n"})
+    return tmp_path / "data"
 
 
 def test_a_folder_of_words_in_a_trie_out(folder: Path) -> None:

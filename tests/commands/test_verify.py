@@ -33,8 +33,7 @@ def test_the_proofs_inside_are_checked_by_the_program_alone(tmp_path: Path) -> N
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    (tmp_path / "c.json").write_text(genuine().to_json())
-    (tmp_path / "d.toml").write_text(DEPLOYMENT)
+    lay_out(tmp_path, {"c.json": genuine().to_json(), "d.toml": DEPLOYMENT})
     return tmp_path / "c.json"
 
 
@@ -101,8 +100,7 @@ def test_several_certificates_and_folders_are_a_table_and_the_worst_of_them_is_h
     (tmp_path / "empty").mkdir()
     fails_in_one_line(run("verify", str(tmp_path / "empty")), "needs certificates in JSON, found none in ")
     folder = written.parent
-    (folder / "other").mkdir()
-    (folder / "other" / "same.json").write_text(genuine().to_json())
+    lay_out(folder, {"other/same.json": genuine().to_json()})
     shown = stdout(run("verify", str(written), str(folder / "other")))
     assert shown.count("stands") == 2
     assert shown.endswith("2 of 2 certificates stand\n")

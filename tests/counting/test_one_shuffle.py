@@ -23,12 +23,10 @@ from ldpaudit.accountants.counting.one_shuffle import OneShuffle, _crowded
 from ldpaudit.accountants.shuffled_hadamard import replaced_elements
 from ldpaudit.accountants.shuffling.hidden_message import HiddenTuple, Seen
 from ldpaudit.mechanisms import HadamardRangeQueries, ShuffledHadamard, SparseStatisticalQueries
-from tests.helpers import some
+from tests.helpers import slow, some
 from tests.oracles.shuffle import shuffled
 
 F = Fraction
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 def rank(rows: Sequence[int]) -> int:
@@ -82,10 +80,9 @@ def sampled_delta(first: list[int], second: list[int], p: float, messages: int, 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("first", "second", "tau", "messages"),
-    [pytest.param([1, 2], [4, 8], 9, 100_000, marks=pytest.mark.slow), ([1, 2], [3, 4], 9, 100_000),
-     ([1, 2, 4], [3, 5, 6], 5, 3000), pytest.param([1, 2, 3], [4, 5, 6], 5, 3000, marks=pytest.mark.slow),
-     pytest.param([1, 2, 4], [3, 5, 7], 4, 3000, marks=pytest.mark.slow),
-     pytest.param([1, 2, 3], [8, 16, 32], 13, 2_400_000, marks=pytest.mark.slow)],
+    [slow([1, 2], [4, 8], 9, 100_000), ([1, 2], [3, 4], 9, 100_000),
+     ([1, 2, 4], [3, 5, 6], 5, 3000), slow([1, 2, 3], [4, 5, 6], 5, 3000),
+     slow([1, 2, 4], [3, 5, 7], 4, 3000), slow([1, 2, 3], [8, 16, 32], 13, 2_400_000)],
 )  # fmt: skip
 def test_the_whole_multiset_tells_no_more_than_the_bound_whatever_rows_depend_on_each_other(
     first: list[int], second: list[int], tau: int, messages: int
@@ -96,9 +93,7 @@ def test_the_whole_multiset_tells_no_more_than_the_bound_whatever_rows_depend_on
         assert truth - 5 * error <= bound.delta(epsilon).high <= 1.15 * truth + 5 * error
 
 
-@pytest.mark.parametrize(("users", "k", "apart"), [
-    (1 << 12, 3, 1.0001), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1 << 20, 3, 1.0001), (1 << 20, 10, 1.0001))),
-])  # fmt: skip
+@pytest.mark.parametrize(("users", "k", "apart"), [(1 << 12, 3, 1.0001), slow(1 << 20, 3, 1.0001), slow(1 << 20, 10, 1.0001)])
 def test_k_messages_in_one_shuffle_cost_about_what_k_shuffles_cost(users: int, k: int, apart: float) -> None:
     m = ShuffledHadamard.as_printed(1, 1e-6, users, 1 << 20, k)
     alone = ComposedHits(users * m.rho, m.hit, k)
@@ -120,7 +115,7 @@ def test_the_smaller_of_the_two_bounds_is_taken() -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "m", [OneShuffle(360 * 10**6, F(1, 2**20), 10), OneShuffle(100_000, F(1, 512), 2),
-          pytest.param(OneShuffle(10**24, F(1, 2**70), 40), marks=pytest.mark.slow)],
+          slow(OneShuffle(10**24, F(1, 2**70), 40))],
 )  # fmt: skip
 def test_epsilon_of_delta_keeps_delta_and_delta_falls(m: OneShuffle) -> None:
     for delta, room in ((0.03, 1e-4), (1e-6, 1e-4), (1e-100, 0.1)):
@@ -285,7 +280,7 @@ def test_it_is_below_the_divergence_of_all_messages(
     "m",
     [HadamardRangeQueries.as_printed(1, 1e-6, users=10**6, side=1024),
      HadamardRangeQueries(users=10**6, side=1024, tau=20, rho=376),
-     pytest.param(SparseStatisticalQueries(10**6, queries=10**4, k=32, changed=16, tau=20, rho=2000), marks=pytest.mark.slow),
+     slow(SparseStatisticalQueries(10**6, queries=10**4, k=32, changed=16, tau=20, rho=2000)),
      ShuffledHadamard(10**6, 1024, 20, 2000, 32)],
 )  # fmt: skip
 def test_several_replaced_messages_are_known_to_a_percent(m: Mechanism) -> None:

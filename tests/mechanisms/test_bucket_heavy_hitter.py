@@ -23,13 +23,11 @@ from ldpaudit.derivation import proofs_of
 from ldpaudit.mechanisms.bucket_heavy_hitter import BucketHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.verdict import Outcome
-from tests.samples import meet
+from tests.samples import SEEDED_LEVEL, meet
 
 SMALL = Setting(Fraction(9, 10), Fraction(1, 10**6), Fraction(1, 20), 2**20, 10**8)
 LARGE = Setting(Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 100), 2**32, 10**9)
 ODD = Setting(Fraction(1, 10), Fraction(1, 10**12), Fraction(1, 20), 10**6, 10**10)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 @pytest.mark.parametrize(("domain", "seed"), [(32, 0), (32, 1), (20, 0), (20, 3), (17, 5)])
@@ -191,7 +189,7 @@ def test_the_noise_exceeds_chernoffs_bound_no_more_often(users: int, reach: floa
     sums = np.abs(rng.standard_gamma(users, 400_000) - rng.standard_gamma(users, 400_000))
     bound = float(noise_tail(users, flint.arb(reach)))
     seen = int(np.count_nonzero(sums > reach))
-    assert stats.binom.sf(seen - 1, 400_000, min(bound, 1)) > LEVEL
+    assert stats.binom.sf(seen - 1, 400_000, min(bound, 1)) > SEEDED_LEVEL
 
 
 def test_the_proofs_bound_both_relations_by_all_coordinates() -> None:

@@ -5,7 +5,6 @@ import math
 import random
 import time
 from fractions import Fraction
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from unittest.mock import Mock
@@ -31,7 +30,7 @@ from ldpaudit.errors import DeploymentError, Unsupported
 from ldpaudit.mechanisms import DBitFlip, HadamardResponse, KaryRandomizedResponse, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.channel import Channel, _last_end, channel_of
 from ldpaudit.mechanisms.shared.matrices import _PLAIN, MOST_ENTRIES
-from tests.helpers import at_most, lay_out, raises, raises_a_line, some, typed
+from tests.helpers import at_most, lay_out, raises, raises_a_line, slow, some, typed
 from tests.oracles.pairs import excess, joint
 
 BUNDLED: list[Mechanism] = [
@@ -44,9 +43,6 @@ ROWS = [[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 6), Fract
 
 def ends(e: ldp.Enclosure) -> tuple[float, float]:
     return e.low, e.high
-
-
-slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("m", [*BUNDLED[:4], slow(BUNDLED[4])], ids=str)
@@ -189,8 +185,7 @@ def test_rest_is_what_the_others_of_a_row_leave() -> None:
 
 
 def test_a_matrix_is_the_same_in_every_kind_of_file(tmp_path: Path) -> None:
-    (tmp_path / "m.csv").write_text("0.5, 0.25, rest\n\n1/4,1/2,1/4\n")
-    (tmp_path / "m.json").write_text('[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]')
+    lay_out(tmp_path, {"m.csv": "0.5, 0.25, rest\n\n1/4,1/2,1/4\n", "m.json": '[[0.5, "1/4", 0.25], [0.25, 0.5, "rest"]]'})
     np.save(tmp_path / "m.npy", np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]))
     found = {Channel.from_file(tmp_path / f"m.{kind}") for kind in ("csv", "json", "npy")}
     assert found == {Channel("1/2,1/4,1/4;1/4,1/2,1/4")}

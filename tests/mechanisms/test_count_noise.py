@@ -21,7 +21,7 @@ from ldpaudit.mechanisms import BinomialNoise, DiscreteLaplace, Gaussian, PolyaN
 from ldpaudit.mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianShares
 from ldpaudit.mechanisms.shared.count_noise import CountNoise
 from ldpaudit.registry import ParameterError, build
-from tests.helpers import raises, run, typed
+from tests.helpers import raises, run, slow, typed
 from tests.oracles.pairs import excess, joint, noise
 from tests.samples import matches, meet, table
 
@@ -75,9 +75,7 @@ def test_laws_in_floats_multiplied_out_enclose_the_exact_profile(
         assert ours.high - ours.low <= WIDEST * max(ours.high, 1e-6)
 
 
-@pytest.mark.parametrize(("change", "width"), [
-    ((1, 1, -2, 3), 1e-8), pytest.param((1, 1, -1, 1, -2, 1), 1e-3, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(("change", "width"), [((1, 1, -2, 3), 1e-8), slow((1, 1, -1, 1, -2, 1), 1e-3)])
 def test_many_counts_are_taken_together_without_leaving_the_enclosure(change: tuple[int, ...], width: float) -> None:
     alpha = F(3, 4)
     exact, found = account(DiscreteLaplace(alpha, change)), noise_profile(Masses.discrete_laplace(alpha), change, "in floats")
@@ -241,7 +239,7 @@ def test_what_one_input_never_shows_costs_its_probability_however_large_epsilon_
 
 
 @pytest.mark.parametrize(("m", "parties", "width"), [
-    (Gaussian(F(5)), 2, 0.01), (Skellam(F(30)), 2, 0.003), pytest.param(Skellam(F(30)), 3, 0.003, marks=pytest.mark.slow),
+    (Gaussian(F(5)), 2, 0.01), (Skellam(F(30)), 2, 0.003), slow(Skellam(F(30)), 3, 0.003),
 ], ids=str)  # fmt: skip
 def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(m: Any, parties: int, width: float) -> None:
     several, once = account(Repeat(m, parties)), account(replace(m, change=(1,) * parties))
@@ -252,8 +250,7 @@ def test_releases_of_even_noise_are_enclosed_closely_around_all_their_counts(m: 
 
 def test_products_that_are_too_small_for_floats_count_as_left_out() -> None:
     for gamma, least in ((F(1, 10**4), 1e-290), (F(1, 3), 0.0)):
-        found = typed(AddedNoise, account(BinomialNoise(60, gamma, (1, 1))))
-        assert found.above[0].first.outside == least
+        assert typed(AddedNoise, account(BinomialNoise(60, gamma, (1, 1)))).above[0].first.outside == least
 
 
 def test_skellam_noise_of_a_large_variance_is_nearly_gaussian() -> None:

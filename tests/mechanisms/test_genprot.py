@@ -44,10 +44,7 @@ def transcripts(m: GenProt, x: int) -> Iterator[tuple[tuple[int, ...], int, Frac
 
 
 def whole_law(m: GenProt, x: int) -> dict[tuple[int, ...], Fraction]:
-    found: dict[tuple[int, ...], Fraction] = {}
-    for drawn, position, p in transcripts(m, x):
-        found[*drawn, position] = found.get((*drawn, position), Fraction(0)) + p
-    return found
+    return law_of(((*drawn, position), p) for drawn, position, p in transcripts(m, x))
 
 
 @pytest.mark.parametrize("m", THREE_BASES, ids=str)
@@ -132,8 +129,7 @@ def test_the_box_rises_with_the_number_of_draws_to_eight_epsilon_and_never_to_te
     found = [claims.box_of_any(QUARTER, slots).high for slots in (2, 3, 5, 7, 20, 100, 500)]
     assert found == sorted(found)
     assert found[-1] == pytest.approx(2.0, abs=1e-12)
-    small = claims.box_of_any(Fraction(1, 100), 400).high
-    assert small == pytest.approx(0.08, rel=1e-9)
+    assert claims.box_of_any(Fraction(1, 100), 400).high == pytest.approx(0.08, rel=1e-9)
 
 
 def test_where_choices_of_the_draws_are_too_many_the_exact_value_lies_between_one_kind_and_the_box(
@@ -262,8 +258,7 @@ DEPLOYED = deployment(
 def test_a_deployment_file_names_the_base_by_its_parameters_and_the_claim_is_proved() -> None:
     whole = loads(DEPLOYED)
     assert whole.claims[0].plan.mechanism == GenProt.of_response(QUARTER, 2, 5, Fraction(1, 1000))  # type: ignore[attr-defined]
-    found = certify(whole, seed=1, trials=2_000)
-    assert [claim.verdict.name for claim in found.claims] == ["PROVED", "PROVED"]
+    assert [claim.verdict.name for claim in certify(whole, seed=1, trials=2_000).claims] == ["PROVED", "PROVED"]
 
 
 def test_where_a_hypothesis_fails_nothing_is_claimed() -> None:

@@ -19,11 +19,10 @@ from ldpaudit.accountants.pld.profiles import Bracket
 from ldpaudit.mechanisms.glps_heavy_hitter import GlpsHeavyHitter, printed_scale, printed_sizes
 from ldpaudit.mechanisms.shared.projections import noisy_column, signed_buckets
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
+from tests.samples import SEEDED_LEVEL
 
 F = Fraction
 USUAL = F(1), F(1, 10**6)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 SMALL = [
     GlpsHeavyHitter(32, 2, 3, 4, F(4)), GlpsHeavyHitter(20, 2, 2, 2, F(4), seed=3), GlpsHeavyHitter(17, 2, 1, 16, F(2), seed=1),
     GlpsHeavyHitter(8, 1, 2, 8, F(3)), GlpsHeavyHitter(16, 1, 2, 1, F(3)), GlpsHeavyHitter(2, 1, 1, 2, F(1)),
@@ -154,7 +153,7 @@ def test_the_values_recovered_in_law_have_the_law_of_those_recovered() -> None:
     runs = [[run(data, rng) for _ in range(500)] for run in (m.run, m.run_in_law)]
     for value in (1, 6):
         one, other = ([found.get(value, 0.0) for found in several] for several in runs)
-        assert stats.ks_2samp(one, other).pvalue > LEVEL
+        assert stats.ks_2samp(one, other).pvalue > SEEDED_LEVEL
     sums = [m.estimate(m.sample(1, 120, rng)) for _ in range(400)]
     assert np.mean(sums, axis=0) == pytest.approx(120 * m.column(1), abs=6 * 1.5 * np.sqrt(2 * 120 / 400))
 
@@ -250,7 +249,7 @@ def test_a_row_spells_a_value_of_the_stated_count_at_least_three_times_in_four()
         noise = rng.standard_gamma(users, (2, m.measurements))
         measured = each.truth(data) + 22.0 * (noise[0] - noise[1])
         missed += 5 not in each.matrix.named(measured.reshape(each.matrix.shape))
-    assert stats.binom.sf(missed - 1, 300, 0.25) > LEVEL
+    assert stats.binom.sf(missed - 1, 300, 0.25) > SEEDED_LEVEL
     assert missed > 0
 
 
@@ -260,7 +259,7 @@ def test_a_sum_of_noises_exceeds_its_bound_no_more_often() -> None:
     largest = 2 * np.abs(rng.standard_gamma(users, (20_000, 21)) - rng.standard_gamma(users, (20_000, 21))).max(axis=1)
     for reach in (50.0, 70.0):
         bound = float(glps_heavy_hitter.misses(m, users, flint.arb(reach)))
-        assert stats.binom.sf(int(np.sum(largest > reach)) - 1, 20_000, min(bound, 1)) > LEVEL
+        assert stats.binom.sf(int(np.sum(largest > reach)) - 1, 20_000, min(bound, 1)) > SEEDED_LEVEL
 
 
 @pytest.mark.parametrize(("users", "says"), [(10**6, False), (10**8, True)])

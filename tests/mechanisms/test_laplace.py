@@ -14,10 +14,9 @@ from ldpaudit import Repeat, Unsupported, account
 from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, FreshProjections, JLHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE
+from tests.samples import SEEDED_LEVEL
 
 DIGITS = 60
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 FAR = 400
 """Integration ends this many scales out: what is beyond is below 1e-170."""
 SCALES = [Fraction(1, 4), Fraction(2, 3), Fraction(3), Fraction(50)]
@@ -124,7 +123,7 @@ def test_counts_in_law_have_the_law_of_the_counts(m: Any) -> None:
     data, rng = [1] * 4 + [2] * 2, np.random.default_rng(4)
     drawn, in_law = (np.array([run(data, rng) for _ in range(3_000)]) for run in (m.run, m.run_in_law))
     for one, other in zip(drawn.T, in_law.T, strict=True):
-        assert stats.ks_2samp(one, other).pvalue > LEVEL
+        assert stats.ks_2samp(one, other).pvalue > SEEDED_LEVEL
     assert drawn.var(axis=0) == pytest.approx(2 * 6 * float(m.scale) ** 2, rel=0.2), "2 n b**2, whatever the system"
 
 
@@ -132,7 +131,7 @@ def test_counts_in_law_have_the_law_of_the_counts(m: Any) -> None:
 def test_a_view_is_a_column_and_noise_of_the_scale_and_of_an_absent_user_noise_alone(m: Any) -> None:
     for x in (None, 3):
         noise = (m.sample(x, 30_000, np.random.default_rng(1)) - m.column(x)) / float(m.scale)
-        assert all(stats.kstest(column, stats.laplace().cdf).pvalue > LEVEL for column in noise.T)
+        assert all(stats.kstest(column, stats.laplace().cdf).pvalue > SEEDED_LEVEL for column in noise.T)
     assert not m.column(None).any()
 
 

@@ -102,8 +102,7 @@ def test_a_number_between_0_and_1_has_the_mixture_of_their_laws() -> None:
 
 def test_reports_approach_the_lifetime_which_flips_do_not_change() -> None:
     m = OneBitMean.for_epsilon(Fraction(1672, 1000), gamma=Fraction(1, 4))
-    lifetime = account(m.lifetime())
-    assert lifetime.epsilon(0).high == pytest.approx(1.672, rel=1e-12)
+    assert account(m.lifetime()).epsilon(0).high == pytest.approx(1.672, rel=1e-12)
     costs = [account(replace(m, reports=r)).epsilon(0).high for r in (1, 2, 5, 50, 5000)]
     assert costs == sorted(costs)
     assert costs[0] < 0.8

@@ -21,7 +21,7 @@ from ldpaudit.mechanisms.shared.coins import uniform_subset
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity, transform
 from ldpaudit.neighbours import ADD_REMOVE, USER_LEVEL
 from tests.helpers import raises
-from tests.samples import meet
+from tests.samples import LEVEL, meet
 
 
 def test_parity_is_that_of_the_one_bits() -> None:
@@ -88,9 +88,6 @@ def test_the_law_of_the_deployed_field_is_given_by_structure() -> None:
 def test_the_number_of_hash_values_is_the_one_of_the_paper() -> None:
     assert [LocalHashing.optimal(e, 4).g for e in (0.1, 1, 2, 5)] == [2, 4, 8, 149]
     assert LocalHashing.binary(3, 4).g == 2
-
-
-LEVEL = 1e-9
 
 
 @pytest.mark.parametrize(("k", "d"), [(1, 0), (1, 1), (5, 0), (6, 2), (6, 5), (4, 4)])

@@ -107,10 +107,17 @@ def test_the_kernel_is_what_every_row_sends_to_0(seed: int) -> None:
 QUESTIONS: tuple[Question, ...] = ((0b0011, 0b0101), (1 << 63, 0b1000, 0b1001))
 
 
+@dataclass(frozen=True)
 class Two(Asked):
     """Two questions about 64 bits; nothing is named."""
 
     title = "two questions"
+
+    users: int
+    domain: int = 1 << 64
+    p: Fraction = Fraction(3, 4)
+    seed: int = 0
+    index: int = 0
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -122,22 +129,12 @@ class Two(Asked):
 
 @dataclass(frozen=True)
 class Parted(PartitionedSign, Two):
-    users: int
-    domain: int = 1 << 64
-    p: Fraction = Fraction(3, 4)
     share: Fraction = Fraction(1, 2)
-    seed: int = 0
-    index: int = 0
 
 
 @dataclass(frozen=True)
 class Both(SplitSigns, Two):
-    users: int
-    domain: int = 1 << 64
-    p: Fraction = Fraction(3, 4)
     q: Fraction = Fraction(2, 3)
-    seed: int = 0
-    index: int = 0
 
 
 class Small(Both):

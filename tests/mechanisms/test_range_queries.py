@@ -23,6 +23,7 @@ from ldpaudit.mechanisms import CountMinRangeQueries, HadamardRangeQueries, Rang
 from ldpaudit.mechanisms.shared.dyadic_ranges.nodes import Grid
 from ldpaudit.profile import Number
 from ldpaudit.studies.design import Goal, design
+from tests.helpers import slow
 from tests.oracles.hadamard import Oracle
 from tests.oracles.pairs import excess, heads, joint
 from tests.oracles.shuffle import divergence, laws
@@ -116,9 +117,7 @@ def merged(atoms: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, F
     return [(p, q) for _, p, q in _by_ratio((1, p, q) for p, q in atoms)]
 
 
-@pytest.mark.parametrize(("users", "dimensions"), [
-    (1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (2, 3))),
-])  # fmt: skip
+@pytest.mark.parametrize(("users", "dimensions"), [(1, 1), (2, 1), (5, 1), (1, 2), (2, 2), (1, 3), slow(4, 2), slow(2, 3)])
 def test_boxes_in_one_two_and_three_dimensions_cost_what_all_multisets_say(users: int, dimensions: int) -> None:
     """One oracle a width: over all data of all users, the multisets of all oracles together, at e^epsilon = 2."""
     m = RangeQueries(users, 2, 1, 1, dimensions)
@@ -171,9 +170,7 @@ def direct(messages: int, p: Fraction, shuffles: int, ratio: Fraction) -> Fracti
     return excess(joint(*[once] * shuffles), ratio)
 
 
-@pytest.mark.parametrize(
-    ("messages", "shuffles"), [(1, 1), (2, 1), (5, 1), (2, 2), (1, 3), pytest.param(15, 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("messages", "shuffles"), [(1, 1), (2, 1), (5, 1), (2, 2), (1, 3), slow(15, 2)])
 @pytest.mark.parametrize("p", [F(1, 2), F(1, 4)])
 def test_messages_in_one_or_several_shuffles_are_two_counters_each_and_composed_exactly(
     messages: int, shuffles: int, p: Fraction
@@ -233,9 +230,13 @@ def test_one_oracle_needs_as_many_messages_for_ten_levels_as_each_of_ten_oracles
 
 
 @pytest.mark.slow
-def test_the_least_noise_is_found_by_a_certified_search() -> None:
-    answer = design("range_queries", {"users": 10**6, "side": 1024, "tau": 20}, Goal(F(1), F(1, 10**6)))
-    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", 376, True)
+@pytest.mark.parametrize(("stem", "sizes", "rho"), [
+    ("range_queries", {"users": 10**6, "side": 1024, "tau": 20}, 376),
+    ("shuffled_heavy_hitters", {"users": 2**20, "domain": 1024, "tau": 20, "threshold": 1}, 359),
+])  # fmt: skip
+def test_the_least_noise_is_found_by_a_certified_search(stem: str, sizes: dict[str, int], rho: int) -> None:
+    answer = design(stem, sizes, Goal(F(1), F(1, 10**6)))
+    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", rho, True)
 
 
 def test_any_two_values_of_a_sketch_cost_no_more_than_the_bound() -> None:
@@ -263,8 +264,8 @@ def test_run_has_the_joint_law_of_the_analyzer_on_everybodys_messages(m: Any) ->
 @pytest.mark.parametrize(
     "m",
     [RangeQueries(2000, 100, 8, 20), HadamardRangeQueries(2000, 9, 8, 20, 2),
-     pytest.param(HadamardRangeQueries(2000, 100, 8, 20), marks=pytest.mark.slow),
-     pytest.param(RangeQueries(2000, 9, 8, 20, 2), marks=pytest.mark.slow), CountMinRangeQueries(2000, 9, 9, 40000, F(1, 100), 2)],
+     slow(HadamardRangeQueries(2000, 100, 8, 20)), slow(RangeQueries(2000, 9, 8, 20, 2)),
+     CountMinRangeQueries(2000, 9, 9, 40000, F(1, 100), 2)],
     ids=str,
 )  # fmt: skip
 def test_what_is_asked_for_alone_and_what_is_asked_of_a_whole_run_have_the_same_mean_and_spread(m: Any) -> None:

@@ -26,12 +26,10 @@ from ldpaudit.mechanisms.shuffled_count_min import Held
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE
 from ldpaudit.studies.literature import measure
 from tests.oracles.shuffle import law_of
-from tests.samples import meet
+from tests.samples import SEEDED_LEVEL, meet
 
 F = Fraction
 EPSILONS = (0.0, 0.1, 0.7, 2.0)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 Table = dict[tuple[int, ...], Fraction]
 
@@ -134,7 +132,7 @@ def test_a_run_has_the_law_of_the_pseudocode() -> None:
         kinds = np.unique(np.concatenate([column, other]))
         table = [[np.count_nonzero(side == k) for k in kinds] for side in (column, other)]
         common = np.sum(table, axis=0) >= 10
-        assert stats.chi2_contingency(np.array(table)[:, common]).pvalue > LEVEL
+        assert stats.chi2_contingency(np.array(table)[:, common]).pvalue > SEEDED_LEVEL
 
 
 def test_a_view_has_the_law_of_its_cells_and_total() -> None:
@@ -146,7 +144,7 @@ def test_a_view_has_the_law_of_its_cells_and_total() -> None:
         place = m.watched.index((0, int(m.hashes(first, 0))))
         assert stats.chisquare(
             np.bincount(views[:, place] - own, minlength=coins + 1), 40_000 * stats.binom.pmf(np.arange(coins + 1), coins, 0.25)
-        ).pvalue > LEVEL  # fmt: skip
+        ).pvalue > SEEDED_LEVEL  # fmt: skip
         rest = coins * (m.rows * m.buckets - len(m.watched))
         assert abs(views[:, -1].mean() - rest / 4) < 6 * math.sqrt(rest * 3 / 16 / 40_000)
 
@@ -261,7 +259,7 @@ def test_a_simulation_keeps_what_lemma_4_8_promises() -> None:
     betas = [promise.beta for promise in sentences.accuracy(sentences.Setting.of(m))]
     assert betas == pytest.approx([0.05 + 2**-7, 0.05 + 64 * 2**-7])
     for promise in sentences.accuracy(sentences.Setting.of(m)):
-        found = measure(m, promise, 100, seed=5, confidence=1 - LEVEL)
+        found = measure(m, promise, 100, seed=5, confidence=1 - SEEDED_LEVEL)
         assert found.holds is not False
         assert found.upper > promise.alpha / 20
     assert sentences.accuracy(sentences.Setting.of(replace(m, users=10**9))) == ()
@@ -293,8 +291,7 @@ def test_a_user_who_is_added_holds_what_is_seen_best() -> None:
 def test_a_view_estimates_the_counts_of_its_two_values() -> None:
     m = ShuffledCountMin(100, 50, 3, 400, F(1, 10**7))
     for x, truth in zip(m.apart.pair, ([1, 0], [0, 1]), strict=True):
-        found = m.estimate(m.sample(x, 20, np.random.default_rng(0)))
-        assert np.round(found).tolist() == [truth] * 20
+        assert np.round(m.estimate(m.sample(x, 20, np.random.default_rng(0)))).tolist() == [truth] * 20
 
 
 def test_a_claim_about_sets_that_cannot_be_disjoint_is_not_refuted_by_them() -> None:

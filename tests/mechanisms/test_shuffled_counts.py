@@ -44,8 +44,7 @@ def test_whatever_users_answer_their_shuffled_messages_cost_what_binary_response
     found = worst(laws(m), users, *ratios)
     assert found == worst(laws(KaryRandomizedResponse(2, m.truthful)), users, *ratios)
     for delta, ratio in zip(found, ratios, strict=True):
-        bound = account(Shuffle(m, users)).delta(math.log(ratio))
-        assert around(bound, delta)
+        assert around(account(Shuffle(m, users)).delta(math.log(ratio)), delta)
 
 
 def test_the_number_of_questions_does_not_change_what_a_message_costs() -> None:
@@ -123,8 +122,7 @@ def test_whatever_the_others_answer_the_most_is_seen_where_all_answers_differ(m:
         assert all(len(found) == 1 for found in by_distance.values())  # neither the others nor which questions matter
         deltas = [found.pop() for _, found in sorted(by_distance.items())]
         assert deltas == sorted(deltas)
-        delta = profile.delta(math.log(ratio))
-        assert around(delta, deltas[-1])
+        assert around(profile.delta(math.log(ratio)), deltas[-1])
 
 
 def test_the_fewest_coins_are_certified_and_a_hundredth_less_are_not() -> None:
@@ -183,8 +181,7 @@ def test_whatever_the_others_hold_the_shuffled_messages_cost_what_the_accountant
             for others in product(range(m.values), repeat=m.users - 1)
         }
         assert len(found) == 1
-        delta = profile.delta(math.log(ratio))
-        assert around(delta, found.pop())
+        assert around(profile.delta(math.log(ratio)), found.pop())
 
 
 @pytest.mark.parametrize(("users", "values", "epsilon", "delta", "mean", "sent", "error"), SETTINGS)

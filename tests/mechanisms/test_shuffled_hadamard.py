@@ -26,15 +26,13 @@ from ldpaudit.mechanisms.shared.linear_codes import kernels
 from ldpaudit.mechanisms.shuffled_hadamard import ShuffledHadamard, Values
 from ldpaudit.mechanisms.shuffled_heavy_hitters import Ask, ShuffledHeavyHitters
 from ldpaudit.neighbours import ADD_REMOVE
-from ldpaudit.studies.design import Goal, design
+from tests.helpers import raises, slow
 from tests.oracles.hadamard import Oracle
 from tests.oracles.shuffle import divergence
-from tests.samples import around, matches, meet, same_law, same_number
+from tests.samples import SEEDED_LEVEL, around, matches, meet, same_law, same_number
 from tests.zoo.shuffled_hadamard import DELTA, TWO as PRINTED
 
 EPSILONS = (0.0, 0.3, 0.9, 2.0)
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 def parity_of(row: int, x: int) -> int:
@@ -88,7 +86,7 @@ def test_a_users_tuples_lie_in_the_codewords_of_her_elements_and_the_others_anyw
         assert not any(parity_of(z, 5) for z in messages[1].tolist()), "the first row that stands for no value is 5"
         seen.update(messages[0].tolist())
     assert set(seen) == {0, 1, 4, 5}
-    assert stats.chisquare(list(seen.values())).pvalue > LEVEL
+    assert stats.chisquare(list(seen.values())).pvalue > SEEDED_LEVEL
 
 
 @pytest.mark.parametrize("m", [ShuffledHadamard(3, 8, 2, 3), ShuffledHadamard(4, 4, 3, 2, k=2)], ids=str)
@@ -178,7 +176,7 @@ def test_of_independent_rows_the_numbers_of_messages_are_independent() -> None:
     for places, laws in (((0, 1), (own, own)), ((0, 2), (own, other)), ((2, 3), (other, other)), ((0, 3), (own, other))):
         for split in (3, 4, 5):
             both = sum(n for counts, n in seen.items() if all(counts[place] >= split for place in places))
-            assert stats.binomtest(both, 3_000, float(np.prod([law[split:].sum() for law in laws]))).pvalue > LEVEL
+            assert stats.binomtest(both, 3_000, float(np.prod([law[split:].sum() for law in laws]))).pvalue > SEEDED_LEVEL
     assert account(m).delta(0.3).low >= ComposedHits(total - 1, m.hit, 2).delta(0.3).low
 
 
@@ -257,14 +255,12 @@ def test_an_absent_user_is_told_by_the_number_of_messages() -> None:
     profile = account(m, ADD_REMOVE)
     assert profile.delta(40).low == 1
     assert profile.epsilon(0.999).low == math.inf
-    totals = {int(v.sum()) for x in (0, None) for v in m.sample(x, 5, np.random.default_rng(0))}
-    assert totals == {16, 12}
+    assert {int(v.sum()) for x in (0, None) for v in m.sample(x, 5, np.random.default_rng(0))} == {16, 12}
     assert audit(m, neighbours=ADD_REMOVE, trials=2_000, seed=1).epsilon_lower > 5
 
 
 def test_what_the_proofs_admit_and_what_they_say_of_the_code() -> None:
-    found = proofs_of("shuffled_hadamard")
-    assert [bool(p.admissions) for p in found] == [False, False, False, True, True]
+    assert [bool(p.admissions) for p in proofs_of("shuffled_hadamard")] == [False, False, False, True, True]
     p, x, users = 2.0**-PRINTED.tau, 300, 1000
     cell = x + (PRINTED.rho * users + PRINTED.k * users - x) * p
     assert PRINTED.debias(np.array([cell]), users)[0] == pytest.approx(x, rel=1e-12)
@@ -295,8 +291,7 @@ def test_four_values_cost_what_all_multisets_of_both_lengths_say(rho: int, exact
 
 @pytest.mark.parametrize(
     ("bits", "delta", "printed", "enough", "few"),
-    [(10, F(1, 10**6), 69915, 359, 358), *(pytest.param(*each, marks=pytest.mark.slow)
-     for each in ((14, F(1, 10**9), 190522, 850, 846), (20, F(1, 10**10), 432250, 1401, 1375)))],
+    [(10, F(1, 10**6), 69915, 359, 358), slow(14, F(1, 10**9), 190522, 850, 846), slow(20, F(1, 10**10), 432250, 1401, 1375)],
 )  # fmt: skip
 def test_composed_lengths_need_a_small_part_of_the_messages_that_the_divided_promise_asks_for(
     bits: int, delta: Fraction, printed: int, enough: int, few: int
@@ -317,12 +312,6 @@ def test_what_is_simulated_is_the_most_users_of_a_value_not_named_and_the_larges
     assert missing.error(held, dict.fromkeys(np.flatnonzero(counts > counts[3]), 0.0)) == counts[3]
     assert error.error(held, {0: counts[0] - 2.0, 3: counts[3] + 5.0}) == 5
     assert (missing.alpha, error.alpha) == (s.mechanism.threshold, s.mechanism.threshold / 2)
-
-
-@pytest.mark.slow
-def test_the_least_noise_is_found_by_a_certified_search() -> None:
-    answer = design("shuffled_heavy_hitters", {"users": 2**20, "domain": 1024, "tau": 20, "threshold": 1}, Goal(F(1), F(1, 10**6)))
-    assert (answer.parameter, answer.value, answer.is_tight) == ("rho", 359, True)
 
 
 def within(m: ShuffledHeavyHitters, holders: dict[int, int], noise: dict[str, float]) -> tuple[Ask, list[set[str]]]:
@@ -357,8 +346,7 @@ def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_m
     assert set(m.search(ask)) >= {1000}
     assert max(map(len, kept)) <= m.most_kept == 8
     ask, kept = within(m, holders, dict.fromkeys(names, m.threshold / 2))
-    with pytest.raises(Unsupported, match="16 prefixes of 4 bits are kept, more than 8"):
-        m.search(ask)
+    raises(Unsupported, "16 prefixes of 4 bits are kept, more than 8", m.search, ask)
     assert [len(each) for each in kept] == [2, 4, 8, 16]
 
 
@@ -385,16 +373,13 @@ def test_run_has_the_joint_law_of_the_search_on_everybodys_messages() -> None:
         messages = [np.concatenate([m.randomize(x, length, rng) for x in data]) for length in (1, 2, 3)]
         return outcome(lambda: m.search(lambda length, asked: m.oracle(length).estimate(messages[length - 1])[asked]))
 
-    def ours() -> Any:
-        return outcome(lambda: m.run(data, rng))
-
     def outcome(found: Any) -> list[float]:
         try:
             return [round(found().get(x, -99.0), 6) for x in (5, 2, 4)]
         except Unsupported:
             return [-100.0] * 3
 
-    assert same_law([ours() for _ in range(400)], [literal() for _ in range(400)])
+    assert same_law([outcome(lambda: m.run(data, rng)) for _ in range(400)], [literal() for _ in range(400)])
 
 
 def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_says() -> None:
@@ -409,7 +394,7 @@ def test_estimates_of_what_is_asked_for_are_unbiased_and_as_exact_as_the_bound_s
     assert m.error_of_asked(F(1, 2)) < m.error_of_all(F(1, 2))
 
 
-@pytest.mark.parametrize(("users", "bits"), [(10**5, 14), *(pytest.param(10**6, n, marks=pytest.mark.slow) for n in (20, 40))])
+@pytest.mark.parametrize(("users", "bits"), [(10**5, 14), slow(10**6, 20), slow(10**6, 40)])
 def test_many_users_have_all_their_heavy_hitters_named_and_few_others(users: int, bits: int) -> None:
     m, rng = ShuffledHeavyHitters.with_few_kept(users, 1 << bits, 20, 1500), np.random.default_rng(7)
     assert m.threshold >= 4 * m.error_of_asked(F(1, 10)) > m.threshold - 5

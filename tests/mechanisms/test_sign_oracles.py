@@ -16,13 +16,11 @@ from ldpaudit.accountants.pld.finite import channel_profile
 from ldpaudit.mechanisms import Hashtogram, SignOracle, hashtogram
 from ldpaudit.mechanisms.shared.linear_codes.hadamard import parity
 from tests.helpers import raises
-from tests.samples import same_number
+from tests.samples import SEEDED_LEVEL, same_number
 
 MANY = 1 << 20
 ALMOST_SURE = 1 - Fraction(1, 10**15)
 """A coin that shows the truth in every test."""
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 
 
 @pytest.mark.parametrize("domain", [2, 3, 4, 5, 9])
@@ -89,7 +87,7 @@ def test_hoeffdings_bound_is_exceeded_no_more_often_than_it_says(domain: int) ->
         t = sign_oracle.error_of(m, n, beta)
         assert sign_oracle.failure(m, n, t.low).high >= beta * (1 - 1e-9)
         seen = int(np.count_nonzero(errors > t.high))
-        assert stats.binom.sf(seen - 1, runs, beta) > LEVEL
+        assert stats.binom.sf(seen - 1, runs, beta) > SEEDED_LEVEL
 
 
 @pytest.mark.parametrize("error", [0, Fraction(3, 2), 4])
@@ -126,7 +124,7 @@ def test_a_users_sign_is_the_hadamard_entry_of_the_cell() -> None:
 def test_users_are_spread_evenly_over_groups_and_columns() -> None:
     m = Hashtogram(MANY, 1 << 30, 8, 5, Fraction(3, 4))
     group, column = m.places(np.arange(200_000))
-    assert stats.chisquare(np.bincount(group * 7 + column - 1, minlength=35)).pvalue > LEVEL
+    assert stats.chisquare(np.bincount(group * 7 + column - 1, minlength=35)).pvalue > SEEDED_LEVEL
 
 
 def test_two_values_share_a_cell_as_often_as_stated() -> None:
@@ -169,7 +167,7 @@ def test_queries_are_within_the_error_of_the_theorem() -> None:
         m = Hashtogram.for_epsilon(1.0, n, 1 << 40, beta, seed)
         bound = hashtogram_claims.query_error(m, n, beta).high
         missed.append(np.abs(m.query(m.run(data, rng), asked) - truth) > bound)
-    assert stats.binom.sf(np.sum(missed, axis=0).max() - 1, 40, beta) > LEVEL
+    assert stats.binom.sf(np.sum(missed, axis=0).max() - 1, 40, beta) > SEEDED_LEVEL
 
 
 def test_the_error_of_a_query_is_sampling_and_collisions_and_noise() -> None:

@@ -3,9 +3,10 @@
 import math
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -82,21 +83,20 @@ def test_what_a_user_publishes_is_what_the_pseudocode_says(m: Thresh) -> None:
         assert sum(p for _, p in m.law(Play(stream, updates)).items()) == 1
 
 
-def whole_system(m: Thresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[float]:
-    """Algorithm 1, line by line, with floats."""
-    users = [voting.User.fresh(m) for _ in data]
-    yes, published, current = float(voting.yes_chance(m)), list[float](), -1.0
-    low, high = (float(voting.plus(m, (Fraction(mean),))[0]) for mean in (0, 1))
-    for t, held in enumerate(data.T.tolist(), 1):
-        votes = bits = 0
+def whole_system(m: Any, epochs: Any, told: Callable[[Any], Any], read: Callable[[Any], Any], rng: np.random.Generator) -> Any:
+    """Algorithm 1, line by line, with floats: what users hold in each epoch, what a report tells, what is read of the mean."""
+    users = [voting.User.fresh(m) for _ in epochs[0]]
+    yes, published, current = float(voting.yes_chance(m)), [], 0 * read(0.0) - 1
+    for t, held in enumerate(epochs, 1):
+        votes, total = 0, 0.0
         for i, user in enumerate(users):
             said, users[i] = voting.vote(m, user, held[i], t)
             votes += rng.random() < (yes if said else 1 - yes)
         if votes / len(users) > 1 - yes + float(m.levels.margin):
             for i, user in enumerate(users):
                 sent, users[i] = voting.estimate(m, user, held[i])
-                bits += rng.random() < float(voting.plus(m, sent)[0])
-            current = (bits / len(users) - low) / (high - low)
+                total = total + told(sent)
+            current = read(total / len(users))
         published.append(current)
     return published
 
@@ -111,7 +111,13 @@ def test_a_run_is_distributed_as_the_pseudocode_says(noise: tuple[Fraction, Frac
     m = voting.Toy(20, epochs=4, rounds=3, epsilon=Fraction(16), delta=HALF, smallest=20, noise=levels)
     rng = np.random.default_rng(3)
     data = np.array([[3, 3, 0, 1]] * 9 + [[0, 0, 1, 3]] * 5 + [[2, 1, 3, 0]] * 6)
-    theirs = np.round([whole_system(m, data, rng) for _ in range(RUNS)], 9)
+    low, high = (float(voting.plus(m, (Fraction(mean),))[0]) for mean in (0, 1))
+
+    def told(sent: Any) -> bool:
+        return rng.random() < float(voting.plus(m, sent)[0])
+
+    system = partial(whole_system, m, data.T.tolist(), told, lambda mean: (mean - low) / (high - low), rng)
+    theirs = np.round([system() for _ in range(RUNS)], 9)
     ours = np.round([m.run(data, rng) for _ in range(RUNS)], 9)
     for t in range(m.epochs):
         assert stats.ks_2samp(ours[:, t], theirs[:, t]).pvalue > 1e-4
@@ -441,28 +447,6 @@ def same(one: Enclosure, other: Enclosure) -> bool:
     return one.low <= other.high and other.low <= one.high and one.high - one.low <= 1e-12 * one.high
 
 
-def heavy_system(m: HeavyThresh, data: np.ndarray[Any, Any], rng: np.random.Generator) -> list[list[float]]:
-    """Line by line, with floats; `data` by user, epoch and word."""
-    users = [voting.User.fresh(m) for _ in data]
-    yes, published, current = float(voting.yes_chance(m)), list[list[float]](), [-1.0] * m.domain
-    columns = m.public.signs(np.arange(m.rows)[:, None], np.arange(m.domain))
-    for t in range(1, m.epochs + 1):
-        held = [tuple((v, int(c)) for v, c in enumerate(row[t - 1]) if c) for row in data]
-        votes = 0
-        for i, user in enumerate(users):
-            said, users[i] = voting.vote(m, user, held[i], t)
-            votes += rng.random() < (yes if said else 1 - yes)
-        if votes / len(users) > 1 - yes + float(m.levels.margin):
-            sums = np.zeros(m.domain)
-            for i, user in enumerate(users):
-                x, users[i] = voting.estimate(m, user, held[i])
-                j = int(rng.integers(m.rows))
-                sums += (1 if rng.random() < float(voting.plus(m, (x[j],))[0]) else -1) * columns[j]
-            current = (sums / len(users) / float(2 * m.estimate_coin - 1)).tolist()
-        published.append(current)
-    return published
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("start", "rows", "noise"), [(-1, 4, (2, 1)), (0, 40, (2, 1)), (-1, 1, (2, 1)), (0, 4, (1, 4))])
 def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, rows: int, noise: tuple[int, int]) -> None:
@@ -471,7 +455,15 @@ def test_a_run_of_histograms_is_distributed_as_the_pseudocode_says(start: int, r
     rng = np.random.default_rng(3)
     kinds = [[3, 0, 0], [0, 3, 0], [1, 1, 1], [0, 1, 2]]
     data = np.array([[kinds[k] for k in ks] for ks in [(0, 0, 1, 2)] * 9 + [(1, 1, 3, 0)] * 5 + [(3, 2, 0, 1)] * 6])
-    theirs = np.round([heavy_system(m, data, rng) for _ in range(100)], 9)
+    columns = m.public.signs(np.arange(m.rows)[:, None], np.arange(m.domain))
+    epochs = [[tuple((v, int(c)) for v, c in enumerate(row[t]) if c) for row in data] for t in range(m.epochs)]
+
+    def told(sent: Any) -> Any:
+        j = int(rng.integers(m.rows))
+        return (1 if rng.random() < float(voting.plus(m, (sent[j],))[0]) else -1) * columns[j]
+
+    system = partial(whole_system, m, epochs, told, lambda mean: mean / float(2 * m.estimate_coin - 1) * np.ones(m.domain), rng)
+    theirs = np.round([system() for _ in range(100)], 9)
     ours = np.round([m.run(data.transpose(1, 0, 2), rng) for _ in range(100)], 9)
     for t, v in product(range(m.epochs), range(3)):
         assert stats.ks_2samp(ours[:, t, v], theirs[:, t, v]).pvalue > 1e-4

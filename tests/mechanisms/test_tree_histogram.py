@@ -20,10 +20,9 @@ from ldpaudit.mechanisms import Bitstogram, LocalHashing, PrefixExtending, SignP
 from ldpaudit.mechanisms.shared.parameters import odds
 from ldpaudit.mechanisms.shared.public_questions.deviation import Chance, Support, bernstein, largest_deviation
 from ldpaudit.mechanisms.tree_histogram import HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
+from tests.samples import SEEDED_LEVEL
 
 WIDE = 1 << 64
-LEVEL = 1e-6
-"""Of tests on samples with fixed seeds."""
 KINDS = (TreeHistogram, SplitTreeHistogram)
 DECODERS: dict[Any, Any] = {
     **dict.fromkeys(KINDS, detection_level), **dict.fromkeys((Bitstogram, SplitBitstogram), bitstogram.detection_level),
@@ -76,7 +75,7 @@ def test_a_count_is_wrong_by_more_than_its_bound_no_more_often_than_stated(split
     for beta in (Fraction(1, 2), Fraction(1, 20)):
         bound = largest_deviation(first, n, 1, beta)
         seen = np.count_nonzero(off > bound, axis=0).max()
-        assert stats.binom.sf(seen - 1, runs, float(beta)) > LEVEL
+        assert stats.binom.sf(seen - 1, runs, float(beta)) > SEEDED_LEVEL
     assert np.quantile(off, 0.95) > largest_deviation(first, n, 1, Fraction(1, 20)) / 3, "it is no worse than it must be"
 
 
@@ -149,8 +148,7 @@ def test_nothing_beyond_the_domain_is_named() -> None:
 
 def test_the_server_judges_by_the_users_that_there_are() -> None:
     m, rng = TreeHistogram.for_epsilon(4, users=1 << 50, domain=1 << 20), np.random.default_rng(7)
-    found = m.run(values({99: 30_000}, 70_000, rng, 1 << 20), rng)
-    assert list(found) == [99]
+    assert list(m.run(values({99: 30_000}, 70_000, rng, 1 << 20), rng)) == [99]
     assert m.threshold(100_000) < 30_000 < m.threshold(1 << 50)
 
 
@@ -275,7 +273,7 @@ def test_pem_names_as_many_values_as_are_wanted_those_that_most_hold_among_them_
 def test_every_group_of_pem_is_asked_as_often_as_any_other() -> None:
     m = PrefixExtending.for_epsilon(1, users=40_000, domain=1 << 20, top=16, width=4)
     asked = np.bincount(m.groups(np.arange(40_000)), minlength=len(m.questions) + 1)
-    assert stats.chisquare(asked).pvalue > LEVEL
+    assert stats.chisquare(asked).pvalue > SEEDED_LEVEL
     assert sum(each.share for each in m.chances) == 2 * Fraction(1, len(m.questions) + 1)
 
 

@@ -3,7 +3,7 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
@@ -141,8 +141,7 @@ def test_what_is_released_is_on_average_less_than_a_batch_of_everybody_would() -
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 def test_a_missing_vote_tells_however_small_delta_is(relation: Any) -> None:
     m = TrieHeavyHitter(users=10**4, batch=100, threshold=10, levels=2, counts=1)
-    evidence = audit(m, delta=0.01, neighbours=relation, trials=200_000, seed=1)
-    assert evidence.epsilon_lower > 3
+    assert audit(m, delta=0.01, neighbours=relation, trials=200_000, seed=1).epsilon_lower > 3
     assert account(m, relation).epsilon(0.01).low == math.inf
     assert account(m, relation).epsilon(0.02).high == 0
 
@@ -155,8 +154,7 @@ def test_a_missing_vote_tells_however_small_delta_is(relation: Any) -> None:
 def test_the_attacker_plays_neighbours_and_scores_by_their_laws(m: TrieHeavyHitter, relation: Any, delta: float) -> None:
     found = attack(m, relation, delta)
     first, second = found.pair
-    sizes = [sum(n for _, n in x) for x in found.pair]
-    assert sizes == [m.users + (relation == ADD_REMOVE), m.users]
+    assert [sum(n for _, n in x) for x in found.pair] == [m.users + (relation == ADD_REMOVE), m.users]
     change = Counter(dict(first))
     change.subtract(dict(second))
     assert sum(abs(n) for n in change.values()) == (2 if relation == REPLACE_ONE else 1)
@@ -205,8 +203,7 @@ def test_no_sample_of_more_users_than_numpy_draws_from() -> None:
 
 def test_a_pair_is_found_in_no_time_for_many_users_and_levels() -> None:
     # 658,769 users and ten levels: what is not counted by the few holders takes minutes.
-    found = attack(TrieHeavyHitter(658_769, 14_478, 15, 10), delta=1e-6)
-    assert [len(x) for x in found.pair] == [2, 2]
+    assert [len(x) for x in attack(TrieHeavyHitter(658_769, 14_478, 15, 10), delta=1e-6).pair] == [2, 2]
 
 
 def test_as_printed_takes_gamma_times_the_root_of_the_users() -> None:
@@ -248,10 +245,10 @@ def noises(m: NoisyTrieHeavyHitter) -> dict[int, Fraction]:
 def noisy_literal(m: NoisyTrieHeavyHitter, users: Sequence[str]) -> Law:
     """The definition: every batch, and a noise for every prefix over the letters a and b, whether anybody votes or not."""
 
-    def rounds(level: int, alive: frozenset[str], trie: frozenset[Any], p: Fraction) -> None:
+    def rounds(level: int, alive: frozenset[str], trie: frozenset[Any], p: Fraction) -> Iterator[tuple[Any, Fraction]]:
         prefixes = [q + c for q in sorted(alive) for c in "ab"]
         if level > m.levels or not prefixes:
-            found[trie] = found.get(trie, Fraction(0)) + p
+            yield trie, p
             return
         batches = list(combinations(users, m.batch))
         for drawn, noise in product(batches, product(noises(m).items(), repeat=len(prefixes))):
@@ -259,14 +256,9 @@ def noisy_literal(m: NoisyTrieHeavyHitter, users: Sequence[str]) -> Law:
             numbers = {q: votes[q] + i for q, (i, _) in zip(prefixes, noise, strict=True)}
             new = {(q, n) for q, n in numbers.items() if n >= max(m.threshold, m.bound + 1)}
             chance = math.prod((c for _, c in noise), start=Fraction(1, len(batches)))
-            if new:
-                rounds(level + 1, frozenset(q for q, _ in new), trie | new, p * chance)
-            else:
-                found[trie] = found.get(trie, Fraction(0)) + p * chance
+            yield from rounds(level + 1, frozenset(q for q, _ in new), trie | new, p * chance)
 
-    found: Law = {}
-    rounds(1, frozenset({""}), frozenset(), Fraction(1))
-    return found
+    return law_of(rounds(1, frozenset({""}), frozenset(), Fraction(1)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -333,8 +325,7 @@ def test_no_data_sets_cost_more_than_the_upper_end_and_some_as_much_as_the_lower
             change = max(change, divergence(with_user, before, c), divergence(before, with_user, c))
             swap = max(swap, divergence(before, instead, c), divergence(instead, before, c))
     for found, truth in ((added, change), (replaced, swap)):
-        enclosure = found.delta(math.log(c))
-        assert around(enclosure, truth)
+        assert around(found.delta(math.log(c)), truth)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
@@ -357,8 +348,7 @@ def test_noise_of_about_one_vote_is_enough_at_the_budgets_of_table_1(
     assert (round(-math.log(m.alpha), 4), m.bound, m.least) == (epsilon0, k, theta)
     assert math.sqrt(sum(i * i * float(p) for i, p in noises(m).items())) == pytest.approx(sd, abs=5e-4)
     assert account(m).delta(epsilon).high <= delta
-    looser = replace(m, bound=k - 1, threshold=k)
-    assert account(looser).delta(math.inf).low > delta
+    assert account(replace(m, bound=k - 1, threshold=k)).delta(math.inf).low > delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.32), (2.0, 0.3)])

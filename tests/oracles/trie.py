@@ -1,7 +1,7 @@
 """TrieHH from its pseudocode, by counting sub-batches: all data sets of a few users, in integers."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
@@ -11,7 +11,7 @@ import flint
 
 from ldpaudit.enclosure import round_down, round_up
 from ldpaudit.profile import PrivacyProfile
-from tests.oracles.shuffle import divergence as divergence
+from tests.oracles.shuffle import divergence as divergence, law_of
 
 Words = tuple[str, ...]
 """What one user holds; one of them is picked when the user is sampled."""
@@ -22,55 +22,43 @@ Law = dict[frozenset[str], Fraction]
 
 def literal(users: Sequence[Words], batch: int, threshold: int, levels: int) -> Law:
     """Algorithms 1 to 3, line by line, over every sub-batch and every choice of a word, in every round."""
-    found: Law = defaultdict(Fraction)
 
-    def rounds(trie: frozenset[str], level: int, p: Fraction) -> None:
-        if level == levels:
-            found[trie] += p
+    def rounds(trie: frozenset[str], new: bool, level: int, p: Fraction) -> Iterator[tuple[frozenset[str], Fraction]]:
+        if level == levels or not new:
+            yield trie, p
             return
         for chosen in combinations(users, batch):
             for words in product(*chosen):
                 votes = Counter(w[: level + 1] for w in words if len(w) > level and (not level or w[:level] in trie))
-                new = frozenset(prefix for prefix, count in votes.items() if count >= threshold)
+                grown = frozenset(prefix for prefix, count in votes.items() if count >= threshold)
                 share = p / math.comb(len(users), batch) / math.prod(map(len, chosen))
-                if new:
-                    rounds(trie | new, level + 1, share)
-                else:
-                    found[trie] += share
+                yield from rounds(trie | grown, bool(grown), level + 1, share)
 
-    rounds(frozenset(), 0, Fraction(1))
-    return dict(found)
+    return law_of(rounds(frozenset(), True, 0, Fraction(1)))
 
 
 @cache
 def law(data: Data, batch: int, threshold: int, levels: int) -> Law:
     """The same for one word a user, by counting how many of the users alike are sampled."""
     users = sum(count for _, count in data)
-    found: Law = defaultdict(Fraction)
 
-    def rounds(trie: frozenset[str], last: frozenset[str], level: int, p: Fraction) -> None:
+    def rounds(trie: frozenset[str], last: frozenset[str], level: int, p: Fraction) -> Iterator[tuple[frozenset[str], Fraction]]:
         voters: Counter[str] = Counter()
         for (word,), count in data:
             if level < min(levels, len(word)) and word[:level] in last:
                 voters[word[: level + 1]] += count
         ways: dict[tuple[frozenset[str], int], int] = {(frozenset(), 0): 1}
         for prefix, count in [*voters.items(), ("", users - voters.total())]:
-            more: dict[tuple[frozenset[str], int], int] = defaultdict(int)
-            for (new, drawn), w in ways.items():
-                for j in range(min(count, batch - drawn) + 1):
-                    seen = new | {prefix} if prefix and j >= threshold else new
-                    more[seen, drawn + j] += w * math.comb(count, j)
-            ways = more
+            ways = law_of(
+                ((new | {prefix} if prefix and j >= threshold else new, drawn + j), w * math.comb(count, j))
+                for (new, drawn), w in ways.items() for j in range(min(count, batch - drawn) + 1)
+            )  # fmt: skip
         for (new, drawn), w in ways.items():
             if drawn == batch:
                 share = p * Fraction(w, math.comb(users, batch))
-                if new:
-                    rounds(trie | new, new, level + 1, share)
-                else:
-                    found[trie] += share
+                yield from rounds(trie | new, new, level + 1, share) if new else [(trie, share)]
 
-    rounds(frozenset(), frozenset({""}), 0, Fraction(1))
-    return dict(found)
+    return law_of(rounds(frozenset(), frozenset({""}), 0, Fraction(1)))
 
 
 Tree = tuple[int, tuple["Tree", ...]]

@@ -36,7 +36,7 @@ from ldpaudit.mechanisms.subset_selection import SubsetSelection
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours, group
 from ldpaudit.proofs import randomized_response
 from ldpaudit.report.html import page
-from tests.helpers import COIN, ROOT, deployment, python, stdout
+from tests.helpers import COIN, ROOT, deployment, python, slow, stdout
 from tests.oracles import shuffle as oracle
 from tests.oracles.shuffle import divergence
 from tests.zoo import zoo
@@ -280,10 +280,7 @@ def leaves() -> Iterator[tuple[Plan, Neighbours]]:
     yield Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), users), REPLACE_ONE
 
 
-@pytest.mark.parametrize(
-    ("plan", "neighbours"),
-    [pytest.param(*each, marks=pytest.mark.slow) if "users=1000000)" in str(each) else each for each in leaves()], ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("plan", "neighbours"), [slow(*s) if "users=1000000)" in str(s) else s for s in leaves()], ids=str)
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])
 def test_what_the_accountants_say_of_every_word_is_valid_and_just_below_it_nothing_is(
     plan: Plan, neighbours: Neighbours, delta: Fraction
@@ -309,7 +306,7 @@ def test_what_is_refuted_is_refuted_by_the_program_and_nothing_that_holds(plan: 
     assert not is_valid(valid.record | {"epsilon": str(above)})
 
 
-@pytest.mark.parametrize("inputs", [200, pytest.param(10**9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", [200, slow(10**9)])
 def test_every_small_law_of_the_zoo_is_what_its_word_says(inputs: int) -> None:
     words: Counter[str] = Counter()
     for m in (m for name in stems() for m in zoo(name).small if len(m.inputs) <= inputs):
@@ -331,7 +328,7 @@ def test_a_word_with_one_wrong_cell_is_named(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("plan", [
     Run(OF_THREE), Repeat(OF_THREE, 9), Shuffle(OF_THREE, 60), Run(BinomialNoise(5000)), Run(DiscreteGaussian(Fraction(30), (2,))),
     Shuffle(KaryRandomizedResponse(2, Fraction(3, 4)), 30), Aggregate(ONE_OF_FOUR, 100),
-    pytest.param(Aggregate(ONE_OF_FOUR, 1000), marks=pytest.mark.slow),
+    slow(Aggregate(ONE_OF_FOUR, 1000)),
     Aggregate(ONE_OF_FOUR, 40, [DiscreteGaussian(Fraction(3)), DiscreteGaussian(Fraction(2))]),
 ], ids=str)  # fmt: skip
 def test_no_mutant_of_a_proof_is_valid(plan: Plan) -> None:
@@ -432,8 +429,7 @@ def test_a_stranger_checks_a_certificate_with_python_alone_and_one_without_a_pro
     assert "VALID    c.json: one-bit, PROVED: (8.000000008, 0)-differentially private" in shown
     assert "VALID    c.json: bit-vector, REFUTED: not (8, 0)-differentially private" in shown
     (tmp_path / "c.json").write_text(certify(load("apple-quicktype"), trials=1000).to_json())
-    shown = stdout(run("c.json", cwd=tmp_path), 1)
-    assert {line.split("c.json")[0] for line in shown.splitlines()} == {"NO PROOF "}
+    assert {line.split("c.json")[0] for line in stdout(run("c.json", cwd=tmp_path), 1).splitlines()} == {"NO PROOF "}
 
 
 A_FLOAT = json.dumps(proof(RESPONSE, 2)).replace('"2"', "2.5")

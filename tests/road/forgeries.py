@@ -155,12 +155,7 @@ def counted(index: int, by: int) -> Forgery:
 
 def pasted(seed: int, index: int = LOCAL, source: int = LOCAL) -> Forgery:
     """Evidence of another run, or of another claim."""
-
-    def forge(data: Data) -> None:
-        other = genuine(seed=seed).to_dict()["claims"][source]["evidence"]
-        data["claims"][index]["evidence"] = copy.deepcopy(other)
-
-    return forge
+    return lambda data: claim(index, evidence=copy.deepcopy(genuine(seed=seed).to_dict()["claims"][source]["evidence"]))(data)
 
 
 def under_this_seed(forgery: Forgery) -> Forgery:

@@ -13,7 +13,7 @@ from ldpaudit.gate import checking
 from ldpaudit.gate.findings import CacheUse, Finding, Gate, read_baseline
 from ldpaudit.report.gate import GateFormat
 from ldpaudit.verdict import Outcome
-from tests.helpers import deployment, fails_in_one_line, raises, raises_a_line, within
+from tests.helpers import deployment, fails_in_one_line, lay_out, raises, raises_a_line, within
 from tests.road.test_gate import DEPLOYMENT, project, run, target
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -68,8 +68,7 @@ def test_a_baseline_of_something_else_is_an_error_and_a_missing_one_until_it_is_
 
 def test_init_writes_a_configuration_of_all_deployments_and_what_they_come_out_as(tmp_path: Path) -> None:
     for folder in ("a", "b[1]", ".hidden"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1).replace("ours", f"of {folder[0]}"))
+        lay_out(tmp_path, {f"{folder}/ours.toml": DEPLOYMENT.format(true=1, claimed=1).replace("ours", f"of {folder[0]}")})
     (tmp_path / "other.toml").write_text("[tool]\n")
     done = within(tmp_path, "check", "--init", "--no-cache")
     assert (done.returncode, done.stderr) == (0, "ldpaudit: wrote ldpaudit.toml\nldpaudit: wrote ldpaudit-baseline.json\n")
@@ -134,8 +133,7 @@ def test_a_weaker_claim_or_one_of_something_else_is_a_regression(tmp_path: Path,
     (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED))
     without = checking.find_config(tmp_path)[1].model_copy(update={"baseline": None})
     checked = checking.check(tmp_path, without, tmp_path / checking.CONFIG)
-    (tmp_path / "baseline.json").write_text(checking.baseline_of(checked))
-    (tmp_path / "ours.toml").write_text(SHUFFLED.format(**CLAIMED | change))
+    lay_out(tmp_path, {"baseline.json": checking.baseline_of(checked), "ours.toml": SHUFFLED.format(**CLAIMED | change)})
     compared(tmp_path, says)
 
 

@@ -46,8 +46,7 @@ def test_an_id_is_taken_from_any_folder_without_a_file_of_its_name(tmp_path: Pat
     text = (ROOT / "deployments/windows-telemetry.toml").read_text()
     Path("enpa-notification").write_text(text)
     assert load("enpa-notification").id == "windows-telemetry"
-    asked = typed(Asked, ask(Path("enpa-notification")))
-    assert asked.deployment.id == "windows-telemetry"
+    assert typed(Asked, ask(Path("enpa-notification"))).deployment.id == "windows-telemetry"
 
 
 def test_every_bundled_claim_has_a_source_that_supports_it_and_every_refuted_one_a_quotation() -> None:

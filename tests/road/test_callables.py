@@ -134,8 +134,7 @@ def test_a_callable_of_three_arguments_is_vectorized() -> None:
 
 def test_what_a_callable_must_not_do_is_an_error_with_the_input_and_with_words() -> None:
     for function, says in ((broken_callables.raises, "disk"), (broken_callables.returns_nothing, "got None")):
-        caught = raises(ImplementationError, says, probe, function, 7)
-        assert caught.inputs == (7,)
+        assert raises(ImplementationError, says, probe, function, 7).inputs == (7,)
     raises(ImplementationError, "hangs", probe, broken_callables.hangs, 7, patience=0.2)
     m = Laplace.for_epsilon(1)
     with pytest.raises(ImplementationError, match=r"needs views of floats, as the declared law has, got Unwritable"):
@@ -255,9 +254,8 @@ def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_wi
 
 
 def test_an_error_of_a_file_names_it_without_a_code() -> None:
-    with pytest.raises(OSError, match="nowhere") as caught:
-        open("nowhere/at/all")  # noqa: PTH123, SIM115
-    assert in_a_line(caught.value) == "nowhere/at/all: No such file or directory"
+    caught = raises(OSError, "nowhere", open, "nowhere/at/all")
+    assert in_a_line(caught) == "nowhere/at/all: No such file or directory"
 
 
 API: Any = ldpaudit  # whose types the arguments below are not

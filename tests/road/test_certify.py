@@ -20,7 +20,7 @@ from ldpaudit.files.deployment import load, loads
 from ldpaudit.report import html
 from ldpaudit.report.text import plain, sight, summary
 from ldpaudit.verdict import Outcome, judge
-from tests.helpers import COIN, ROOT, deployment, raises, some
+from tests.helpers import COIN, ROOT, deployment, raises, slow, some
 
 FOLDER = ROOT / "deployments"
 TRIALS = 20_000
@@ -131,8 +131,7 @@ def test_a_claim_of_the_epsilon_that_the_parameters_are_computed_from_is_assumed
     assert certificate.claims[0].reason.endswith("so the claim itself is assumed")
     assert "0 of 1 claims hold, 0 do not, 0 are undecided, 1 rest on assumptions" in summary([certificate])[0]
     assert verify(certificate) == []
-    weaker = ldp.certify(loads(text.replace("epsilon = 1\n", "epsilon = 1.5\n")), trials=TRIALS)
-    assert weaker.verdict is Outcome.PROVED
+    assert ldp.certify(loads(text.replace("epsilon = 1\n", "epsilon = 1.5\n")), trials=TRIALS).verdict is Outcome.PROVED
 
 
 COMPUTED = """
@@ -153,8 +152,7 @@ KEPT = f"{RESPONSE}[contribution]\nmemoized = true\n[epochs]\ncount = 9\nwindow 
     (RESPONSE, "2", 'neighbours = "group-of-2"'),
     (RESPONSE, "1.0000000000000002", ""),
     (KEPT, "3", 'unit = "window"\nneighbours = "same-pattern"'),
-    pytest.param('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1",
-                 'unit = "lifetime"', marks=pytest.mark.slow),
+    slow('[mechanism]\nkind = "one_bit"\nepsilon = 1\ngamma = "1/5"\n[contribution]\nmemoized = true', "1", 'unit = "lifetime"'),
     ('[mechanism]\nkind = "sign_oracle"\nepsilon = 1\nusers = 9\ndomain = 4\n[shuffle]\nusers = 9', "1", ""),
 ])  # fmt: skip
 def test_a_claim_that_is_computed_from_is_assumed_of_groups_streams_and_idle_shufflers(
@@ -281,9 +279,7 @@ def test_the_bounds_of_a_long_bundled_deployment_decide_its_claims_as_recorded(n
 
 
 @pytest.mark.few(20)
-@pytest.mark.parametrize(
-    "file", [pytest.param(f, marks=[pytest.mark.slow] * (f.stem in LONG)) for f in FILES], ids=[f.stem for f in FILES]
-)
+@pytest.mark.parametrize("file", [slow(f) if f.stem in LONG else f for f in FILES], ids=lambda f: f.stem)
 def test_every_bundled_deployment_comes_out_as_recorded(file: Path) -> None:
     certificate = ldp.certify(file, trials=2_000)
     for claim in certificate.claims:

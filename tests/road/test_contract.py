@@ -123,8 +123,7 @@ def test_a_mutant_is_a_program_that_differs_in_one_place() -> None:
 
 def test_a_ball_of_nothing_is_one_of_0_and_no_mutant(tmp_path: Path) -> None:
     (tmp_path / "balls.py").write_text("flint.arb(0) + flint.arb(1)\n")
-    dropped = [site.node.col_offset for site in sites(tmp_path / "balls.py") if "(flint.arb())" in site.texts]
-    assert dropped == [15]
+    assert [site.node.col_offset for site in sites(tmp_path / "balls.py") if "(flint.arb())" in site.texts] == [15]
 
 
 NUMBERS = "ONE = 1\n\n\ndef two():\n    return 2\n"
@@ -181,8 +180,7 @@ def test_the_tests_of_a_mutant_are_those_that_call_its_function_short_ones_first
     site, other = (next(site for site in sites(path) if bool(site.function) is inside) for inside in (True, False))
     one = {"seconds": {"a": 2, "b": 1, "c": 1}, "calls": {f"{path}:{site.function}": ["a", "b"], f"{path}:1": ["c"]}}
     two = {"seconds": {"d": SECONDS}, "calls": {f"{path}:{site.function}": ["d"]}}
-    (tmp_path / "1.json").write_text(json.dumps(one))
-    (tmp_path / "2.json").write_text(json.dumps(two))
+    lay_out(tmp_path, {"1.json": json.dumps(one), "2.json": json.dumps(two)})
     assert list(Calls.read(tmp_path).of(site).items()) == [("b", 1), ("a", 2)]
     assert [*Calls.read(tmp_path).of(other)] == ["b", "c", "a"]
     raises(ValueError, "mutants need a folder of calls, found none in", Calls.read, tmp_path / "none")

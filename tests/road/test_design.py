@@ -22,7 +22,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 from ldpaudit.registry import ParameterError
 from ldpaudit.studies.design import Goal, _Question, design
 from ldpaudit.studies.frequencies import Noisy, any_messages, least_noise, least_users, one_message
-from tests.helpers import ROOT, deployment, raises, run, some, stdout, typed
+from tests.helpers import ROOT, deployment, raises, run, slow, some, stdout, typed
 
 BUCKET = {"domain": 64, "rows": 8, "trials": 4}
 GOAL = Goal(Fraction(1, 2), Fraction(1, 10**6))
@@ -44,9 +44,9 @@ RUNS, SURE = 2000, 5
     ("laplace:histogram", {"k": 4}, GOAL, {}, "scale", "smallest"),
     ("trie_heavy_hitter", {"users": 10**6, "threshold": 15, "levels": 1}, ONE, {}, "batch", "largest"),
     ("shuffled_hadamard", {"users": 2**12, "domain": 64, "tau": 8}, ONE, {}, "rho", "smallest"),
-    *(pytest.param("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma",
-                   "smallest", marks=pytest.mark.slow) for users, rows in ((10**3, 1), (10**4, 2))),
-    pytest.param("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest", marks=pytest.mark.slow),
+    *(slow("shuffled_count_min", {"users": users, "domain": 8, "rows": rows, "buckets": 50 * rows}, ONE, {}, "gamma", "smallest")
+      for users, rows in ((10**3, 1), (10**4, 2))),
+    slow("shuffled_binary_sums", {"users": 10**4, "values": 8}, ONE, {}, "gamma", "smallest"),
     ("unary_encoding", {"k": 10**4, "constructor": "symmetric"}, ONE, {"users": 10**6}, "epsilon", "largest"),
     ("bucket_heavy_hitter", BUCKET, ONE, {}, "scale", "smallest"),
     ("binomial_noise", {"n": 10**4, "k": 2}, ONE, {}, "gamma", "smallest"),

@@ -15,7 +15,7 @@ from ldpaudit.gate import checking
 from ldpaudit.gate.cache import Cache
 from ldpaudit.report.gate import GateFormat
 from tests import helpers
-from tests.helpers import ROOT, deployment, lay_out, raises, some, stdout, wait_until_gone, within
+from tests.helpers import ROOT, deployment, lay_out, raises, slow, some, stdout, wait_until_gone, within
 
 RESPONSE = 'kind = "randomized_response"\nk = 4\np = "exp({true})/(3 + exp({true}))"'
 DEPLOYMENT = deployment(RESPONSE, 'id = "report"\nepsilon = {claimed}')
@@ -101,9 +101,8 @@ def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says:
 
 
 def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_and_that_is_said(tmp_path: Path) -> None:
-    (tmp_path / "a [team].toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
-    (tmp_path / "other.toml").write_text('schema = "another"\n')
-    (tmp_path / "broken.toml").write_text("x =")
+    ours = DEPLOYMENT.format(true=1, claimed=1)
+    lay_out(tmp_path, {"a [team].toml": ours, "other.toml": 'schema = "another"\n', "broken.toml": "x ="})
     done = within(tmp_path, "check", "--no-cache")
     assert (done.returncode, done.stdout) == (
         0, "ok         ours/report: PROVED\n1 claims, none failed; no configuration and no baseline\n"
@@ -114,8 +113,7 @@ def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_
 
 def test_no_configuration_without_a_deployment_and_two_configurations_are_an_error(tmp_path: Path) -> None:
     raises(DeploymentError, r"needs ldpaudit\.toml", checking.find_config, tmp_path)
-    (tmp_path / "ldpaudit.toml").write_text(target("fair"))
-    (tmp_path / "pyproject.toml").write_text("[tool.ldpaudit]\nrequire-decision = true\n")
+    lay_out(tmp_path, {"ldpaudit.toml": target("fair"), "pyproject.toml": "[tool.ldpaudit]\nrequire-decision = true\n"})
     raises(DeploymentError, r"needs one configuration, got ldpaudit\.toml and", checking.find_config, tmp_path)
     (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
     assert checking.find_config(tmp_path)[1].targets
@@ -242,10 +240,7 @@ def checked_code(folder: Path, module: str, code: int) -> None:
     assert (done.returncode, "ERROR      code: error" in done.stdout) == (code, code == 2), done.stdout
 
 
-@pytest.mark.parametrize(
-    ("end", "code"), [("os._exit(0)", 2), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
-        ("", 0), ("raise SystemExit(0)", 2)))],
-)
+@pytest.mark.parametrize(("end", "code"), [("os._exit(0)", 2), slow("", 0), slow("raise SystemExit(0)", 2)])
 def test_what_audited_code_started_is_gone_when_the_gate_has_ended_however_the_code_did(
     tmp_path: Path, end: str, code: int
 ) -> None:
@@ -298,8 +293,7 @@ def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others
 @pytest.mark.parametrize("config", [target("exits"), 'deployments = ["ours.toml"]\nno-import = true\n'])
 def test_without_imports_a_gate_that_names_code_is_refused(tmp_path: Path, config: str) -> None:
     code = '[implementation]\ncallable = "tests.broken_callables:exits"\n'
-    (tmp_path / "ours.toml").write_text(DEPLOYMENT.format(true=1, claimed=1) + code)
-    (tmp_path / "ldpaudit.toml").write_text(config)
+    lay_out(tmp_path, {"ours.toml": DEPLOYMENT.format(true=1, claimed=1) + code, "ldpaudit.toml": config})
     path, found = checking.find_config(tmp_path)
     with pytest.raises(DeploymentError, match=r"must not name code with --no-import, got 'tests\.broken_callables:exits'"):
         checking.check(tmp_path, found.model_copy(update={"no_import": True}), path)
@@ -388,8 +382,7 @@ def test_a_repositorys_life(tmp_path: Path) -> None:
 
 
 def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
-    (tmp_path / "good.ldp.toml").write_text(DEPLOYMENT.format(true=1, claimed=1))
-    (tmp_path / "bad.ldp.toml").write_text(DEPLOYMENT.format(true=2, claimed=1))
+    lay_out(tmp_path, {f"{name}.ldp.toml": DEPLOYMENT.format(true=true, claimed=1) for name, true in (("good", 1), ("bad", 2))})
     for name, epsilon in (("open", "0.5"), ("assumed", "1")):
         (tmp_path / f"{name}.ldp.toml").write_text(UNDECIDED.replace("0.5", epsilon))
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')

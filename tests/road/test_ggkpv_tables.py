@@ -19,7 +19,7 @@ from ldpaudit.report import counting as report
 from ldpaudit.studies import ggkpv_tables
 from ldpaudit.studies.counting_protocols import COUNT_MIN, DRAWS, HADAMARD, SUMS, VECTORS, Model, Protocol, Setting, largest_error
 from ldpaudit.studies.ggkpv_tables import ONE, TWO, Curve, Point, Regimes, around, limit, lines
-from tests.helpers import fails_in_one_line, run, some, stdout
+from tests.helpers import fails_in_one_line, run, slow, some, stdout
 
 F = Fraction
 SETTINGS = [
@@ -66,7 +66,7 @@ def rows(table: str, s: Setting) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("at", range(3))
 def test_the_first_table_has_the_numbers_of_an_independent_computation(at: int) -> None:
     table = rows(ONE, SETTINGS[at])
     assert list(table) == list(ERRORS_1)
@@ -121,9 +121,7 @@ def test_count_min_and_randomized_response_in_closed_form_exist_from_a_known_num
         assert protocol.least_users(s) == n
 
 
-@pytest.mark.parametrize(
-    "protocol", [VECTORS[0], DRAWS[0], COUNT_MIN[0], pytest.param(SUMS, marks=pytest.mark.slow)], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("protocol", [VECTORS[0], DRAWS[0], COUNT_MIN[0], slow(SUMS)], ids=lambda p: p.name)
 def test_a_protocol_exists_from_its_least_users_on_and_not_below(protocol: Protocol) -> None:
     n = protocol.least_users(SMALL)
     assert protocol.system(replace(SMALL, users=n)) is not None
@@ -217,8 +215,7 @@ def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_lar
             assert own["value"] == 0 < row["at least"]["value"], "limits of one message exclude nothing at a million users"
             assert row["at least"]["command"].startswith("ldpaudit limit central.error")
             assert "shuffled=1" in own["command"]
-    page = report.write_table("", "", "", list(lines(ONE, SETTINGS[0], 0, 0)))
-    assert page.count("4 (0)") == 4
+    assert report.write_table("", "", "", list(lines(ONE, SETTINGS[0], 0, 0))).count("4 (0)") == 4
 
 
 def a_curve(protocol: Protocol, error: Callable[[int], float]) -> Curve:

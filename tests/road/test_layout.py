@@ -38,11 +38,8 @@ PROBE = (
 
 def python(*arguments: str, cwd: Path, **environment: str) -> str:
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=cwd, env=clean | environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
+    command, given = [sys.executable, *arguments], clean | environment
+    return helpers.stdout(subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True, check=False)).strip()
 
 
 def packages_on_disk() -> set[str]:

@@ -97,8 +97,7 @@ def test_a_parquet_log_is_what_its_csv_is(tmp_path: Path) -> None:
     text = read_log(rows(tmp_path, [(x, f'"{json.dumps(y)}"') for x, y in frame.iter_rows()]))
     assert (binary.reports, binary.inputs, len(binary.reports[0])) == (text.reports, [0, 1], 400)
     function: Callable[..., Any] = binary
-    found = audit(function, inputs=binary.inputs, trials=binary.trials, seed=1)
-    assert 0 <= found.epsilon_lower < 1
+    assert 0 <= audit(function, inputs=binary.inputs, trials=binary.trials, seed=1).epsilon_lower < 1
 
 
 def test_a_log_of_one_input_or_without_columns_or_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,8 +84,7 @@ def test_what_is_drawn_in_a_notebook_is_seen_on_either_ground(look: int, ground:
 
 
 def test_a_card_says_the_numbers_rounded_outward_and_in_words_what_is_infinite_or_not_supported() -> None:
-    third = Enclosure(1 / 3, 2 / 3, Rigour.INTERVAL, "")
-    assert "between 0.333333 and 0.666667" in third._repr_html_()
+    assert "between 0.333333 and 0.666667" in Enclosure(1 / 3, 2 / 3, Rigour.INTERVAL, "")._repr_html_()
     assert "epsilon is at least 0." in evidence()._repr_html_()
     assert "not refuted" in evidence()._repr_html_()
     assert 'class="tightening"' in evidence()._repr_html_()
@@ -189,8 +188,7 @@ def test_the_curve_is_delta_and_the_claim_stands_where_it_belongs(tmp_path: Path
     for (x, y), e, height in zip(points[:61], there[:61], heights, strict=True):
         assert left <= x <= right, e
         assert y == pytest.approx(top + (bottom - top) * (height - heights[0]) / (heights[60] - heights[0]), abs=0.05)
-    text = (tmp_path / "a.svg").read_text()
-    assert f"({epsilon:.4g}, 0.01)" in text
+    assert f"({epsilon:.4g}, 0.01)" in (tmp_path / "a.svg").read_text()
     draw(profile, tmp_path / "b.svg", title="x", mark=(epsilon, 0.01))
     assert curve(tmp_path / "b.svg", "delta-at-most") == points
 

@@ -24,7 +24,7 @@ from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
 from ldpaudit.neighbours import REPLACE_ONE
 from ldpaudit.registry import constructors, parameters_of
-from tests.helpers import at_most, deployment, python, raises, raises_a_line, some, stdout
+from tests.helpers import at_most, deployment, python, raises, raises_a_line, slow, some, stdout
 
 EPSILONS = (0, 5e-324, 1e-300, 1e-16, 709, 710, 745, 800.0, 1e4, 1e308, 10**400, math.inf)
 DELTAS = (0, 5e-324, 1e-300, 1e-16, 1 - 2**-53, 1)
@@ -123,8 +123,7 @@ def test_every_plan_answers_at_every_epsilon_and_delta(plan: Plan) -> None:
 
 def test_pairs_of_inputs_whose_parts_are_alike_are_multiplied_out_once() -> None:
     # 99 ways in which two signatures may fill the filter, all of 100 equal coins.
-    found = ldp.account(PermanentRappor.for_epsilon(2, bits=100, hashes=100)).epsilon(0)
-    assert found.high == 1.0
+    assert ldp.account(PermanentRappor.for_epsilon(2, bits=100, hashes=100)).epsilon(0).high == 1.0
 
 
 def test_laplace_noise_beyond_the_floats_exponentials_is_exact_and_three_runs_cost_less_than_three_times() -> None:
@@ -144,8 +143,7 @@ def test_a_large_epsilon0_hides_in_no_crowd_and_both_ends_say_so(epsilon0: int, 
     found, alone = shuffled.delta(epsilon0 - 1), ldp.account(local).delta(epsilon0 - 1)
     assert found.low == pytest.approx(alone.low, rel=1e-6)
     assert found.high == pytest.approx(alone.high, rel=1e-6)
-    at = shuffled.epsilon(0.1)
-    assert at.low == pytest.approx(ldp.account(local).epsilon(0.1).high, rel=1e-6)
+    assert shuffled.epsilon(0.1).low == pytest.approx(ldp.account(local).epsilon(0.1).high, rel=1e-6)
 
 
 def test_numpy_s_scalars_are_the_numbers_that_they_are() -> None:
@@ -230,8 +228,7 @@ def test_numbers_are_shown_short_and_keep_their_digits_where_a_difference_cancel
 
 
 @pytest.mark.parametrize("arguments", [
-    ("mechanisms",), *(pytest.param(each, marks=pytest.mark.slow) for each in (
-        ("limit",), ("limit", "selection.selection_users", "candidates=9", "named=1/2", "epsilon=1"))),
+    ("mechanisms",), slow(("limit",)), slow(("limit", "selection.selection_users", "candidates=9", "named=1/2", "epsilon=1")),
 ], ids=" ".join)  # fmt: skip
 def test_commands_need_no_docstrings(arguments: tuple[str, ...]) -> None:
     assert stdout(python("-OO", "-m", "ldpaudit", *arguments))

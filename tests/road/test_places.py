@@ -34,7 +34,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests import helpers
-from tests.helpers import raises, stdout
+from tests.helpers import lay_out, raises, slow, stdout
 
 USERS = 900
 SUMMED: list[Mechanism] = [
@@ -107,8 +107,7 @@ def test_compressed_reports_here_and_elsewhere_are_read_alike(name: str, tmp_pat
     content = compressed(text, name.lower())
     (tmp_path / name).write_bytes(content)
     (remote / name).write_bytes(content)
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "a.csv").write_text(text if ".csv" in name else "report\n" + text)
+    lay_out(tmp_path, {"plain/a.csv": text if ".csv" in name else "report\n" + text})
     assert read(m, tmp_path / name)[0] == read(m, remote)[0] == read(m, tmp_path / "plain")[0]
 
 
@@ -218,9 +217,7 @@ def _once_fatal(marks: Path, fn: Callable[..., Any], unit: Any) -> Any:
     return os.kill(os.getpid(), 9)
 
 
-@pytest.mark.parametrize("m", [
-    SUMMED[2], *(pytest.param(m, marks=pytest.mark.slow) for m in (SUMMED[0], SUMMED[5])),
-], ids=lambda m: type(m).__name__)  # fmt: skip
+@pytest.mark.parametrize("m", [SUMMED[2], slow(SUMMED[0]), slow(SUMMED[5])], ids=lambda m: type(m).__name__)
 def test_a_killed_worker_changes_no_estimate(m: Mechanism, tmp_path: Path) -> None:
     (folder := tmp_path / "data").mkdir()
     for part in range(4):

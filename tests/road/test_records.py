@@ -212,8 +212,7 @@ def test_what_is_half_computed_has_both_halves() -> None:
     told = ["- Who is not trusted sees: shuffled.", "- Retention: a week."]
     assert field(made, "deployment_model.actors").splitlines()[-2:] == told
     assert field(made, "deployment_model.actors").startswith("- Users, who trust")
-    public = field(made, "dp_variant.unprotected_quantities")
-    assert public.endswith("users take part.\n- The list of values.")
+    assert field(made, "dp_variant.unprotected_quantities").endswith("users take part.\n- The list of values.")
     assert broken_rules(to_yaml(record(certificate(loads(text + TYPES))))) == [], "the computed half alone"
 
 

@@ -169,8 +169,7 @@ def test_the_deviation_of_one_report_is_that_of_all_views_of_its_law(m: Any) -> 
         found = np.array([m.estimate(np.array([view])) for view in views])
         p = np.array(chances, dtype=float)[:, None]
         variances.append((p * found**2).sum(axis=0) - (p * found).sum(axis=0) ** 2)
-    deviation = some(largest_deviation(Run(m), 1))
-    assert deviation.high == pytest.approx(np.sqrt(np.max(variances)))
+    assert some(largest_deviation(Run(m), 1)).high == pytest.approx(np.sqrt(np.max(variances)))
 
 
 def test_what_the_deployer_states_is_printed_in_its_layer_and_a_source_named_once() -> None:

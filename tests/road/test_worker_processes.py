@@ -69,8 +69,7 @@ def test_a_local_package_of_our_name_or_a_local_module_of_pythons_replaces_none_
 
 @pytest.mark.slow
 def test_code_whose_module_has_the_name_of_one_that_is_loaded_is_not_mistaken_for_it(tmp_path: Path) -> None:
-    (tmp_path / "statistics.py").write_text("def mean(x):\n    return x\n")
-    (tmp_path / "time.py").write_text("def sleep(x):\n    return x\n")
+    lay_out(tmp_path, {"statistics.py": "def mean(x):\n    return x\n", "time.py": "def sleep(x):\n    return x\n"})
     with Crew(first=[str(tmp_path)]) as crew:
         for name in ("statistics:mean", "time:sleep"):
             raises(LdpauditError, rf"needs a module with a unique name, got .* at {tmp_path}", crew.do, task(resolved, name))

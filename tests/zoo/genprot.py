@@ -35,8 +35,7 @@ def sent(drawn: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.in
 def the_likeliest_accepted_draw_is_sent(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     drawn = draws(TWO, size, rng)
     likely = np.array(list(map(float, TWO.table.accepted[x])))[drawn]
-    heard = TWO.answers(x, drawn, rng)
-    return sent(drawn, best(heard * likely, rng))
+    return sent(drawn, best(TWO.answers(x, drawn, rng) * likely, rng))
 
 
 def best(worth: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:

@@ -35,9 +35,8 @@ def wrong_noise(m: Any) -> tuple[Broken, Broken]:
     )  # fmt: skip
 
 
-def zeros_get_no_noise(m: Any, numbers: int) -> Broken:
-    return Broken("zeros get no noise", m,
-                  lambda x, size, rng: m.column(x) * (1 + rng.laplace(0, float(m.scale), (size, numbers))))  # fmt: skip
+def zeros_get_no_noise(m: Any, numbers: int, mistake: str = "zeros get no noise") -> Broken:
+    return Broken(mistake, m, lambda x, size, rng: m.column(x) * (1 + rng.laplace(0, float(m.scale), (size, numbers))))
 
 
 def mutants_of(m: Any, half: str, numbers: str) -> tuple[Mutant, ...]:
@@ -134,17 +133,6 @@ bucket_heavy_hitter = Zoo(
 )  # fmt: skip
 
 
-def only_the_value_s_bucket_gets_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    # It saves most of the random numbers.
-    noise = rng.laplace(0, float(MORE_BUCKETS.scale), (size, MORE_BUCKETS.coordinates))
-    return np.asarray(MORE_BUCKETS.column(x) + np.where(MORE_BUCKETS.column(x) != 0, noise, 0), dtype=np.float64)
-
-
-def a_bucket_s_measurements_share_one_noise(x: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    noise = rng.laplace(0, float(MORE_BUCKETS.scale), (size, MORE_BUCKETS.buckets))
-    return np.asarray(MORE_BUCKETS.column(x) + np.repeat(noise, MORE_BUCKETS.bits + 1, axis=1), dtype=np.float64)
-
-
 glps_heavy_hitter = Zoo(
     small=(
         GlpsHeavyHitter(4, 1, 2, 2, Fraction(5, 2)), GlpsHeavyHitter(5, 2, 1, 2, Fraction(3, 4), seed=2),
@@ -155,8 +143,11 @@ glps_heavy_hitter = Zoo(
         # "Each of sensitivity 1."
         broken("a replaced value is charged as an absent one", BUCKETS, scale=BUCKETS.scale / 2),
         *wrong_noise(BUCKETS),
-        Broken("only the value's bucket gets noise", MORE_BUCKETS, only_the_value_s_bucket_gets_noise),
-        Broken("a bucket's measurements share one noise", MORE_BUCKETS, a_bucket_s_measurements_share_one_noise),
+        # It saves most of the random numbers.
+        zeros_get_no_noise(MORE_BUCKETS, MORE_BUCKETS.coordinates, "only the value's bucket gets noise"),
+        Broken("a bucket's measurements share one noise", MORE_BUCKETS,
+               lambda x, size, rng: MORE_BUCKETS.column(x) + np.repeat(
+                   rng.laplace(0, float(MORE_BUCKETS.scale), (size, MORE_BUCKETS.buckets)), MORE_BUCKETS.bits + 1, axis=1)),
     ),
     refused=(
         *refusals("need", GlpsHeavyHitter(8, 2, 2, 8, Fraction(1)),

@@ -1,9 +1,9 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.mechanism import Views
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean, PerturbedDBitFlip
 from tests.zoo import Broken, Zoo, afresh, broken, mutant, no_data, no_inputs, refusals, tenth
 
@@ -13,6 +13,7 @@ KEPT = OneBitMean.for_epsilon(1.0, gamma=Fraction(1, 5), reports=10)
 HALVES = OneBitMean(Fraction(1, 5), Fraction(2, 3))
 BUCKETS = DBitFlip.for_epsilon(1.0, k=5, d=3)
 FLIPPED = PerturbedDBitFlip.for_epsilon(1.0, k=4, d=3, gamma=Fraction(1, 10), reports=8)
+EVERY = replace(FLIPPED, d=FLIPPED.k)
 
 
 def the_users_own_bucket_is_always_drawn(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -27,12 +28,6 @@ def a_one_is_never_flipped(x: int, size: int, rng: np.random.Generator) -> NDArr
     views = BUCKETS.sample(x, size, rng)
     views[views[:, x] == 0, x] = 1
     return views
-
-
-def every_report_is_fresh(x: int, size: int, rng: np.random.Generator) -> Views:
-    drawn = FLIPPED.sample(x, size, rng) < 0
-    every = PerturbedDBitFlip(FLIPPED.k, FLIPPED.k, FLIPPED.p, FLIPPED.gamma)
-    return np.where(drawn, -1, sum(every.sample(x, size, rng) for _ in range(FLIPPED.reports)))
 
 
 ZOO = Zoo(
@@ -51,7 +46,8 @@ ZOO = Zoo(
         broken("each bit spends the whole epsilon", BUCKETS, p=MEAN.high),
         Broken("the user's own bucket is always drawn", BUCKETS, the_users_own_bucket_is_always_drawn),
         Broken("a one is never flipped", BUCKETS, a_one_is_never_flipped),
-        Broken("every report draws its bits afresh", FLIPPED, every_report_is_fresh),
+        Broken("every report draws its bits afresh", FLIPPED,
+               lambda x, size, rng: np.where(FLIPPED.sample(x, size, rng) < 0, -1, afresh(EVERY)(x, size, rng))),
         broken("each bit spends the whole epsilon", FLIPPED, p=MEAN.high),
     ),
     refused=(

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -6,7 +7,7 @@ from numpy.typing import NDArray
 
 from ldpaudit.mechanisms.shared.trie.one_round import Data
 from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter, TrieHeavyHitter
-from tests.zoo import Broken, Refusal, Zoo, broken, mutant, no_data, no_inputs, refusals
+from tests.zoo import Broken, Refusal, Sample, Zoo, broken, mutant, no_data, no_inputs, refusals
 
 DELTA = 0.024835367614167186
 """At which epsilon is 1, for the first one below."""
@@ -25,6 +26,7 @@ EVERYBODY = NoisyTrieHeavyHitter(10_000, 10_000, 8, 1, Fraction("0.5979307441666
 
 TEN, NOISY_TEN = TrieHeavyHitter(10, 5, 2, 1), NoisyTrieHeavyHitter(10, 5, 2, 1, Fraction(1, 2), 3)
 Views = NDArray[np.object_]
+Votes = NDArray[np.int64]
 
 
 def last_holding(m: TrieHeavyHitter, x: Data) -> tuple[str, ...]:
@@ -37,8 +39,7 @@ def who_comes_last_is_enrolled_twice(x: Data, size: int, rng: np.random.Generato
     counts = dict(x)
     last = last_holding(ONE, x)
     counts[last] = counts.get(last, 0) + 1
-    m = replace(ONE, users=sum(counts.values()))
-    return m.sample(tuple(sorted(counts.items())), size, rng)
+    return replace(ONE, users=sum(counts.values())).sample(tuple(sorted(counts.items())), size, rng)
 
 
 def who_comes_last_is_always_in_the_batch(x: Data, size: int, rng: np.random.Generator) -> Views:
@@ -72,41 +73,24 @@ def nobody_looks_whether_the_shorter_prefix_has_grown(x: Data, size: int, rng: n
     return views
 
 
-def numbers(votes: NDArray[np.int64], m: NoisyTrieHeavyHitter, shown: NDArray[np.bool_], noise: NDArray[np.int64]) -> Views:
-    """Views of one round, of votes for the words a and b in columns."""
-    noisy, views = votes + noise, np.empty(len(votes), dtype=object)
-    for i, (row, flags) in enumerate(zip(noisy.tolist(), shown.tolist(), strict=True)):
-        views[i] = frozenset((word, n) for word, n, flag in zip("ab", row, flags, strict=True) if flag)
-    return views
+def noisily(
+    m: NoisyTrieHeavyHitter,
+    shown: Callable[[Votes, Votes], NDArray[np.bool_]] | None = None,
+    noise: Callable[[Votes, np.random.Generator], Votes] | None = None,
+) -> Sample:
+    """One round of votes for the words a and b, with another rule of which are shown, or with other noise."""
 
+    def sample(x: Data, size: int, rng: np.random.Generator) -> Views:
+        held = [sum(n for words, n in x if words == (word,)) for word in "ab"]
+        votes = rng.multivariate_hypergeometric([*held, sum(n for _, n in x) - sum(held)], m.batch, size)[:, :2]
+        added = m.noise.sample(votes.shape, rng) if noise is None else noise(votes, rng)
+        told = votes + added >= m.least if shown is None else shown(votes, added)
+        views = np.empty(size, dtype=object)
+        for i, (row, flags) in enumerate(zip((votes + added).tolist(), told.tolist(), strict=True)):
+            views[i] = frozenset((word, n) for word, n, flag in zip("ab", row, flags, strict=True) if flag)
+        return views
 
-def votes_of(m: NoisyTrieHeavyHitter, x: Data, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    held = [sum(n for words, n in x if words == (word,)) for word in "ab"]
-    return rng.multivariate_hypergeometric([*held, sum(n for _, n in x) - sum(held)], m.batch, size)[:, :2]
-
-
-def noise_is_added_to_what_has_theta_votes_without_it(x: Data, size: int, rng: np.random.Generator) -> Views:
-    votes = votes_of(NOISY, x, size, rng)
-    return numbers(votes, NOISY, votes >= NOISY.threshold, NOISY.noise.sample(votes.shape, rng))
-
-
-def nobody_adds_noise_to_prefixes_that_all_hold(x: Data, size: int, rng: np.random.Generator) -> Views:
-    votes = votes_of(EVERYBODY, x, size, rng)
-    noise = np.where(votes > EVERYBODY.batch // 2, 0, EVERYBODY.noise.sample(votes.shape, rng))
-    return numbers(votes, EVERYBODY, votes + noise >= EVERYBODY.least, noise)
-
-
-def a_prefix_without_votes_is_recognized_by_its_number_alone(x: Data, size: int, rng: np.random.Generator) -> Views:
-    # Prefixes that somebody votes for may show any noisy number above 0: whoever holds one alone is seen.
-    votes = votes_of(NOISY, x, size, rng)
-    noise = NOISY.noise.sample(votes.shape, rng)
-    return numbers(votes, NOISY, (votes > 0) & (votes + noise > 0), noise)
-
-
-def noise_beyond_half_of_its_range_is_drawn_again(x: Data, size: int, rng: np.random.Generator) -> Views:
-    votes = votes_of(EVERYBODY, x, size, rng)
-    noise = replace(EVERYBODY, bound=3).noise.sample(votes.shape, rng)
-    return numbers(votes, EVERYBODY, votes + noise >= EVERYBODY.least, noise)
+    return sample
 
 
 ZOO = Zoo(
@@ -133,11 +117,14 @@ ZOO = Zoo(
         Broken("nobody looks whether the shorter prefix has grown", TWO,
                nobody_looks_whether_the_shorter_prefix_has_grown, TWO_DELTA),
         Broken("noise is added to what has theta votes without it", NOISY,
-               noise_is_added_to_what_has_theta_votes_without_it, DELTA),
+               noisily(NOISY, lambda votes, _: votes >= NOISY.threshold), DELTA),
+        # Prefixes that somebody votes for may show any noisy number above 0: whoever holds one alone is seen.
         Broken("a prefix without votes is recognized by its number alone", NOISY,
-               a_prefix_without_votes_is_recognized_by_its_number_alone, DELTA),
-        Broken("no noise for prefixes that most hold", EVERYBODY, nobody_adds_noise_to_prefixes_that_all_hold, DELTA),
-        Broken("noise beyond half of its range is drawn again", EVERYBODY, noise_beyond_half_of_its_range_is_drawn_again, DELTA),
+               noisily(NOISY, lambda votes, noise: (votes > 0) & (votes + noise > 0)), DELTA),
+        Broken("no noise for prefixes that most hold", EVERYBODY, noisily(EVERYBODY, noise=lambda votes, rng: np.where(
+            votes > EVERYBODY.batch // 2, 0, EVERYBODY.noise.sample(votes.shape, rng))), DELTA),
+        Broken("noise beyond half of its range is drawn again", EVERYBODY, noisily(
+            EVERYBODY, noise=lambda votes, rng: replace(EVERYBODY, bound=3).noise.sample(votes.shape, rng)), DELTA),
     ),
     delta=DELTA,
     refused=(

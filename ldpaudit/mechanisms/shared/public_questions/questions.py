@@ -243,8 +243,7 @@ class PartitionedSign(PublicSign, Partitioned):
     def columns(self, index: ArrayLike) -> NDArray[np.int64]:
         """Users' vectors s."""
         users = np.atleast_1d(np.asarray(index, dtype=np.int64))
-        found = self._columns(self.groups(users), (*self.questions, self.whole), users)
-        return found.reshape(np.shape(index))
+        return self._columns(self.groups(users), (*self.questions, self.whole), users).reshape(np.shape(index))
 
     def answers(self, views: Views) -> tuple[Answers, ...]:
         index, signs = np.asarray(views).T
