@@ -1,12 +1,13 @@
 """Shuffled Hadamard response, line by line: all multisets of messages, for data sets of a few users."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
 from ldpaudit.accountants.pld.exact import ExactPLD
 from ldpaudit.accountants.pld.finite import FiniteProfile
+from ldpaudit.mechanisms.shared.dyadic_ranges.hadamard_views import compositions
 from tests.oracles.shuffle import law_of
 
 Multiset = tuple[int, ...]
@@ -49,11 +50,3 @@ class Oracle:
         views = set(laws[0]) | set(laws[1])
         atoms = [(laws[0].get(v, Fraction(0)), laws[1].get(v, Fraction(0))) for v in views]
         return FiniteProfile((ExactPLD.of(atoms), ExactPLD.of((q, p) for p, q in atoms)), "all multisets")
-
-
-def compositions(total: int, parts: int) -> Iterator[Multiset]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        yield from ((first, *rest) for rest in compositions(total - first, parts - 1))
