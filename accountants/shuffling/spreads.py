@@ -17,7 +17,7 @@ from itertools import chain
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.rationals import rational
+from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.shuffling.blanket import Blanket, Kind
 
 _NONE = 1e-11  # probability that is taken for 0
@@ -31,7 +31,7 @@ def without_spreads(types: tuple[Blanket, ...], most: int) -> tuple[Blanket, ...
     exact = ([tuple(map(rational, cell)) for cell in each.cells if cell[2]] for each in types)  # type: ignore[arg-type]
     laws = [[(r1 / b, r2 / b, b) for r1, r2, b in each] for each in exact]
     stay = set(range(len(types)))
-    for i in sorted(stay, key=lambda i: sum(float(b * (u * u + v * v)) for u, v, b in laws[i])):
+    for i in sorted(stay, key=lambda i: sum(float(fraction(b * (u * u + v * v))) for u, v, b in laws[i])):
         if len(stay) > 1 and _is_spread(laws[i], [laws[j] for j in sorted(stay - {i})]):
             stay.remove(i)
     return tuple(types[i] for i in sorted(stay))
@@ -42,7 +42,7 @@ def _is_spread(law: list[Kind], others: list[list[Kind]]) -> bool:
     from scipy.optimize import linprog  # here: it takes a while to import
 
     kinds, size = [kind for other in others for kind in other], len(law)
-    ours, theirs = (np.array([[float(each) for each in kind] for kind in some]).T for some in (law, kinds))
+    ours, theirs = (np.array([[float(fraction(each)) for each in kind] for kind in some]).T for some in (law, kinds))
     # Of each of the law's kinds the probability, and the means; of each other kind the probability; and the weights add up to 1.
     sums = np.vstack([np.kron(np.eye(size), each) for each in (np.ones(len(kinds)), *theirs[:2])])
     weights = np.repeat(np.eye(len(others)), list(map(len, others)), axis=0) * -theirs[2][:, None]
