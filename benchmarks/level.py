@@ -164,10 +164,14 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """Each mode, on finite and on continuous views, in the game on two inputs and on k; and where nothing is known."""
-    for name, m in (("binary response", TINY), ("5-ary response", FIVE), ("Laplace", LAPLACE)):
-        yield from (Case(f"{name}, {mode}", engine(m, mode)) for mode in Mode)
+    yield Case("binary response, fixed", engine(TINY, Mode.FIXED))
+    yield Case("binary response, sequential", engine(TINY, Mode.SEQUENTIAL))
     yield Case("binary response, a look at every view", every_view(TINY))
+    yield Case("5-ary response, fixed", engine(FIVE, Mode.FIXED))
+    yield Case("5-ary response, sequential", engine(FIVE, Mode.SEQUENTIAL))
     yield Case("unary encoding, a look at every view", every_view(BITS))
+    yield Case("Laplace, fixed", engine(LAPLACE, Mode.FIXED))
+    yield Case("Laplace, sequential", engine(LAPLACE, Mode.SEQUENTIAL))
     yield Case("binary response at delta 0.1, sequential", engine(TINY, Mode.SEQUENTIAL, 0.1))
     two, five = (account(m).epsilon(0).high for m in (TINY, FIVE))
     leaky = account(TINY).epsilon(0.1).high

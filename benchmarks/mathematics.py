@@ -84,13 +84,16 @@ def _over_attained(axes: Any, points: list[Any], setting: Callable[[Any], tuple[
         bound = shuffled.bound
         ends = [replace(shuffled, bound=each).epsilon(1e-6) for each in (replace(bound, replaced=None), bound)]
         clones = CloneProfile(Fraction(epsilon0), n).epsilon(1e-6).high
-        beyond = lambda e, *given: stronger_clone_conjecture(*given, e).high - 1e-6  # noqa: E731
-        stronger = brentq(beyond, 0, epsilon0, (epsilon0, n), xtol=1e-6 * clones)
+        stronger = brentq(_above_millionth, 0, epsilon0, (epsilon0, n), xtol=1e-6 * clones)
         for name, high in zip(curves, (clones, stronger, ends[0].high, ends[1].high), strict=True):
             curves[name].append(high / ends[1].low)
     for (name, ratios), color in zip(curves.items(), (GREY, MARK, HIGH, LOW), strict=True):
         axes.plot(points, ratios, "o-", color=color, label=name)
     axes.set(ylabel=r"bound of $\varepsilon$ / what a data set attains")
+
+
+def _above_millionth(epsilon: float, epsilon0: float, users: int) -> float:
+    return stronger_clone_conjecture(epsilon0, users, epsilon).high - 1e-6
 
 
 def worst_data_set(axes: Any) -> None:

@@ -167,8 +167,8 @@ class LocalView:
     def most(self, p: Fraction) -> Fraction:
         """A number at or above a*(p), next to it."""
         with working_precision(_BITS):
-            upper = self.at_least(p, self._best(p, at_least=True))
-            lower = self.at_most(p, self._best(p, at_least=False))
+            upper = self.at_least(p, self._best(p, 1, self._upper_estimate))
+            lower = self.at_most(p, self._best(p, 0, self._lower_estimate))
             found = min(1.0, round_up(upper), round_up(lower))
         return max(p, Fraction(found))
 
@@ -204,19 +204,26 @@ class LocalView:
             bounds += [self.at_most(p, k) for k in _around(below, 0, n - 1)]
             return all(ball(a) <= bound for bound in bounds)
 
-    def _best(self, p: Fraction, *, at_least: bool) -> int:
-        """The k of n numbers from 1, or 0, that says most, as far as floats tell: the bound falls in k, and then rises."""
+    def _best(self, p: Fraction, least: int, estimate: Callable[[float, int], float]) -> int:
+        """The k of n numbers from `least` that says most, as far as floats tell: the bound falls in k, and then rises."""
         q, mean = float(p), (self.users - 1) * float(p)
         reach = 50 + 40 * math.sqrt(mean)
-        low, high = max(at_least, int(mean - reach)), min(self.users - 1 + at_least, int(mean + reach))
-        return halved(lambda k: self._estimate(q, k, at_least) <= self._estimate(q, k + 1, at_least), low, max(low, high))
+        low, high = max(least, int(mean - reach)), min(self.users - 1 + least, int(mean + reach))
+        return halved(lambda k: estimate(q, k) <= estimate(q, k + 1), low, max(low, high))
 
-    def _estimate(self, p: float, k: int, at_least: bool) -> float:
-        from scipy.special import betainc, betaincc
+    def _upper_estimate(self, p: float, k: int) -> float:
+        from scipy.special import betainc
 
-        m, tail_of = self.users - 1, betainc if at_least else betaincc
-        tail = float(tail_of(k, m - k + 1, p)) if (k <= m if at_least else k) else 0.0
-        return _over(float(self.delta) + math.expm1(self.epsilon) * tail, _log_pmf(m, k - at_least, p))
+        m = self.users - 1
+        tail = float(betainc(k, m - k + 1, p)) if k <= m else 0.0
+        return _over(float(self.delta) + math.expm1(self.epsilon) * tail, _log_pmf(m, k - 1, p))
+
+    def _lower_estimate(self, p: float, k: int) -> float:
+        from scipy.special import betaincc
+
+        m = self.users - 1
+        tail = float(betaincc(k, m - k + 1, p)) if k else 0.0
+        return _over(float(self.delta) + math.expm1(self.epsilon) * tail, _log_pmf(m, k, p))
 
 
 def _around(place: flint.arb, least: int, most: int) -> list[int]:

@@ -48,9 +48,10 @@ def close_in(
     for i in range(_MOST_EVALUATIONS):
         if abs(good - bad) <= resolution * max(abs(good), abs(bad)):
             break
-        is_slow, before = i % _PATIENCE == 0 and abs(good - bad) > before / 4, before if i % _PATIENCE else abs(good - bad)
-        if is_slow or not min(good, bad) < x < max(good, bad):
+        if not min(good, bad) < x < max(good, bad):
             x = (good + bad) / 2
+        if i % _PATIENCE == 0:
+            x, before = (good + bad) / 2 if abs(good - bad) > before / 4 else x, abs(good - bad)
         holds, distance = evaluate(x)
         good, bad = (x, bad) if holds else (good, x)
         if math.isfinite(distance):

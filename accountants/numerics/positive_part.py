@@ -173,11 +173,7 @@ class Contour:
         """The contour through the saddle point."""
         unit = reduce(flint.arb.max, (abs(value) for value, _ in atoms)).mid()  # not by floats: it may exceed them all
         scaled = tuple((value / unit, p) for value, p in atoms if not p == 0)
-        return cls(scaled, n, unit, cls._tilt(scaled, n).saddle())
-
-    @staticmethod
-    def _tilt(atoms: Sequence[PointMass], n: int) -> Tilt:
-        return Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
+        return cls(scaled, n, unit, in_floats(scaled, n).saddle())
 
     @cached
     def _weights(self) -> list[flint.arb]:
@@ -192,7 +188,8 @@ class Contour:
         """The expectation, at about this relative tolerance; from 0 to the ceiling where that fails."""
         try:
             with np.errstate(over="ignore", invalid="raise"):  # an infinite bound is one, what is not a number is none
-                h, a, nodes, left_out = self._nodes(tolerance)
+                tilt = in_floats(self.atoms, self.n)
+                h, a, nodes, left_out = contour_nodes(tilt, self.saddle, tolerance, tolerance / 16)
         except (ArithmeticError, ValueError):
             return between(0, self.ceiling())
         with working_precision(working_bits() + 16):
@@ -210,25 +207,32 @@ class Contour:
             return between(0, self.ceiling())
         return found if found > 0 else between(0, self.ceiling().min(found.abs_upper()))
 
-    def _nodes(self, tolerance: float) -> tuple[float, float, Sequence[int], float]:
-        """Step, half-width of the strip, the nodes to evaluate, and a bound of what the others contribute."""
-        tilt = self._tilt(self.atoms, self.n)
-        h, a = tilt.step(self.saddle, -math.log(tolerance))
-        allowed = tolerance * max(tilt.integral(self.saddle, h), 0.0) / 16
-        pairs = Pairs.of(tilt.values, tilt.tilted(self.saddle), self.n)
-        return h, a, *chosen_nodes(pairs, h, self.saddle, allowed)
+
+def in_floats(atoms: Sequence[PointMass], n: int) -> Tilt:
+    """Of n copies of a value whose law this is, in a unit that floats hold."""
+    return Tilt(np.array([float(v) for v, _ in atoms]), np.array([float(p.log()) for _, p in atoms]), n)
+
+
+def contour_nodes(tilt: Tilt, saddle: float, tolerance: float, missed: float) -> tuple[float, float, Sequence[int], float]:
+    """Step, half-width of the strip, the nodes to evaluate, and a bound of what the others contribute.
+
+    ``missed``: about which part of the integral that may be.
+    """
+    h, a = tilt.step(saddle, -math.log(tolerance))
+    pairs = Pairs.of(tilt.values, tilt.tilted(saddle), tilt.n)
+    return h, a, *chosen_nodes(pairs, h, saddle, missed * max(tilt.integral(saddle, h), 0.0))
 
 
 def _trapezoid(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nodes: Sequence[int]) -> flint.arb:
     """The sum over these nodes, their conjugates and the node 0, times h; real because conjugates add up."""
     total = 1 / flint.arb(saddle) ** 2
-    for k, transform in zip(nodes, transforms(tilted, h, nodes), strict=True):
-        total += 2 * (transform**n / flint.acb(saddle, k * flint.arb(h)) ** 2).real
+    for power in powers(tilted, n, saddle, h, nodes):
+        total += 2 * power.real
     return h * total
 
 
-def transforms(tilted: Sequence[PointMass], h: float, nodes: Sequence[int]) -> Iterator[flint.acb]:
-    """The characteristic function of a law at these multiples of h."""
+def powers(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nodes: Sequence[int]) -> Iterator[flint.acb]:
+    """The integrand at these nodes: the characteristic function of a law, to the n, over the square of what is integrated over."""
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
     rows = {row: i for i, row in enumerate(dict.fromkeys(k // _SHARED for k in nodes))}
@@ -236,7 +240,8 @@ def transforms(tilted: Sequence[PointMass], h: float, nodes: Sequence[int]) -> I
     coarse = [p * flint.acb(0, row * _SHARED * step).exp() for row in rows for step, p in moving]
     fine = [flint.acb(0, i * step).exp() for step, _ in moving for i in range(_SHARED)]
     sums = flint.acb_mat(len(rows), len(moving), coarse) * flint.acb_mat(len(moving), _SHARED, fine)
-    return (still + sums[rows[k // _SHARED], k % _SHARED] for k in nodes)
+    for k in nodes:
+        yield (still + sums[rows[k // _SHARED], k % _SHARED]) ** n / flint.acb(saddle, k * flint.arb(h)) ** 2
 
 
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import flint
 import numpy as np
 
-from ldpaudit.accountants.numerics.positive_part import PointMass, transforms
+from ldpaudit.accountants.numerics.positive_part import PointMass, contour_nodes, in_floats, powers
 from ldpaudit.accountants.numerics.saddle import Tilt
-from ldpaudit.accountants.numerics.trapezoid import Pairs, chosen_nodes
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_bits, working_precision
 
@@ -75,11 +74,13 @@ class ShiftedSum:
         return reduce(flint.arb.max, (abs(value) for value, _ in self.atoms)).mid()
 
     @cached
+    def _scaled(self) -> list[PointMass]:
+        """In units of the largest value."""
+        return [(value / self._unit, p) for value, p in self.atoms]
+
+    @cached
     def _law(self) -> Tilt:
-        """In floats, in units of the largest value."""
-        columns = [(float(value / self._unit), float(p.log())) for value, p in self.atoms]
-        values, logs = np.array(columns).T
-        return Tilt(values, logs, self.n)
+        return in_floats(self._scaled, self.n)
 
     def _line(self, sigma: float, tolerance: float) -> _Line | None:
         """The contour of the number whose saddle point is here."""
@@ -87,20 +88,15 @@ class ShiftedSum:
         tilt = replace(law, values=law.values + 2 / (n * sigma) - law.mean_and_variance(sigma)[0])
         try:
             with np.errstate(over="ignore", invalid="raise"):
-                h, a = tilt.step(sigma, -math.log(tolerance))
-                allowed = tolerance * max(tilt.integral(sigma, h), 0.0) / 2
-                nodes, left_out = chosen_nodes(Pairs.of(tilt.values, tilt.tilted(sigma), n), h, sigma, allowed)
+                h, a, nodes, left_out = contour_nodes(tilt, sigma, tolerance, tolerance / 2)
         except (ArithmeticError, ValueError):
             return None
-        scaled = [(value / self._unit, p) for value, p in self.atoms]
-
         def weighted(s: flint.arb) -> list[flint.arb]:
-            return [p * (s * value).exp() for value, p in scaled]
+            return [p * (s * value).exp() for value, p in self._scaled]
 
-        here, cells = sum(weighted(flint.arb(sigma)), flint.arb(0)), (2 * flint.arb.pi() * a / h).exp() - 1
-        edges = (flint.arb(sigma) + a, flint.arb(sigma) - a)
+        weights, cells = weighted(flint.arb(sigma)), (2 * flint.arb.pi() * a / h).exp() - 1
+        here, edges = sum(weights, flint.arb(0)), (flint.arb(sigma) + a, flint.arb(sigma) - a)
         up, down = ((sum(weighted(s), flint.arb(0)) / here) ** n * flint.arb.pi() / s / cells for s in edges)
-        tilted = [(value, w / here) for (value, _), w in zip(scaled, weighted(flint.arb(sigma)), strict=True)]
-        found = zip(nodes, transforms(tilted, h, nodes), strict=True)
-        powers = [(k, each**n / flint.acb(sigma, k * flint.arb(h)) ** 2) for k, each in found]
-        return _Line(sigma, h, a, here**n, (up, down), powers, left_out)
+        tilted = [(value, w / here) for (value, _), w in zip(self._scaled, weights, strict=True)]
+        found = list(zip(nodes, powers(tilted, n, sigma, h, nodes), strict=True))
+        return _Line(sigma, h, a, here**n, (up, down), found, left_out)

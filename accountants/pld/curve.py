@@ -92,10 +92,11 @@ def _looks(profile: PrivacyProfile, points: int, runs: int, ends_with: PrivacyPr
 
     The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
     """
-    kept: dict[tuple[int, int], dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
-    if (points, runs) not in kept:
-        kept[points, runs] = _looked_at(profile, points, _TILT * min(1.0, _FEW / runs) ** _FALLS, _end(ends_with or profile))
-    return kept[points, runs]
+    kept: dict[tuple[int, float], dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
+    tilt = _TILT * min(1.0, _FEW / runs) ** _FALLS
+    if (points, tilt) not in kept:
+        kept[points, tilt] = _looked_at(profile, points, tilt, _end(ends_with or profile))
+    return kept[points, tilt]
 
 
 def _end(profile: PrivacyProfile) -> float:

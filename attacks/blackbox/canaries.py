@@ -56,9 +56,7 @@ def measures(output: Any) -> dict[str, Measure]:
     often = Counter(items)
     found["count in the output"] = lambda x: float(often[_key(x)])
     if prefixes := {each for each in items if isinstance(each, str)}:
-        found["length of the longest prefix in the output"] = lambda x: float(
-            next((n for n in range(len(str(x)), 0, -1) if str(x)[:n] in prefixes), 0)
-        )
+        found["length of the longest prefix in the output"] = lambda x: _longest(str(x), prefixes)
     return found
 
 
@@ -89,6 +87,10 @@ def _rows(output: Sequence[Any]) -> Floats | None:
     except (ValueError, RecursionError):
         return None
     return rows.astype(np.float64) if rows.ndim == 2 and rows.size and rows.dtype.kind in "biuf" else None
+
+
+def _longest(word: str, prefixes: set[str]) -> float:
+    return float(next((n for n in range(len(word), 0, -1) if word[:n] in prefixes), 0))
 
 
 def table(output: Any, canaries: Sequence[Canary], others: Sequence[Any]) -> dict[str, Floats]:

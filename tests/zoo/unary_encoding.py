@@ -25,6 +25,11 @@ def the_users_bit_is_set_twice(x: int, size: int, rng: np.random.Generator) -> V
     return views
 
 
+def the_flip_probability_is_cut_to_a_tenth(x: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    flips = rng.random((size, SYMMETRIC.k)) < int(10 * SYMMETRIC.q) / 10
+    return one_hot(x, SYMMETRIC.k, size) ^ flips
+
+
 ZOO = Zoo(
     small=(UnaryEncoding(3, Fraction(3, 4), Fraction(1, 5)), UnaryEncoding.symmetric(2.5, k=4),
            UnaryEncoding.optimized(0.5, k=2), UnaryEncoding(2, Fraction(9, 10), Fraction(1, 2))),
@@ -33,8 +38,7 @@ ZOO = Zoo(
         # 1 / (1 + e**epsilon), where each of two bits may only spend half of it.
         broken("each bit spends the whole epsilon", SYMMETRIC, p=1 - OPTIMIZED.q, q=OPTIMIZED.q),
         Broken("the user's bit is set twice", OPTIMIZED, the_users_bit_is_set_twice),
-        Broken("the flip probability is cut to a tenth", SYMMETRIC,
-               lambda x, size, rng: one_hot(x, 10, size) ^ (rng.random((size, 10)) < int(10 * SYMMETRIC.q) / 10)),
+        Broken("the flip probability is cut to a tenth", SYMMETRIC, the_flip_probability_is_cut_to_a_tenth),
         Broken("only zeros are randomized", OPTIMIZED,
                lambda x, size, rng: one_hot(x, OPTIMIZED.k, size) | (rng.random((size, OPTIMIZED.k)) < float(OPTIMIZED.q))),
     ),
