@@ -16,13 +16,14 @@ from ldpaudit.accountants.numerics.balls import ball
 RESOLUTION = 2.0**-34  # relative distance at which a search ends by default, well below the promised 1e-9
 _MOST_EVALUATIONS = 200  # plain halving needs as many for a root of 1e-50 below a top of 1; beyond, the bracket is returned wider
 ROUGH = 1e-2  # relative tolerance of a first evaluation, which decides far from the crossing
-_GUIDED_EVALUATIONS = 6  # next to the root of a float estimate, where two or three are usual; else `certified_crossing` takes over
+_GUIDED_EVALUATIONS = 8  # next to the root of a float estimate, where two or three are usual; else `certified_crossing` takes over
 _ESTIMATED = 2.0**-40  # relative precision of the root of a float estimate
 _MARGIN = 2.0**-6
 """First distance from that root, in tolerances; with 2**-8 the first evaluation may not decide, for 1.7 times the time."""
 _PATIENCE = 3  # evaluations after which an interval is cut in half unless a quarter is left: where balls are wide, numbers mislead
 _BLUR = 1 / 24  # part of a wide ball, as a distance in epsilon, that does not justify another evaluation
 _MOST_BLUR = 1e-4  # largest such distance, relative to epsilon
+_MOST_TOO_STEEP = 0.95  # part of an estimate's slope that may be too much
 _FAR = 32  # distance from the last root, in units of the margin, from which the result is refused
 _NUDGE = 1e-5  # relative step of the difference quotient for the slope of a float estimate
 
@@ -154,21 +155,18 @@ def guided(
     floats; nothing rests on it; ``side``: -1 for the first end, where the value is above delta; 1 for the second, where
     it is at most delta.
 
-    It evaluates at the root of the estimate, corrects the estimate by what is found there, and repeats.
+    It evaluates at the root of the estimate, corrects the estimate by what is found there, and its steepness by what was found
+    before, and repeats.
     """
     bound = ball(delta)
-
-    def estimated_root(level: float, start: float | None) -> float:
-        """The epsilon at which the float estimate is at that level."""
-        aim = _root_of(level)
-
-        def look(epsilon: float) -> tuple[bool, float]:
-            found = estimate(epsilon)
-            return found <= level, aim - _root_of(found)
-
-        return close_in(look, top, 0.0, start, None, _ESTIMATED)[0]
-
     goal, start = log_of(bound), estimate(0.0)
+    at, correction, slope = 0.0, 0.0, 0.0
+
+    def look(epsilon: float) -> tuple[bool, float]:
+        found = estimate(epsilon)
+        found += correction + slope * (found - at)
+        return found <= goal, _root_of(goal) - _root_of(found)
+
     if start == math.inf:
         return None
     if start <= goal + 1:
@@ -179,10 +177,10 @@ def guided(
             return None
     # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), then exp(-(epsilon / s)**2 / 2) of it.
     root = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(min(start, 0.0))  # no delta is above 1
-    correction, best = 0.0, None
+    best = None
     margin = near = least = max(RESOLUTION / 4, finest * _MARGIN)
     for _ in range(_GUIDED_EVALUATIONS):
-        root = estimated_root(goal - correction, root)
+        root = close_in(look, top, 0.0, root, None, _ESTIMATED)[0]
         if best is not None and abs(best - root) <= 3 * near * best:
             return best
         if root >= top and correction > 0:  # the estimate never falls that low, although it reaches the goal
@@ -191,12 +189,15 @@ def guided(
         found = value(epsilon, finest)
         low, high, about = log_of(found.lower()), log_of(found.upper()), estimate(epsilon)
         holds = bool(found <= bound) if side > 0 else bool(found > bound)
-        correction = (high if side > 0 else low) - about
-        if not math.isfinite(correction):
+        lacking = (high if side > 0 else low) - about
+        if not math.isfinite(lacking):
             return None
         # Where balls are wide, the next ball's end varies by a part of their width; minus the slope is about `steepness`.
         steepness = max(about - estimate(epsilon * (1 + _NUDGE)), _NUDGE) / (epsilon * _NUDGE)
         near = max(least, min(_BLUR * (high - low) / (epsilon * steepness), _MOST_BLUR))
+        if at and abs(about - at) > _FAR * near * epsilon * steepness:  # nearer, it is their width that differs
+            slope = max((lacking - correction) / (about - at), -_MOST_TOO_STEEP)
+        at, correction = about, lacking
         margin = near if holds else max(near, 2 * margin)
         if holds and (best is None or side * (best - epsilon) > 0):
             best = epsilon

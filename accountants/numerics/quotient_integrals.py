@@ -22,11 +22,12 @@ on. With :math:`D = W - \mu_x` under the tilted law, of the moments :math:`V, \m
 
 where :math:`A > 0`: r has the sign of B, and :math:`|B| \le |B|/|A + iB| = \sin |r| \le |r| \le \tan |r| = |B|/A`.
 
-Not all assignments count. Let :math:`f_x` be the logarithm of the bound by moduli, :math:`g_x` what it lacks of the largest, and
-:math:`\lambda_x` the part of the values that have the law x. If :math:`\sum_x \lambda_x g_x > G`, the product of norms is less than
-the largest by G nats, without phases. If not, a sum of any :math:`q_x` is, per value, at most
-:math:`c + G \max_x (q_x - c)_+/g_x`, where c is the largest of those with :math:`g_x \le G`: so are means and third moments, and
-their opposites. Only laws with :math:`g_x \le G` need integrals with phases. For every G, the larger of both cases is a bound.
+Let :math:`f_x` be the logarithm of the bound by moduli, :math:`g_x` what it lacks of the largest, and :math:`\lambda_x` the part of
+the values that have the law x. Without phases, the product of norms is less than the largest by the mean gap,
+:math:`\sum_x \lambda_x g_x` nats. Assignments are told apart by the interval that it lies in: there the mean of any :math:`q_x` is
+at most that of the upper hull of the points :math:`(g_x, q_x)`. So are the means and third moments, and their opposites, that give
+the band; and with its weight, the logarithms of integrals, which are at most :math:`f_x` and need phases where :math:`g_x` is small
+only. An interval whose bound is the largest is cut in two, again and again.
 
 One band holds for all numbers of values on a chord: the integral is then log-convex in the number, and so are products of norms.
 """
@@ -61,8 +62,9 @@ _ANCHORS = (0.0, 0.5, 0.999)
 _BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard deviations; of which pairs are added up
 _APART = np.tri(_BLOCKS, k=-2)  # of each two blocks, whether others are between them
 _INVERSE = _APART / np.maximum(np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1, 1)  # one over how many
-GAINED, _TRIES = 0.05, 4
-"""Nats below the largest integral down to which laws are looked at for what phases gain, and how many gains are tried."""
+GAINED = 0.05  # nats below the largest integral down to which laws are looked at for what phases gain
+_CUTS, _PART, _CORNERS = 5, 1 / 8, 8
+"""How often an interval of mean gaps is cut, and where, as the worst are next to 0; and corners of hulls that are found."""
 _BLUR = 1e-9  # error of a cosine, with room
 
 
@@ -93,44 +95,34 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * size**2).sum(axis=1)
     end = np.sqrt(12 * variance / fourth) * (1 - ROOM)
 
-    # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, then by
-    # all but what is beyond the ends. The whole integral is about that of a normal law.
+    # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, and then
+    # by more and more of what is beyond the ends. The whole integral is about that of a normal law.
     is_one = groups == 1 and count == FINE
-    levels, least = np.multiply.outer(np.array(numbers, dtype=np.float64), nats), []
-    for m, level in zip(numbers, levels, strict=True):
+    levels, least = np.multiply.outer(np.array(numbers, dtype=np.float64), nats), np.empty((len(numbers), groups * laws))
+    for i, (m, level) in enumerate(zip(numbers, levels, strict=True)):
         top = level.reshape(groups, laws).argmax(axis=1) + laws * np.arange(groups)
         own = chords(variance[top], fourth[top], theta[top], m, count, end[top])
-        least.append(np.repeat(level[top] + np.log(own / np.pi), laws) - is_one * GAINED)
+        least[i] = np.repeat(level[top] + np.log(own / np.pi), laws) - is_one * GAINED
     found = levels - np.log(2 * theta)
     kept = np.flatnonzero(~(found < least).all(axis=0))
-    near, angle, ends, wholes = levels[:, kept], theta[kept], end[kept], np.full(levels.shape, math.inf)
-    for few in {min(each for each in numbers if each > _CLOSE * m) for m in numbers}:
-        scale = angle**2 * np.sqrt(float(few) * variance[kept])
-        apart = _apart(w[kept], a[kept], tilted[kept], few, ends, scale, is_one)
-        for i in [i for i, m in enumerate(numbers) if few <= m]:
-            wholes[i, kept] = np.fmin(wholes[i, kept], apart)
+    fewest = [min(each for each in numbers if each > _CLOSE * m) for m in numbers]
+    wholes = dict.fromkeys(fewest, 1 / end)
+    for looked, unseen in _BEYOND_ENDS[not is_one :]:
+        for few, whole in wholes.items():
+            seen = kept[~(whole[kept] * theta[kept] ** 2 * np.sqrt(float(few) * variance[kept]) < unseen)]
+            if len(seen):
+                whole[seen] = np.fmin(whole[seen], looked(w[seen], a[seen], tilted[seen], few, end[seen]))
+        for i, m in enumerate(numbers):
+            near = chords(variance[kept], fourth[kept], theta[kept], m, _FIRST, end[kept])
+            found[i, kept] = logs(levels[i, kept], theta[kept], near + wholes[fewest[i]][kept])
+        kept = kept[~(found[:, kept] < least[:, kept]).all(axis=0)]
     for i, m in enumerate(numbers):
-        rough = logs(near[i], angle, chords(variance[kept], fourth[kept], angle, m, _FIRST, ends) + wholes[i, kept])
-        at, found[i, kept] = kept[~(rough < np.array(least)[i, kept])], rough
-        whole = chords(variance[at], fourth[at], theta[at], m, count, end[at]) + wholes[i, at]
-        found[i, at] = logs(levels[i, at], theta[at], whole)
+        near = chords(variance[kept], fourth[kept], theta[kept], m, count, end[kept])
+        found[i, kept] = logs(levels[i, kept], theta[kept], near + wholes[fewest[i]][kept])
     if is_one:
-        return _by_phases(found, levels, wholes, (variance, fourth, theta, end), turning(w, a, tilted, left), numbers)
+        apart = np.array([wholes[few] for few in fewest])
+        return _by_phases(found, levels, apart, (variance, fourth, theta, end), turning(w, a, tilted, left), numbers)
     return np.asarray(found.reshape(len(numbers), groups, laws).max(axis=2), dtype=np.float64)
-
-
-def _apart(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats, scale: Floats, is_one: bool) -> Floats:
-    """Of each law, the integral of its bound over u squared from its end on; more closely where that is seen."""
-    blur = 2 * WRONG * a.max(axis=1, initial=0.0)
-    found = np.minimum(1 / end, _by_blocks(w, tilted, blur, m, end) if is_one else math.inf)
-    seen = np.flatnonzero(~(found * scale < _SEEN))
-    if len(seen):
-        found[seen] = np.minimum(found[seen], _far(w[seen], a[seen], tilted[seen], m, end[seen]))
-        seen = seen[~(found[seen] * scale[seen] < 10 * _SEEN)]
-    if len(seen):
-        passed, reached = _falling(w[seen], tilted[seen], blur[seen], m, end[seen])
-        found[seen] = np.minimum(found[seen], passed + _far(w[seen], a[seen], tilted[seen], m, reached))
-    return found
 
 
 def _by_phases(
@@ -167,19 +159,47 @@ def turned(
     ``here``: laws that are looked at; ``closer``: their bounds with a weight; ``turns``: see `turning`, of all laws.
     """
     best = found.max(axis=1)
-    gaps, least, gained = (best[:, None] - found).min(axis=0), best, 0.0
-    for _ in range(_TRIES):
-        alike = gaps <= gained
-        shares = gained / np.maximum(gaps, gained or 1.0)
+    gaps = (best[:, None] - found).min(axis=0)
+    some = np.isfinite(gaps)  # no others, where the mean gap is finite
+
+    def within(low: float, high: float) -> Floats:
+        """Of each number, where the mean of the values' gaps lies between these."""
+        most = _means(gaps[some], turns[:-1, some], low, high)
         less = found.copy()
-        less[:, here] = closer(partial(_cosines, turns, theta, alike=alike, shares=shares, numbers=numbers))
-        tried = np.maximum(less[:, alike].max(axis=1), best - gained)
-        least = tried if tried.sum() < least.sum() else least
-        most = float((best - less[:, alike].max(axis=1)).min())
-        if not most > 0:
+        less[:, here] = closer(partial(_cosines, most, float(turns[-1].max()), theta, numbers))
+        return np.asarray(np.minimum(_means(gaps[some], less[:, some], low, high), best - low), dtype=np.float64)
+
+    least = within(0.0, 0.0)
+    gained = float((best - least).max())  # beyond, no bound is larger
+    if not gained > 0:
+        return np.asarray(best, dtype=np.float64)
+    bands = [(within(0.0, gained), 0.0, gained)]
+    for _ in range(_CUTS):
+        bands.sort(key=lambda band: float(band[0].sum()))
+        above, low, high = bands.pop()
+        middle = low + (high - low) * _PART
+        bands += [(np.minimum(above, within(a, b)), a, b) for a, b in ((low, middle), (middle, high))]
+    return np.asarray(np.max([least, *(bound for bound, *_ in bands)], axis=0), dtype=np.float64)
+
+
+def _means(gaps: Floats, values: Floats, low: float, high: float) -> Floats:
+    """Of each row of values, one for each law, the largest mean over laws of which the gaps' mean lies between two numbers.
+
+    By lines above all laws: those of the upper hull from the gap 0 on.
+    """
+    at, start, slopes = np.arange(len(values)), np.zeros(len(values)), [np.zeros(len(values))]
+    level = values[:, gaps <= 0].max(axis=1)
+    for _ in range(_CORNERS):
+        beyond = gaps > start[:, None]
+        rises = np.where(beyond, (values - level[:, None]) / np.where(beyond, gaps - start[:, None], 1), -math.inf)
+        corner = rises.argmax(axis=1)
+        slopes.append(np.where(np.isfinite(rises[at, corner]), rises[at, corner], 0))
+        start, level = gaps[corner], values[at, corner]
+        if (start >= high).all():
             break
-        gained = (gained + most) / 2 if gained else min(most, GAINED)
-    return np.asarray(least, dtype=np.float64)
+    lines = np.array(slopes)[:, :, None]
+    tops = (values - lines * (gaps - np.where(lines > 0, high, low))).max(axis=2)  # where each line is highest in the interval
+    return np.asarray(tops.min(axis=0), dtype=np.float64)
 
 
 def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
@@ -200,14 +220,14 @@ def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # where intervals are very wide, no phase is known
-def _cosines(turns: Floats, theta: float, u: Floats, alike: NDArray[np.bool_], shares: Floats, numbers: Sequence[int]) -> Floats:
-    """Between each two neighbours of u, the largest positive part of the cosine of the phase, whatever laws values have of which at
-    most a share is not one of those alike; of any number of values between the least and the largest one.
+def _cosines(most: Floats, second: float, theta: float, numbers: Sequence[int], u: Floats) -> Floats:
+    """Between each two neighbours of u, the largest positive part of the cosine of the phase of any number of values between the
+    least and the largest one, whatever laws they have of which the means of `turning` are at most these.
+
+    ``second``: the largest of their second moments.
     """
-    here = turns[:-1, alike].max(axis=1, keepdims=True)
-    most = (here + (shares * (turns[:-1] - here)).max(axis=1, keepdims=True).clip(0))[:, 0]
     slow, fast, low, high, cube, fifth = np.max([float(number) * most for number in numbers], axis=0)
-    real, widths = 1 - turns[-1].max() * u**2 / 2, np.diff(u)  # a transform's real part is at least that
+    real, widths = 1 - second * u**2 / 2, np.diff(u)  # a transform's real part is at least that
     usable = np.maximum(real, 0.1)
     blur = u**3 * (cube * (1 / usable - 1) + fifth * u**2 / usable)
     turned, speed = 2 * np.arctan(u / theta), -slow - 2 * theta / (theta**2 + u**2)
@@ -226,12 +246,13 @@ def _larger(values: Floats) -> Floats:
     return np.maximum(values[:-1], values[1:])
 
 
-def _by_blocks(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> Floats:
+def _by_blocks(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
     """Of each law, the integral of its bound over u squared from its end on, by blocks of values: by the transform of narrow ones,
     as far as these are narrow enough, and then by all pairs in wider blocks that are apart.
     """
     from scipy.special import i0e  # here: it takes a while to import
 
+    blur = 2 * WRONG * a.max(axis=1, initial=0.0)
     values = w - (tilted * w).sum(axis=1, keepdims=True)
     deviation = np.sqrt((tilted * values**2).sum(axis=1, keepdims=True))
     width = deviation * (2 * _REACH / _NARROW)
@@ -281,22 +302,30 @@ def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
     return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
 
 
+def _by_intervals(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
+    """Of each law, the integral of its bound over u squared from its end on: as far as it falls, and then by pairs."""
+    passed, reached = _falling(w, tilted, 2 * WRONG * a.max(axis=1, initial=0.0), m, end)
+    return passed + _far(w, a, tilted, m, reached)
+
+
 def _falling(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
     """Of each law, the integral of its bound from its end on, as far as it falls, and how far that is."""
     order = w.argsort(axis=1)
     values, masses = np.take_along_axis(w, order, 1), np.take_along_axis(tilted, order, 1)
     values = values - picked(values, masses.argmax(axis=1)[:, None])
-    passed, reached = np.zeros(len(end)), end
+    passed, reached, left = np.zeros(len(end)), end.copy(), np.arange(len(end))
     for _ in range(_DOUBLINGS):
-        width = (np.pi / 2 / reached * (1 - ROOM) - blur).clip(0)
-        spread = np.max([_within_blocks(values, masses, width[:, None], at) for at in _ANCHORS], axis=0)
-        room = 2 * width * blur  # of all pairs, whose masses are at most 1 together
-        falls = 2 * float(m) * (reached / np.pi) ** 2 * (spread - room).clip(0) * (1 - ROOM)
+        at = reached[left]
+        width = (np.pi / 2 / at * (1 - ROOM) - blur[left]).clip(0)
+        spread = np.max([_within_blocks(values[left], masses[left], width[:, None], each) for each in _ANCHORS], axis=0)
+        room = 2 * width * blur[left]  # of all pairs, whose masses are at most 1 together
+        falls = 2 * float(m) * (at / np.pi) ** 2 * (spread - room).clip(0) * (1 - ROOM)
         further = falls > _SOME
-        if not further.any():
+        left = left[further]
+        if not len(left):
             break
-        passed = passed + np.where(further, np.exp(-falls) / (2 * reached), 0)
-        reached = np.where(further, 2 * reached, reached)
+        passed[left] += np.exp(-falls[further]) / (2 * reached[left])
+        reached[left] *= 2
     return passed, reached
 
 
@@ -314,6 +343,10 @@ def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> 
     mass, first, second = (np.add.reduceat((masses * each).ravel(), starts) for each in (1.0, within, within**2))
     parts = (mass * second * (1 - ROOM) - first**2).clip(0)
     return np.asarray(np.add.reduceat(parts, np.searchsorted(starts, values.shape[1] * np.arange(len(values)))), dtype=np.float64)
+
+
+_BEYOND_ENDS = (_by_blocks, _SEEN), (_far, _SEEN), (_by_intervals, 10 * _SEEN)
+"""How one looks beyond the ends, one after the other, and the part of an integral below which one does not; at one group by all."""
 
 
 def picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:

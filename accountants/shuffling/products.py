@@ -34,16 +34,16 @@ from ldpaudit.accountants.numerics.spread import Floats, alike, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
-from ldpaudit.accountants.shuffling.replaced import Replacement, of_any_map
+from ldpaudit.accountants.shuffling.replaced import Replacement, halves, of_any_map
 from ldpaudit.accountants.shuffling.spreads import without_spreads
 from ldpaudit.core.working_precision import working_precision
 
 _FEW_TYPES, _MOST_TYPES, _MOST_COMPARED = 40, 400, 30_000
 """Types of a bundle up to which each is listed, of some milliseconds; how many are listed at most; and up to which three moments of
 each are compared, or others stand for those that clearly tell less."""
-_QUICK_KINDS, _SPREAD_KINDS, _MANY_USERS = 200, 1000, 10**5
+_QUICK_KINDS, _SPREAD_KINDS, _MANY_USERS = 200, 1000, 10**4
 """Kinds of reports of a run's types up to which spreads of others are left out: in milliseconds, where bundles have many types; and
-in a second or two, where these are too many, and there are as many users: of fewer, looks take long. Compositions are then made of
+in a second or two, where these are too many, and there are as many users: else looks take minutes. Compositions are then made of
 any reports of the same epsilon0."""
 _CLEARLY = 0.05  # part of the largest divergence
 _MOST_CELLS, _MOST_BITS = 1000, 1 << 12
@@ -54,6 +54,7 @@ _DEVIATIONS, _KINDS = 5.0, 10
 """Standard deviations of a sum of losses at which delta is about 1e-6; and kinds that each consists of."""
 _ROOM = 1e-9  # relative error of a sum of up to millions of floats above 0, which are products, of each run
 _FEW_TERMS = 64  # of which a sum of floats, one after the other, is right to 1e-14
+_HALF = 2.0**27 + 1  # times a float, this tells its first 26 bits
 _LEAST = 1e-290
 """Probability of a kind below which a product may be no float, or of few bits."""
 _MOST_SETS = 64
@@ -190,23 +191,30 @@ def _moments(types: Sequence[tuple[Part, int]]) -> QuotientLaws | None:
     few = math.prod(max(len(each.cells) for each in own) ** times for own, times in types) <= _MOST_CELLS
     if not few or not all(_is_rational(each) for own, _ in types for each in own):
         return None
-    own, unit = [], 1
-    for each, times in types:
-        found, whole = _whole_numbers(each)
-        own.append((found, times))
-        unit *= whole**times
-    bundles = [reduce(lambda a, b: (a[:, :, None] * b[:, None, :]).reshape(3, -1), runs) for runs in _bundles(own)]
-    first, second, other = np.moveaxis(np.array(bundles), 1, 0)[:, None]
-    return QuotientLaws.of(*(np.array(each / unit, dtype=np.float64) for each in (first - second, second, other)))
+    own = [([_in_halves(each, max(len(one.cells) for one in part)) for each in part], times) for part, times in types]
+    high, low = np.moveaxis(np.array([reduce(_times, bundle) for bundle in _bundles(own)]), 1, 0)
+    differences = high[:, 0] - high[:, 1] + (low[:, 0] - low[:, 1])
+    return QuotientLaws.of(*(each[None] for each in (differences, high[:, 1] + low[:, 1], high[:, 2] + low[:, 2])))
 
 
-def _whole_numbers(types: Part) -> tuple[list[NDArray[np.object_]], int]:
-    """The probabilities of all types of a run, with as many kinds each, as whole numbers, and what they are multiples of."""
-    laws = [[tuple(map(Fraction, cell)) for cell in each.cells] for each in types]  # type: ignore[arg-type]
-    unit = math.lcm(*(p.denominator for law in laws for cell in law for p in cell))
-    width = max(map(len, laws))
-    padded = [[*law, *[(Fraction(0),) * 3] * (width - len(law))] for law in laws]
-    return [np.array([[int(p * unit) for p in cell] for cell in law], dtype=object).T for law in padded], unit
+def _in_halves(run: Blanket, kinds: int) -> Floats:
+    """The probabilities of each kind, up to as many, as sums of two floats."""
+    found = np.zeros((2, 3, kinds))
+    for i, cell in enumerate(run.cells):
+        found[:, :, i] = np.array([*map(halves, cell)]).T
+    return found
+
+
+def _times(a: Floats, b: Floats) -> Floats:
+    """Of each two kinds, products of sums of two floats, to 100 bits: floats' products are sums of two, by parts of 26 bits each.
+
+    Source: Dekker 1971.
+    """
+    (x, small), (y, rest) = a[..., :, None], b[..., None, :]
+    (x1, x2), (y1, y2) = ((cut - (cut - each), each - (cut - (cut - each))) for each in (x, y) for cut in (_HALF * each,))
+    high = x * y
+    low = x1 * y1 - high + x1 * y2 + x2 * y1 + x2 * y2 + (x * rest + small * y)
+    return np.array([high, low]).reshape(2, 3, -1)
 
 
 def _of_one_run(found: Replacement | None, epsilon0: Fraction) -> tuple[Part, Probability]:

@@ -30,7 +30,6 @@ from ldpaudit.profile import Number, PrivacyProfile, Witness, require_delta, req
 _ATTEMPTS = 3
 """Data sets tried as the worst one before the upper bound is searched by itself; each is the worst at the last epsilon found."""
 _NEARLY = 1 - 1e-6  # part of a report's own epsilon that is not enough where a search that nothing guides is not worth its time
-_CLEARLY = 2  # how many times less than the goal the report's own delta is where the search has gone too far
 LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is only looked at
@@ -224,7 +223,7 @@ class ShuffleProfile(SummedLosses):
             high = alone().high
         elif high is None:
             high = self._crossing(self._high, goal, low, both=False)[1]
-        if self.local.delta(high).high * _CLEARLY < goal:  # what guides the search knows nothing of the report alone
+        if self.local.delta(high).high <= goal:  # what guides the search knows nothing of the report alone
             high = min(high, alone().high)
         return self._enclosure(low, high, top.high, told)
 

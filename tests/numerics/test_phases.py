@@ -3,16 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Self
 
 import flint
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
+from scipy.optimize import linprog
 
-from ldpaudit.accountants.numerics import largest_positive_part as module
+from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals
 from ldpaudit.accountants.numerics.largest_positive_part import Law, _Floats, _Integrand
-from ldpaudit.accountants.numerics.quotient_integrals import FINE, Floats, _by_blocks, _cosines, integrals, turning
+from ldpaudit.accountants.numerics.quotient_integrals import FINE, Floats, _by_blocks, _cosines, _means, integrals, turning
 from ldpaudit.core.working_precision import working_precision
 
 LEAST = 1e-9  # relative error of the enumeration
@@ -131,25 +133,40 @@ def test_noise_on_a_lattice_is_integrated(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_assignment_that_counts_turns_a_phase_beyond_the_band(seed: int) -> None:
-    """Of one law, or of five: values of one that loses nothing or little, and as many of another as may be."""
+    """Of one law, or of five: values of two of these, and as many of either as have a mean gap in an interval."""
     rng = np.random.default_rng(seed)
-    laws, many, gained = (1, 5)[seed % 2], int(rng.choice([2, 8, 40, 300])), 0.01
+    laws, many, (low, high) = (1, 5)[seed % 2], int(rng.choice([2, 8, 40, 300])), ((0.0, 0.01), (0.004, 0.02))[seed % 4 // 3]
     gaps = np.array([0, 0.004, 0.012, 0.05, 1.0])[:laws]
     tilted, left = rng.dirichlet(np.full(4, 0.7), size=laws), 0.6 * rng.normal(size=(laws, 4)) / math.sqrt(many)
     left -= (tilted * left).sum(axis=1, keepdims=True)
     means = 2 / many * (1 + 0.1 * rng.normal(size=(laws, 1)))
     numbers, edges = (many, max(1, int(many * rng.uniform(0.8, 1))))[:laws], np.linspace(0, 5, 400)
     turns = turning(means + left, np.abs(left), tilted, left)
-    parts = _cosines(turns, 1.0, edges, gaps <= gained, gained / np.maximum(gaps, gained), numbers)
+    parts = _cosines(_means(gaps, turns[:-1], low, high), float(turns[-1].max()), 1.0, numbers, edges)
     u = edges[:-1] + np.diff(edges) * rng.uniform(size=(20, 1))
     angles = [np.angle(np.exp(1j * np.multiply.outer(u, v)) @ p) + u * mean for v, p, mean in zip(left, tilted, means, strict=True)]
     for number in numbers:
-        for turn in angles[:2]:
-            for gap, other in zip(gaps, angles, strict=True):
-                share = min(1.0, gained / gap) if gap else 1.0
-                phase = number * ((1 - share) * turn + share * other) - 2 * np.arctan(u)
-                assert (np.cos(phase).clip(0) <= parts + LEAST).all()
+        for (gap, turn), (more, other) in product(zip(gaps, angles, strict=True), repeat=2):
+            for mean in (low, (low + high) / 2, high):
+                share = (mean - gap) / (more - gap) if more > gap else 0.0
+                if 0 <= share <= 1 and low <= (1 - share) * gap + share * more <= high:
+                    phase = number * ((1 - share) * turn + share * other) - 2 * np.arctan(u)
+                    assert (np.cos(phase).clip(0) <= parts + LEAST).all()
     assert parts.min() < 0.9 or laws > 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_largest_mean_where_the_mean_gap_lies_between_two_numbers_is_that_of_a_linear_program(seed: int) -> None:
+    """Of a few laws, of which some lose nothing; with few corners it is a bound."""
+    rng = np.random.default_rng(seed)
+    gaps, values = np.append(0.0, rng.exponential(size=7) * (rng.uniform(size=7) < 0.8)), rng.normal(size=(3, 8))
+    low, high = np.sort(rng.uniform(0, gaps.max(), size=2)) * (seed % 3 > 0, 1)
+    above = np.array([-gaps, gaps]), np.array([-low, high])
+    truth = [-linprog(-each, *above, np.ones((1, 8)), [1.0]).fun for each in values]
+    assert _means(gaps, values, float(low), float(high)) == pytest.approx(truth, abs=LEAST)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quotient_integrals, "_CORNERS", 1)
+        assert (_means(gaps, values, float(low), float(high)) >= np.array(truth) - LEAST).all()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -160,7 +177,7 @@ def test_beyond_an_end_a_transform_is_bounded_by_blocks(seed: int) -> None:
     masses = rng.dirichlet(np.full(values.shape[1], (1.0, 0.1)[seed % 2]), size=2)
     m, ends = int(10 ** rng.uniform(0, 3.7)), rng.uniform(0.5, 2, size=2) / np.sqrt((masses * values**2).sum(axis=1))
     with np.errstate(all="ignore"):
-        found = _by_blocks(values, masses, np.zeros(2), m, ends)
+        found = _by_blocks(values, np.zeros_like(values), masses, m, ends)
     for v, p, end, bound in zip(values, masses, ends, found, strict=True):
         u = end * np.geomspace(1, 30, 12_001)
         moduli = np.abs(np.exp(1j * np.multiply.outer(u, v)) @ p)
