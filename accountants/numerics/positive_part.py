@@ -55,7 +55,6 @@ _FEW_TERMS, _MOST_COUNTS = 100, 4_000_000
 _LOST, _LOOSE = 1e-290, 1e-9
 """A bound of what these sums lose of what is below all floats, and the part of a value or a probability that may be unknown."""
 
-_SHARED = 32  # powers of a phase from which the others are made, besides the powers of the last one: two that many nodes share
 
 
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
@@ -235,13 +234,14 @@ def powers(tilted: Sequence[PointMass], n: int, saddle: float, h: float, nodes: 
     """The integrand at these nodes: the characteristic function of a law, to the n, over the square of what is integrated over."""
     still = sum((p for v, p in tilted if v == 0), flint.arb(0))
     moving = [(v * h, p) for v, p in tilted if not v == 0]
-    rows = {row: i for i, row in enumerate(dict.fromkeys(k // _SHARED for k in nodes))}
+    shared = math.isqrt(max(nodes, default=0)) + 1  # powers of a phase of which the others are made, and of the last one's powers
+    rows = {row: i for i, row in enumerate(dict.fromkeys(k // shared for k in nodes))}
     # A phase multiplied from power to power would widen the rectangular balls; one product of two powers does not.
-    coarse = [p * flint.acb(0, row * _SHARED * step).exp() for row in rows for step, p in moving]
-    fine = [flint.acb(0, i * step).exp() for step, _ in moving for i in range(_SHARED)]
-    sums = flint.acb_mat(len(rows), len(moving), coarse) * flint.acb_mat(len(moving), _SHARED, fine)
+    coarse = [p * flint.acb(0, row * shared * step).exp() for row in rows for step, p in moving]
+    fine = [flint.acb(0, i * step).exp() for step, _ in moving for i in range(shared)]
+    sums = flint.acb_mat(len(rows), len(moving), coarse) * flint.acb_mat(len(moving), shared, fine)
     for k in nodes:
-        yield (still + sums[rows[k // _SHARED], k % _SHARED]) ** n / flint.acb(saddle, k * flint.arb(h)) ** 2
+        yield (still + sums[rows[k // shared], k % shared]) ** n / flint.acb(saddle, k * flint.arb(h)) ** 2
 
 
 def rarely(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb | None:

@@ -42,6 +42,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.numerics.trapezoid import sums
+
 Floats: TypeAlias = NDArray[np.float64]
 Cosines: TypeAlias = Callable[[Floats], Floats]
 """Between each two neighbours of u, what is left of the integrand at most."""
@@ -63,8 +65,9 @@ _BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard devi
 _APART = np.tri(_BLOCKS, k=-2)  # of each two blocks, whether others are between them
 _INVERSE = _APART / np.maximum(np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1, 1)  # one over how many
 GAINED = 0.05  # nats below the largest integral down to which laws are looked at for what phases gain
-_CUTS, _PART, _CORNERS = 5, 1 / 8, 8
-"""How often an interval of mean gaps is cut, and where, as the worst are next to 0; and corners of hulls that are found."""
+_CUTS, _PART, _SETTLED, _CORNERS = 5, 1 / 8, 1e-4, 8
+"""How often an interval of mean gaps is cut, and where, as the worst are next to 0; nats that are not worth a cut; and corners of
+hulls that are found."""
 _BLUR = 1e-9  # error of a cosine, with room
 
 
@@ -141,7 +144,8 @@ def _by_phases(
     areas = [_areas(edges, variance, fourth, theta, m, end, is_power=m > 1) for m in numbers]
 
     def closer(cosines: Cosines) -> Floats:
-        return logs(levels[:, here], theta, np.array([each @ cosines(edges[0]) for each in areas]) + apart[:, here])
+        left = cosines(edges[0])
+        return logs(levels[:, here], theta, np.array([sums(each, left) for each in areas]) + apart[:, here])
 
     return turned(found, here, closer, turns, float(theta[0]), numbers)[:, None]
 
@@ -171,11 +175,13 @@ def turned(
 
     least = within(0.0, 0.0)
     gained = float((best - least).max())  # beyond, no bound is larger
-    if not gained > 0:
+    if not gained > _SETTLED:
         return np.asarray(best, dtype=np.float64)
     bands = [(within(0.0, gained), 0.0, gained)]
     for _ in range(_CUTS):
         bands.sort(key=lambda band: float(band[0].sum()))
+        if (bands[-1][0] <= least + _SETTLED).all():
+            break
         above, low, high = bands.pop()
         middle = low + (high - low) * _PART
         bands += [(np.minimum(above, within(a, b)), a, b) for a, b in ((low, middle), (middle, high))]

@@ -25,8 +25,8 @@ def spread(values: Floats, masses: Floats, most: int) -> tuple[Floats, Floats]:
     w, p = w[order], p[order]
     if w[0] == w[-1]:
         return w[:1], summed(np.zeros(1, dtype=np.intp), p)
-    square = p @ w**2
-    dense, far = np.cumsum((p * (square + w**2)) ** (1 / 3)), np.arcsinh(w / np.sqrt(square))
+    square = (p * w**2).sum()  # not by `@`: see `trapezoid.sums`
+    dense, far = np.cumsum(np.cbrt(p * (square + w**2))), np.arcsinh(w / np.sqrt(square))
     dense = dense / dense[-1] + (far - far[0]) / (far[-1] - far[0])
     inner = np.searchsorted(dense, dense[-1] * np.linspace(0, 1, most))
     knots = np.unique(w[np.r_[0, np.minimum(inner, len(w) - 1), len(w) - 1]])
@@ -42,7 +42,7 @@ def spread(values: Floats, masses: Floats, most: int) -> tuple[Floats, Floats]:
 def alike(values: Floats, masses: Floats, kinds: int) -> Floats:
     """One number for values that are alike: about this many for those of the size of the root of the mean square."""
     unit = float(np.abs(values).max()) or 1.0  # all may be 0; and a square may be no float
-    scale = unit * math.sqrt(float(masses @ (values / unit) ** 2)) or 1.0
+    scale = unit * math.sqrt(float((masses * (values / unit) ** 2).sum())) or 1.0
     return np.asarray(np.round(kinds * np.arcsinh(values / scale)), dtype=np.float64)
 
 

@@ -111,8 +111,8 @@ def _cumulants(losses: NDArray[np.float64], logs: NDArray[np.float64], tilt: flo
     weights = np.exp(exponents - top)
     total = weights.sum()
     weights /= total
-    mean = float(weights @ losses)
-    return float(top + np.log(total)), mean, float(weights @ (losses - mean) ** 2)
+    mean = float((weights * losses).sum())  # not by `@`: see `trapezoid.sums`
+    return float(top + np.log(total)), mean, float((weights * (losses - mean) ** 2).sum())
 
 
 def lattice_step(width: float, points: int) -> int:
