@@ -173,13 +173,15 @@ def guided(
         at_zero = value(0.0, finest)
         if at_zero <= bound:
             return 0.0
-        if not at_zero > bound or start <= goal:
+        if not at_zero > bound:
             return None
     # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), then exp(-(epsilon / s)**2 / 2) of it.
     root = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(min(start, 0.0))  # no delta is above 1
     best = None
     margin = near = least = max(RESOLUTION / 4, finest * _MARGIN)
     for _ in range(_GUIDED_EVALUATIONS):
+        if look(0.0)[0]:
+            return 0.0 if value(0.0, finest) <= bound else None
         root = close_in(look, top, 0.0, root, None, _ESTIMATED)[0]
         if best is not None and abs(best - root) <= 3 * near * best:
             return best

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from unittest.mock import Mock
 
 import flint
 import numpy as np
@@ -268,6 +269,21 @@ def test_numbers_that_mislead_a_search_cost_it_some_halvings(far: float) -> None
 def test_an_estimate_that_is_off_by_a_factor_leads_there(off: float) -> None:
     low, high = (some(guided(bell, F(1, 10**6), 3.0, 1e-9, lambda e: off - 100 * e**2, side)) for side in (-1.0, 1.0))
     assert low < math.sqrt(-math.log(1e-6) / 100) < high < low * (1 + WIDE)
+
+
+@pytest.mark.parametrize("steep", [250, 900])
+def test_an_estimate_that_is_too_steep_leads_there_in_a_few_looks(steep: int) -> None:
+    """As what is found tells how steep it is: what it is wrong by at one place alone leads nearer and nearer, by small steps."""
+    for side in (-1.0, 1.0):
+        looks = Mock(side_effect=bell)
+        found = some(guided(looks, F(1, 10**6), 3.0, 1e-9, lambda e: 0.5 - steep * e**2, side))
+        assert found == pytest.approx(math.sqrt(-math.log(1e-6) / 100), rel=WIDE)
+        assert looks.call_count <= 7
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_what_is_nowhere_above_delta_is_found_to_be_so_whatever_the_estimate_says(side: float) -> None:
+    assert guided(lambda e, t: bell(e, t) / 10**7, F(1, 10**6), 3.0, 1e-9, lambda e: -12 - 100 * e**2, side) == 0
 
 
 def bell(epsilon: float, tolerance: float) -> flint.arb:
