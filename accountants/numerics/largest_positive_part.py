@@ -39,7 +39,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `pos
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Self, TypeAlias
 
@@ -48,15 +48,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.quotient_integrals import GAINED, WRONG, Cosines, Floats, turned, turning
+from ldpaudit.accountants.numerics.quotient_integrals import GAINED, WRONG, Cosines, Floats, by_moments, turned, turning
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.core.cached import cached
 
-_DEVIATIONS, _FINE = 8.0, 192
-"""Standard deviations of the integrand, or thetas, that are cut evenly, and intervals there: chords are too large by some 1e-4."""
+_DEVIATIONS, _FIRST, _FINE, _FEW = 8.0, 32, 192, 4
+"""Standard deviations of the integrand, or thetas, that are cut evenly; intervals there, at first and of the largest: chords are
+too large by some 1e-3, and 1e-4. And laws up to which there is no first look."""
 _RATIO, _FAR = 1.015, 64.0
-"""Growth of the intervals beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
+"""Growth of the last ones beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _ROWS = 256  # points that are looked at together: with all of them, arrays leave the cache, for five times the time
 _ROUNDS, _LIKELY = 6, 8  # laws by which the contour is chosen: those that are largest on one that others were
 _LOWER, _ABOUT = 0.4, 0.1
@@ -136,10 +137,17 @@ class _Floats:
 
     def turns(self, theta: float) -> Floats:
         """See `quotient_integrals.turning`."""
-        tilted = self._tilted(theta)
-        wrong = 4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM  # of the masses; what they add up to is by no more
-        sizes = np.abs(self.values) + (self.off + wrong) / WRONG
+        sizes, tilted = self._sized(theta)
         return turning(self.values, sizes, tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
+
+    def bounds(self, levels: Floats, theta: float, numbers: Sequence[int]) -> Floats:
+        """See `quotient_integrals.by_moments`."""
+        return by_moments(levels, self.values, *self._sized(theta), theta, numbers)
+
+    def _sized(self, theta: float) -> tuple[Floats, Floats]:
+        """Sizes of which the values are wrong by a part, and tilted masses."""
+        wrong = 4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM  # of the masses; what they add up to is by no more
+        return np.abs(self.values) + (self.off + wrong) / WRONG, self._tilted(theta)
 
     def _tilted(self, theta: Floats | float) -> Floats:
         found = self.masses * np.exp(np.asarray(theta)[..., None, None] * (self.values - self.values.max(axis=1, keepdims=True)))
@@ -221,7 +229,7 @@ class _Integrand:
             falls = np.hypot(x, y[1:]) < math.pi * (1 - _ROOM)
             near = np.minimum(1, x * np.sqrt(1 + (np.sin(y) / math.sinh(x)) ** 2) / np.hypot(x, y) * (1 + _ROOM))
             for j, own in enumerate(integrals):
-                less[j, i] = own[i](np.where(falls, near[:-1], above[:-1]), above[_FINE:])
+                less[j, i] = own[i](np.where(falls, near[:-1], above[:-1]), above[each.even :])
         return np.asarray(less.max(axis=1) + math.log(math.sinh(x) / x) + _ROOM, dtype=np.float64)
 
     def _about(self, m: int) -> float:
@@ -234,17 +242,19 @@ class _Integrand:
 
     def by_moduli(self, numbers: Sequence[int]) -> tuple[Floats, list[dict[int, _Integral]]]:
         """Of each number and law the logarithm of the bound without phases, and the integrals of those that may be the largest."""
-        found = np.multiply.outer(numbers, self._nats) + 1e-9 - math.log(2 * self.theta)
+        found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, numbers)
         integrals: list[dict[int, _Integral]] = [{} for _ in numbers]
-        best = np.full(len(numbers), -math.inf)
-        for i in np.argsort(-self._nats).tolist():
-            if (found[:, i] < best - GAINED).all():
-                break
-            self._transforms[i] = each = _Transform.of(self._laws[i].exact(), self.unit, self.theta, self.m)
+        best, left = np.full(len(numbers), -math.inf), set(range(len(self._laws)))
+        while left and (found[:, i := max(left, key=found[0].__getitem__)] >= best - GAINED).any():
+            is_first = i not in self._transforms and len(self._laws) > _FEW
+            each = self._transforms.get(i) or _Transform.of(self._laws[i].exact(), self.unit, self.theta)
+            self._transforms[i] = each = each.looked_at(_FIRST if is_first else _FINE, self.m)
             for j, m in enumerate(numbers):
                 integrals[j][i] = each.integral(m)
-                found[j, i] = integrals[j][i](1.0)
-            best = np.maximum(best, found[:, i])
+                found[j, i] = min(found[j, i], integrals[j][i](1.0))
+            if not is_first:
+                left.remove(i)
+                best = np.maximum(best, found[:, i])
         return found, integrals
 
 
@@ -283,18 +293,27 @@ class _Transform:
     masses: Floats
     moment: flint.arb  # by which the law was divided
     theta: float
-    edges: Floats  # from 0 on, between which chords are taken
     mean: float = 0.0
+    edges: Floats = field(default_factory=lambda: np.zeros(1))  # from 0 on, between which chords are taken
+    even: int = 0  # how many intervals are alike
 
     @classmethod
-    def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float, m: int) -> Self:
-        """For about m values, which are divided by the unit."""
+    def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float) -> Self:
+        """Of values that are divided by the unit."""
         values, masses = zip(*((value / unit, p) for value, p in law if not p == 0), strict=True)
         weights = [p * (theta * value).exp() for value, p in zip(values, masses, strict=True)]
         moment = sum(weights, flint.arb(0))
         mean = (sum((v * p for v, p in zip(values, weights, strict=True)), flint.arb(0)) / moment).mid()
         left, tilted = np.array([float(v - mean) for v in values]), np.array([float(p / moment) for p in weights])
-        return cls(left, tilted, moment, theta, _edges(math.sqrt(tilted @ left**2) or 1.0, theta, m), float(mean))
+        return cls(left, tilted, moment, theta, float(mean))
+
+    def looked_at(self, even: int, m: int) -> Self:
+        """The same between other edges, for about m values."""
+        deviation = math.sqrt((self.masses * self.values**2).sum()) or 1.0
+        reach, ratio = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * self.theta), _RATIO ** (_FINE / even)
+        steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(ratio)))
+        edges = np.concatenate([np.linspace(0, reach, even + 1), reach * ratio ** np.arange(1, steps + 1)])
+        return replace(self, edges=edges, even=even)
 
     @property
     def turns(self) -> Floats:
@@ -350,19 +369,12 @@ class _Transform:
         chords = widths / 6 * (near * (2 * w + v) + far * (w + 2 * v))
         with np.errstate(over="ignore", invalid="ignore"):  # of values that are equal but for rounding intervals are very wide
             chords += widths**3 / 12 * (bent * w + 2 * self.theta**2 * w**3 * np.maximum(near, far))
-            areas, beyond = np.fmin(chords, widths * tops * w), self.tail(self.edges[_FINE:], m)
+            areas, beyond = np.fmin(chords, widths * tops * w), self.tail(self.edges[self.even :], m)
         level = float((m * self.moment.log()).upper())
 
         def nats(part: Floats | float, last: Floats | float = 1.0) -> float:
-            totals = np.cumsum(areas * part)[_FINE - 1 :] + beyond * last
+            totals = np.cumsum(areas * part)[self.even - 1 :] + beyond * last
             least = float(np.fmin.reduce(totals, initial=math.inf)) * (1 + 4 * _ROOM)
             return level + _ROOM * (1 + abs(level)) + math.log(min(least / math.pi, 1 / (2 * self.theta)))
 
         return nats
-
-
-def _edges(deviation: float, theta: float, m: int) -> Floats:
-    """For about m values of this standard deviation."""
-    reach = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * theta)
-    steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(_RATIO)))
-    return np.concatenate([np.linspace(0, reach, _FINE + 1), reach * _RATIO ** np.arange(1, steps + 1)])

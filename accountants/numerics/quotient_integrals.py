@@ -91,12 +91,7 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     weights = b * growth
     tilted = weights / weights.sum(axis=1, keepdims=True)
     left = w - (tilted * w).sum(axis=1, keepdims=True)
-    square, size = left**2, a**2
-    squares = (tilted * square).sum(axis=1)
-    variance = np.maximum(squares * (1 - ROOM) - 10 * WRONG * (tilted * size).sum(axis=1), 0)
-    fourth = 2 * (tilted * square**2).sum(axis=1) + 6 * squares**2
-    fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * size**2).sum(axis=1)
-    end = np.sqrt(12 * variance / fourth) * (1 - ROOM)
+    variance, fourth, end = _moments(left, a, tilted)
 
     # Only laws are looked at further that may be the largest of their group: by all that is known without an integral, and then
     # by more and more of what is beyond the ends. The whole integral is about that of a normal law.
@@ -126,6 +121,25 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
         apart = np.array([wholes[few] for few in fewest])
         return _by_phases(found, levels, apart, (variance, fourth, theta, end), turning(w, a, tilted, left), numbers)
     return np.asarray(found.reshape(len(numbers), groups, laws).max(axis=2), dtype=np.float64)
+
+
+def by_moments(levels: Floats, w: Floats, a: Floats, tilted: Floats, theta: float, numbers: Sequence[int]) -> Floats:
+    """The same of each law, whose logarithms on the real line are known, by moments and pairs of values: not much too large."""
+    with np.errstate(all="ignore"):
+        variance, fourth, end = _moments(w - (tilted * w).sum(axis=1, keepdims=True), a, tilted)
+        here = np.full(len(w), theta)
+        parts = [chords(variance, fourth, here, m, COARSE, end) + np.fmin(1 / end, _far(w, a, tilted, m, end)) for m in numbers]
+        return logs(levels, here, np.array(parts))
+
+
+def _moments(left: Floats, a: Floats, tilted: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each law, less its mean, a lower bound of the variance, an upper one of F, and how far chords are above the bound."""
+    square, size = left**2, a**2
+    squares = (tilted * square).sum(axis=1)
+    variance = np.maximum(squares * (1 - ROOM) - 10 * WRONG * (tilted * size).sum(axis=1), 0)
+    fourth = 2 * (tilted * square**2).sum(axis=1) + 6 * squares**2
+    fourth = fourth * (1 + ROOM) + 100 * WRONG * (tilted * size**2).sum(axis=1)
+    return variance, fourth, np.sqrt(12 * variance / fourth) * (1 - ROOM)
 
 
 def _by_phases(
