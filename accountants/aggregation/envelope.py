@@ -89,6 +89,12 @@ class Bits:
     ones: int = 0  # most bits that an input sets
 
     @property
+    def reduced(self) -> Self:
+        """Counts in units of what all are multiples of: a sum to which nothing is added tells as much."""
+        unit = math.gcd(*(k for law in (self.one, self.zero) for k, p in enumerate(law) if p)) or 1
+        return replace(self, one=self.one[::unit], zero=self.zero[::unit])
+
+    @property
     def is_one_symmetric_bit(self) -> bool:
         """Whether user 1's two reports differ in one bit, and zeros are as noisy as ones."""
         return self.possible == {(1, 0), (0, 1)} and len(self.one) == 2 and self.one == self.zero[::-1]
@@ -211,9 +217,13 @@ class Others:
         return Pair.of(*(reduce(Masses.plus, [Masses.counts(own)] * moved, law) for own in (self.one, self.zero)))
 
 
+@lru_cache(maxsize=64)  # both ends of a range are those of others
 def _total(law: CountLaw, users: int) -> Masses:
     """What this many users add."""
-    return Masses.binomial(users, law[1]) if len(law) == 2 else Masses.counts(law).times(users)
+    return Masses.binomial(users, law[1]) if len(law) == 2 else _of_one(law).times(users)
+
+
+_of_one = lru_cache(maxsize=16)(Masses.counts)  # which keeps its powers
 
 
 def _variance(law: CountLaw) -> Fraction:

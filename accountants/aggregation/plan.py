@@ -62,6 +62,8 @@ def profile(
     added = known(m, relation)
     if plan.most_ones is not None and not (isinstance(added, Bits) and len(added.one) == 2):
         raise Unsupported(plan, "leaving out reports with many ones is accounted for where reports are independent bits")
+    if isinstance(added, Bits) and not plan.noise:
+        added = added.reduced
     once = replace(plan, plan=inner)
     if isinstance(added, NoisyNumber) and plan.users > 1:
         one = added.summed(once, group, listed)

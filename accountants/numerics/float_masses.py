@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.numerics.balls import ball, between
 from ldpaudit.accountants.numerics.binomial import binomial_pmf
 from ldpaudit.accountants.numerics.normal import theta
+from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.errors import Unsupported
 
@@ -228,10 +229,14 @@ class Masses:
         while n:
             if n & 1:
                 whole = whole.plus(power).trimmed
-            power, n = power.plus(power).trimmed if n > 1 else power, n >> 1
+            power, n = power._twice if n > 1 else power, n >> 1
         return whole
 
-    @property
+    @cached
+    def _twice(self) -> Masses:
+        return self.plus(self).trimmed
+
+    @cached
     def trimmed(self) -> Masses:
         """Without the ends that are less likely than 1e-40: products of what stays are floats."""
         return self.without_ends(TRIM)

@@ -298,6 +298,15 @@ def test_a_noisy_sum_of_rounded_numbers_costs_what_brute_force_finds(
     assert found.high - found.low < 1e-9
 
 
+def test_several_reports_that_are_all_alike_cost_what_one_does_unless_noise_is_added_to_their_sum() -> None:
+    """A rounded number that is kept, and sent without flips."""
+    once, again = (OneBitMean(Fraction(1, 8), Fraction(7, 8), Fraction(0), reports) for reports in (1, 3))
+    found, whole = (account(Aggregate(each, 1000)).epsilon(DELTA) for each in (again, once))
+    assert (found.low, found.high) == (whole.low, whole.high)
+    noisy = [account(Aggregate(each, 1000, [DiscreteLaplace(Fraction(9, 10))])).epsilon(DELTA) for each in (once, again)]
+    assert noisy[0].high < noisy[1].low
+
+
 def test_noise_is_noise_on_counts() -> None:
     raises(TypeError, "needs noise on counts, such as DiscreteLaplace, got", Aggregate, symmetric(1), 9, [symmetric(1)])
 
