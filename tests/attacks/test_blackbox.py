@@ -216,8 +216,7 @@ def test_a_monotone_ratio_pools_what_luck_has_put_out_of_order() -> None:
 @pytest.mark.slow
 def test_a_black_box_comes_close_to_the_fewest_views() -> None:
     for case in (CASES[0], CASES[3], CASES[9]):
-        needed = guess_game(case.fires(case.make(1.0)), 1.0)
-        assert blackbox_used(case, 1.0, needed, seeds=2) <= 2
+        assert blackbox_used(case, 1.0, guess_game(case.fires(case.make(1.0)), 1.0), seeds=2) <= 2
 
 
 def test_reports_that_an_adversary_tells_apart_are_encoded_apart() -> None:

@@ -138,8 +138,7 @@ def test_the_guess_of_an_epsilon_is_where_one_prefix_costs_delta(
     found = thresholded.prefix_inverse(sampling, threshold, delta, relation)
     with flint.ctx.workprec(128):
         c = thresholded.exp_ball(found)
-        w = thresholded.worst_holders(sampling, threshold, c)[0]
-        more, fewer = sampling.gain(w, threshold, relation)
+        more, fewer = sampling.gain(thresholded.worst_holders(sampling, threshold, c)[0], threshold, relation)
         assert float(more - (c - 1) * fewer) == pytest.approx(delta, rel=1e-9)
 
 
