@@ -114,10 +114,9 @@ def test_no_configuration_without_a_deployment_and_two_configurations_are_an_err
     raises(DeploymentError, r"needs ldpaudit\.toml", checking.find_config, tmp_path)
     lay_out(tmp_path, {"ldpaudit.toml": target("fair"), "pyproject.toml": "[tool.ldpaudit]\nrequire-decision = true\n"})
     raises(DeploymentError, r"needs one configuration, got ldpaudit\.toml and", checking.find_config, tmp_path)
-    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
-    assert checking.find_config(tmp_path)[1].targets
-    (tmp_path / "pyproject.toml").write_text("x =")
-    assert checking.find_config(tmp_path)[1].targets
+    for text in ("[tool.other]\n", "x ="):
+        (tmp_path / "pyproject.toml").write_text(text)
+        assert checking.find_config(tmp_path)[1].targets
 
 
 @pytest.fixture(scope="module")

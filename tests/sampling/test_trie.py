@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise, permutations
 
 import flint
 import mpmath
@@ -113,16 +113,13 @@ def test_poisson_sampling_holds_over_all_nested_prefixes(n: int, s: Fraction, t:
 def test_with_poisson_sampling_showing_the_counts_costs_no_more() -> None:
     n, s, t = 15, Fraction(1, 4), 3
 
-    def counts(w: int) -> list[Fraction]:
-        return [1 - heads(w, s, t), *(heads(w, s, j) - heads(w, s, j + 1) for j in range(t, n + 2))]
+    def counts(w: int) -> dict[int, Fraction]:
+        return dict(enumerate([1 - heads(w, s, t), *(heads(w, s, j) - heads(w, s, j + 1) for j in range(t, n + 2))]))
 
+    laws = [counts(w) for w in range(n + 2)]
     for epsilon in EPSILONS:
         c = Fraction(math.exp(epsilon))
-        worst = Fraction(0)
-        for w in range(n + 1):
-            p, q = counts(w), counts(w + 1)
-            for x, y in ((p, q), (q, p)):
-                worst = max(worst, divergence(dict(enumerate(x)), dict(enumerate(y)), c))
+        worst = max(divergence(x, y, c) for neighbours in pairwise(laws) for x, y in permutations(neighbours))
         assert holds(ThresholdProfile(PoissonBatch(n, s), t), epsilon, worst)
 
 
