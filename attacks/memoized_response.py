@@ -26,8 +26,7 @@ def _told(m: MemoizedResponse | MemoizedDBitFlip, reports: NDArray[np.integer]) 
     """Log-likelihood ratio of two streams of one pattern; a value that is shown in several epochs counts once."""
     held, total = np.array(m.ascending), np.zeros(len(reports))
     for value in range(m.values):
-        of_value = reports[:, held == value]
-        total += _of_report(m, value, m.rolled[value], of_value).mean(axis=1)
+        total += _of_report(m, value, m.rolled[value], reports[:, held == value]).mean(axis=1)
     # Sums of equal losses in another order must compare equal, or thresholds would split an atom.
     return np.round(total, 9)
 

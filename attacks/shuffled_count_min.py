@@ -9,5 +9,4 @@ from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 def attack(m: ShuffledCountMin, neighbours: Neighbours = REPLACE_ONE) -> Attack:
     """Two sets of values whose cells differ most, or one set and an absent user; the losses of the counts add."""
     first, second = m.apart.pair
-    pair = (first, None if neighbours == ADD_REMOVE else second)
-    return by_counts(pair, m.columns, m.gamma)
+    return by_counts((first, None if neighbours == ADD_REMOVE else second), m.columns, m.gamma)

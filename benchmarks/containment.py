@@ -77,8 +77,7 @@ def _alone(sampling: PoissonBatch | FixedBatch, threshold: int) -> list[list[tup
 
 def _sharings(sampling: PoissonBatch | FixedBatch, threshold: int, relation: Neighbours) -> Iterator[list[tuple[Any, Any]]]:
     """Both laws of the released prefixes, for every pair of neighbours but for their names."""
-    fewer = sampling.users - (relation == REPLACE_ONE)
-    for sizes in partitions(fewer):
+    for sizes in partitions(sampling.users - (relation == REPLACE_ONE)):
         groups = (*sizes, 0, 0)
         joined = [tuple(s + (i == j) for j, s in enumerate(groups)) for i in range(len(sizes) + 2)]
         for one in joined[:-1]:

@@ -195,8 +195,7 @@ def as_said(lexicon: Lexicon, shares: NDArray[np.float64], runs: int, rng: np.ra
                 found = recalls(crowd, make(TWEETERS, e), [top], runs, rng)
                 lines[f"{make.__name__}, epsilon {e}"] += with_error(found)
                 best[make.__name__] = max(best.get(make.__name__, 0.0), float(found.mean()))
-        last = np.sort(crowd.shares)[-top]
-        lines["frequency of the last of these words"].append(f"{last:.5f}")
+        lines["frequency of the last of these words"].append(f"{np.sort(crowd.shares)[-top]:.5f}")
         said = (f"{name} {'agrees' if most >= NEAR else 'differs'} (at most {most:.2f})" for name, most in best.items())
         verdicts.append(f"- Figure {figure}, the top {top}: {', '.join(said)}.")
     heads = [f"figure {figure}: top {top}, {held} word{'s' * (held > 1)} a user" for figure, held, top in SAID]

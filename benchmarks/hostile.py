@@ -164,8 +164,7 @@ def row(m: Mechanism, trials: int) -> Mapping[str, str]:
     """All cells of a mechanism."""
     delta = float(delta_of(m))
     claimed = account(m).epsilon(delta).high
-    pair = audit(m, delta=delta, trials=200, epsilon=claimed).pair
-    code = ways(m, pair)
+    code = ways(m, audit(m, delta=delta, trials=200, epsilon=claimed).pair)
     cells = {name: certified(m, claimed, delta, trials, each) for name, each in code.items()}
     shuffled, counted = by_counts(m)
     return {**cells, "too few": certified(m, claimed, delta, FEW, code["clear"]), "names user": names_user(m, delta),

@@ -285,8 +285,7 @@ def black_pixel(pixels: NDArray[np.uint8], symbol: int, rng: Rng) -> None:
 
 def first_of(symbol: int, rng: Rng, _: int) -> list[int]:
     """A list that begins with the symbol."""
-    order = rng.permutation(8).tolist()
-    return sorted(order, key=lambda item: item != symbol)
+    return sorted(rng.permutation(8).tolist(), key=lambda item: item != symbol)
 
 
 def two_in_order(symbol: int, rng: Rng, _: int) -> list[int]:

@@ -80,8 +80,7 @@ def glps() -> Iterator[Row]:
     """Scale of the Laplace noise: for our matrix whatever its seed."""
     promises = (*PROMISES[:2], (F(9, 10), F(1, 10**6)))
     for (epsilon, delta), domain in zip(promises, (1 << 20, 1 << 16, 1 << 32), strict=True):
-        s = glps_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6)
-        m = s.mechanism
+        m = glps_heavy_hitter.Setting(epsilon, delta, F(1, 20), domain, 10**6).mechanism
         for relation, name in ((REPLACE_ONE, "replaced"), (ADD_REMOVE, "absent")):
             enough = glps_heavy_hitter.sufficient_scale(epsilon, delta, m.touched, relation).high
             yield row("glps_heavy_hitter", promise(epsilon, delta), f"b, {name}", float(m.scale), enough, *both(m, delta))

@@ -37,8 +37,7 @@ def words(users: int) -> Iterator[str]:
     data = user_data.english(users, np.random.default_rng(1)).frequent(WORDS - 1)
     head = ("protocol", "noise", "epsilon", "messages", "measured", "bits a user", "theorem", "expected, at most", "exact tail",
             "measured", "all alike", "at least")  # fmt: skip
-    rows = [_word_row(each, s, data) for each in (*VECTORS, *DRAWS, SUMS, *HADAMARD, *COUNT_MIN)]
-    yield markdown_of(head, rows)
+    yield markdown_of(head, [_word_row(each, s, data) for each in (*VECTORS, *DRAWS, SUMS, *HADAMARD, *COUNT_MIN)])
 
 
 def _word_row(protocol: counting_protocols.Protocol, s: Setting, data: NDArray[np.int64]) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ B_SHARES = (1 / 16, 0.12, 0.13, 0.2, 0.249, 0.26, 0.35, 0.49, 0.55, 0.75, 0.99, 
 
 def instance(a_share: float, b_share: float, start: int, kind: type[Thresh] = Thresh) -> Thresh:
     """Printed parameters whose noise levels are these shares of epsilon, but for rounding the number of rounds."""
-    a = Thresh(USERS, EPOCHS, 1_000, Fraction(1), DELTA, USERS).a
-    epsilon = a / Fraction(a_share)
+    epsilon = Thresh(USERS, EPOCHS, 1_000, Fraction(1), DELTA, USERS).a / Fraction(a_share)
     noise = math.sqrt(math.log(12 * EPOCHS / DELTA) / (2 * USERS))
     spread = (noise + math.sqrt(2) * noise / (b_share * float(epsilon))) / math.log2(EPOCHS)
     rounds = round(math.log(12 * USERS * EPOCHS / DELTA) / (2 * spread**2))

@@ -21,14 +21,12 @@ def hashtogram() -> tuple[Theorem, ...]:
 
 def tree_histogram() -> tuple[Theorem, ...]:
     """TreeHist's; over local hashing, every prefix of the first value and of the last one differs."""
-    one_hash = hashed("HashedTreeHistogram", "TreeHist over local hashing")
-    return *_one_and_two("TreeHistogram", "TreeHist"), one_hash
+    return *_one_and_two("TreeHistogram", "TreeHist"), hashed("HashedTreeHistogram", "TreeHist over local hashing")
 
 
 def prefix_extending() -> tuple[Theorem, ...]:
     """PEM's, over local hashing and over the sign oracle."""
-    signs = _signs("SignPrefixExtending", "PEM over the sign oracle", "p")
-    return hashed("PrefixExtending", "PEM"), signs
+    return hashed("PrefixExtending", "PEM"), _signs("SignPrefixExtending", "PEM over the sign oracle", "p")
 
 
 def bitstogram() -> tuple[Theorem, ...]:

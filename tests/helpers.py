@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from ldpaudit import commands
+from ldpaudit.workers.experiment import Execution
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
@@ -110,6 +111,19 @@ def at_most(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iter
     start = clock()
     yield
     assert clock() - start < seconds
+
+
+def same_on_a_cluster(ask: Callable[[Execution], object], half: Callable[[float, float], bool]) -> None:
+    """What is found is the same here, on a cluster, and on one of which a worker dies where half of the work is done."""
+    pytest.importorskip("distributed")
+    from benchmarks import scale
+
+    alone = ask(Execution())
+    with scale.cluster() as client:
+        assert ask(Execution(client.get_executor())) == alone
+        before = set(client.run(os.getpid).values())
+        assert ask(Execution(client.get_executor(retries=10), progress=scale.killing(client, half))) == alone
+        assert set(client.run(os.getpid).values()) != before
 
 
 def wait_until_gone(pid: int) -> None:

@@ -64,8 +64,7 @@ def blocks(page: Path) -> list[Block]:
 
 def follow(page: Path, folder: Path) -> None:
     """Do what a page says, in a folder."""
-    several = blocks(page)
-    for block, after in pairwise([*several, Block("end", (), "")]):
+    for block, after in pairwise([*blocks(page), Block("end", (), "")]):
         if block.file:
             file = folder / block.file
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -89,8 +89,7 @@ def leading_bits(groups: Sequence[Group], wanted: NDArray[np.bool_]) -> list[Bit
     if wanted.any() or len(wanted) >= FEW:
         both = np.concatenate([group.xor() for group in groups])[:, None, None]
         found += [(1, [(float(told[0]), Bit(None, word, bit))]) for word, bit, told in _bit_surprises(both, starts)]
-    tried = sum(bits for bits, _ in found)
-    least = least_surprise(len(groups), tried)
+    least = least_surprise(len(groups), sum(bits for bits, _ in found))
     best = nlargest(BITS, (each for _, leading in found for each in leading), key=lambda each: each[0])
     return [bit for told, bit in best if told > least]
 

@@ -98,8 +98,7 @@ def _opened_frame(value: Any) -> Opened | None:
         columns = [value.iloc[:, i] if package == "pandas" else value.to_series(i) for i in range(value.shape[1])]
         return (kind, value.shape), (list(value.columns), columns, _index(value))
     if package in _FRAMES and hasattr(value, "dtype") and hasattr(value, "to_list"):
-        name = getattr(value, "name", None)
-        return (kind, (str(value.dtype), len(value))), (name, value.to_list(), _index(value))
+        return (kind, (str(value.dtype), len(value))), (getattr(value, "name", None), value.to_list(), _index(value))
     if callable(getattr(value, "__array__", None)):
         held = np.asarray(value)
         return None if held.dtype.hasobject else ((kind, str(getattr(value, "dtype", ""))), held)

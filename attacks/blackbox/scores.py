@@ -120,8 +120,7 @@ def sightings(book: FeatureCounts, a: int, b: int) -> Iterator[Score]:
     rare = {"whole": "reports", "leaf": "numbers", "bag": "values", "token": "tokens", "sum": "sums"}
     for family, name in ((family, f"rare {words}") for family, words in rare.items()):
         own = {s: [f for f in book.features[s] if f.family == family] for s in book.features}
-        told = {s: weighed(found, clear_ratio, a, b) for s, found in own.items()}
-        yield from _scored(book, name, {}, told)
+        yield from _scored(book, name, {}, {s: weighed(found, clear_ratio, a, b) for s, found in own.items()})
 
 
 def thresholds(book: FeatureCounts, a: int, b: int) -> Iterator[NumberScore]:

@@ -163,8 +163,7 @@ def _tokens(
     found: list[tuple[float, int, int, str]] = []
     tried = 0
     for kind, (name, size, tell) in ((kind, _KINDS[kind]) for kind in sought_kinds):
-        told = [tell(items) for items in few]
-        tokens, often, example = _often(told)
+        tokens, often, example = _often([tell(items) for items in few])
         surprises = surprise(often, sizes)
         tried += int(np.count_nonzero(often.sum(axis=0) > 1))
         for j in np.argsort(-surprises, kind="stable")[:TOKENS].tolist():

@@ -212,8 +212,7 @@ def parity_ratio(first: Floats, second: Floats, sides: int) -> Floats:
     ``first``, ``second``: how often each input showed each pattern; shape ``(sides * 2**bits + 1,)``, the last for
     what is none; ``sides``: of the coin; 1 where there is none. Returns in nats; 0 for what is no pattern.
     """
-    tables = [counts[:-1].reshape(sides, -1) for counts in (first, second)]
-    both = np.concatenate(tables)
+    both = np.concatenate([counts[:-1].reshape(sides, -1) for counts in (first, second)])
     shown = both.sum(axis=1, keepdims=True)
     # For each set of bits, the views with an even sum less those with an odd one; and the reverse.
     surplus = transform(both)[:, 1:]

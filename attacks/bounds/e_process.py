@@ -123,8 +123,7 @@ class EProcess(LevelTest):
             return np.asarray(self.log_value(right, wrong, trials, epsilon) >= -math.log(self.alpha))
 
         low = np.zeros(len(looks))
-        seen = (right > 0) & refuted(low)
-        high = np.where(seen, 1.0, 0.0)
+        high = np.where((right > 0) & refuted(low), 1.0, 0.0)
         while (beyond := (high > 0) & refuted(high)).any():
             low, high = np.where(beyond, high, low), np.where(beyond, 2 * high, high)
         while (high - low > _PRECISION * high).any():

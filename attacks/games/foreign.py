@@ -39,8 +39,7 @@ class Foreign:
     _first: list[tuple[str, Any]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        own = self.m.sample(self.inputs[0], 1, np.random.default_rng(0))
-        object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_own", self.m.sample(self.inputs[0], 1, np.random.default_rng(0)))
 
     @property
     def one_by_one(self) -> bool:

@@ -22,8 +22,7 @@ def attack(m: Mechanism, neighbours: Neighbours, delta: float = 0.0) -> Attack:
 
     Raises Unsupported where the law is not finite or too long, or there are no two neighbouring inputs.
     """
-    inputs = few_of(m.inputs, math.isqrt(_MOST_RATIOS))
-    pairs = _pairs(inputs, neighbours)
+    pairs = _pairs(few_of(m.inputs, math.isqrt(_MOST_RATIOS)), neighbours)
     if not pairs or m.law(pairs[0][0]).size * len(pairs) > _MOST_RATIOS:
         raise Unsupported(m, f"its law is compared on pairs of inputs and views, at least one and at most {_MOST_RATIOS}")
     laws = {x: {plain(y): float(p) for y, p in m.law(x).items()} for pair in pairs for x in pair}

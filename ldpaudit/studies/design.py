@@ -164,8 +164,7 @@ def _decimal(value: float, rounding: str, digits: int) -> Decimal:
 
 def _next(value: Decimal, direction: int, digits: int) -> Decimal:
     """The neighbour by one unit of the last digit."""
-    unit = Decimal(1).scaleb(value.adjusted() - digits + 1)
-    return value + direction * unit
+    return value + direction * Decimal(1).scaleb(value.adjusted() - digits + 1)
 
 
 def design(

@@ -152,8 +152,7 @@ class _Part:
                     self.told(tally.accepted)
                 yield views
 
-        total = summing(self.m, form).total(read())
-        return total, replace(tally, before=Ids())
+        return summing(self.m, form).total(read()), replace(tally, before=Ids())
 
     def __str__(self) -> str:
         return str(self.file)

@@ -186,8 +186,7 @@ def _reports(m: Mechanism, size: int) -> Iterator[NDArray[np.generic]]:
 def _of_coins(p: float, q: float, ones: Floats, users: int, alpha: float, noise: Masses, of_users: bool) -> Intervals:
     p, q = min(max(p, 0.0), 1.0), min(max(q, 0.0), 1.0)
     if of_users:
-        law = TwoKinds(users, {0: 1 - p, 1: p}, {0: 1 - q, 1: q}, noise)
-        fewest, most = holders(law, ones, alpha)
+        fewest, most = holders(TwoKinds(users, {0: 1 - p, 1: p}, {0: 1 - q, 1: q}, noise), ones, alpha)
         return Intervals(fewest.astype(np.float64), most.astype(np.float64), "by the exact law of sums of coins")
     spread, share = 0.0, alpha
     if len(noise.values) > 1:  # what is left of the sum without it, but for a tenth of alpha

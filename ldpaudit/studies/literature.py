@@ -59,11 +59,8 @@ def simulated(stem: str, parameters: Mapping[str, Any] | None = None) -> tuple[A
 
 def command(stem: str, setting: Any, verb: str = "claims") -> str:
     """The command that reproduces what is said of a setting; only what differs from the defaults."""
-    given = []
-    for field in dataclasses.fields(setting):
-        value = getattr(setting, field.name)
-        if value != field.default:
-            given.append(f"{field.name}={value}")
+    values = ((field, getattr(setting, field.name)) for field in dataclasses.fields(setting))
+    given = (f"{field.name}={value}" for field, value in values if value != field.default)
     return f"ldpaudit {verb} {stem} {' '.join(given)}"
 
 

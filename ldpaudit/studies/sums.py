@@ -45,8 +45,7 @@ class Summing(ABC):
 
     def total(self, blocks: Iterable[NDArray[Any]]) -> NDArray[Any] | None:
         """The sum of all views, None where there are none."""
-        some = (self.of(views) for views in blocks if len(views))
-        return reduce(self.add, some, None)
+        return reduce(self.add, (self.of(views) for views in blocks if len(views)), None)
 
     @abstractmethod
     def estimate(self, total: NDArray[Any], users: int) -> Floats:

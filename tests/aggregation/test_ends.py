@@ -89,8 +89,7 @@ def test_no_data_set_of_few_users_costs_more(monkeypatch: pytest.MonkeyPatch, la
 
 def test_what_an_end_shifted_has_beyond_the_window_is_told_to_the_last_digit() -> None:
     bound = Ends(Moves(NARROW), 6, Masses.point(0), lambda k, x: 1.0, np.array([1.3]), 1e-15)
-    cut = bound._replacing(1, bound.moves.draws[0].of(100)).cut
-    assert 1e-30 < cut < 1e-17
+    assert 1e-30 < bound._replacing(1, bound.moves.draws[0].of(100)).cut < 1e-17
 
 
 @pytest.mark.parametrize(("users", "delta", "ratio"), [(3000, 1e-10, 1.005), (1000, 1e-8, 1.025)])

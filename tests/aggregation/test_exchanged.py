@@ -21,7 +21,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.mechanisms import BinomialNoise, DiscreteGaussian, DiscreteLaplace, Rappor, SubsetSelection, UnaryEncoding
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
-from tests.helpers import typed
+from tests.helpers import some, typed
 from tests.oracles.sums import Outcomes, worst
 from tests.samples import near
 
@@ -30,11 +30,8 @@ ROUNDED = F(1, 10**12)
 """Of floats."""
 mechanisms = st.sampled_from(
     [
-        KaryRandomizedResponse(2, F(2, 3)),
-        KaryRandomizedResponse(3, F(1, 2)),
-        KaryRandomizedResponse(4, F(4, 5)),
-        SubsetSelection(3, 1, F(3, 4)),
-        SubsetSelection(4, 2, F(2, 3)),
+        KaryRandomizedResponse(2, F(2, 3)), KaryRandomizedResponse(3, F(1, 2)), KaryRandomizedResponse(4, F(4, 5)),
+        SubsetSelection(3, 1, F(3, 4)), SubsetSelection(4, 2, F(2, 3)),
     ]
 )
 
@@ -245,11 +242,9 @@ def test_noisy_counts_beyond_all_counts_tell_what_the_last_one_does(p: Fraction)
 @pytest.mark.parametrize("noise", [Masses.discrete_laplace(F(1, 2)), Masses.binomial(9, F(1, 4))], ids=["even", "skewed"])
 def test_with_a_coin_more_a_coin_is_known_less_in_convex_order(noise: Masses) -> None:
     thresholds = np.linspace(0, 0.5, 101)
-    shared, means = noisy_counts._shared(noise), []
-    assert shared is not None
+    shared, means = some(noisy_counts._shared(noise)), []
     for coins in (1, 2, 3, 7, 8, 40):
-        known = noisy_counts._excess(coins, noise, shared)
-        assert known is not None
+        known = some(noisy_counts._excess(coins, noise, shared))
         means.append(np.interp(thresholds, known.at, known.mean, right=0.0))
     assert all((more <= fewer + 1e-4).all() for fewer, more in pairwise(means))
     assert (means[0] - means[-1]).max() > 0.05
@@ -322,8 +317,7 @@ def test_an_epsilon_that_is_no_float_is_rounded_to_the_safe_side() -> None:
     pair = TwoCoordinates(Pair(np.array([1.0]), np.array([math.exp(-50.5)]), 0.0, 0.0))
     assert below_exp(between) == below_exp(below) < below_exp(above)
     assert largest_low([pair], between) == largest_low([pair], above) < largest_low([pair], below)
-    nearer = F(50) + F(1, 1 << 50)
-    assert largest_low([pair], nearer) == largest_low([pair], above)
+    assert largest_low([pair], F(50) + F(1, 1 << 50)) == largest_low([pair], above)
     two = [TwoCoordinates(pair_of(1, 20, 1)).renyi_low(F(order)) for order in (2, F(2) + F(1, 1 << 60), math.nextafter(2, 3))]
     assert two[0] == two[1] < two[2]
 

@@ -64,8 +64,7 @@ def test_a_sum_of_integers_costs_what_brute_force_over_all_data_sets_finds(
         for others in combinations_with_replacement(m.inputs, users - changed)
         for first, second in permutations(combinations_with_replacement(m.inputs, changed), 2)
     )
-    plan = Aggregate(m, users, map(DiscreteLaplace, noise))
-    found = account(plan, group(changed)).delta(math.log(x))
+    found = account(Aggregate(m, users, map(DiscreteLaplace, noise)), group(changed)).delta(math.log(x))
     assert found.low - LEFT <= truth <= found.high + LEFT
     assert found.high - found.low < LEFT
 

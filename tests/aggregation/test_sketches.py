@@ -22,7 +22,7 @@ from ldpaudit.mechanisms import BinomialNoise, CountMeanSketch, DiscreteLaplace,
 from ldpaudit.mechanisms.shared.independent_bits import binomial_law
 from ldpaudit.neighbours import REPLACE_ONE
 from tests.aggregation.test_exchanged import noise_of
-from tests.helpers import raises, typed
+from tests.helpers import raises, some, typed
 from tests.oracles.shuffle import law_of
 from tests.oracles.sums import Outcomes, divergence, neighbouring, outcomes, summed, worst, worst_of_both
 from tests.samples import near
@@ -39,8 +39,7 @@ chances = st.sampled_from([F(3, 5), F(2, 3), F(9, 10)])
 
 def told(m: CountMeanSketch, users: int, rounds: int = 1, noise: tuple[BinomialNoise, ...] = ()) -> ToldRows:
     """The upper end where the rows are told, even if another bound is less."""
-    added = typed(Rows, summands(m, REPLACE_ONE))
-    return ToldRows(account(Repeat(m, rounds)), users, rounds, noise, added)
+    return ToldRows(account(Repeat(m, rounds)), users, rounds, noise, typed(Rows, summands(m, REPLACE_ONE)))
 
 
 sketches = st.builds(CountMeanSketch, st.integers(2, 3), st.just(2), chances, domain=st.just(2)) | st.builds(
@@ -76,8 +75,7 @@ def diverging(m: Sketch, alone: Floats, held: tuple[int, ...], x: float, values:
 def hidden(m: Sketch, users: int) -> HiddenPlace:
     """The upper end where user 1's place is not told, even if another bound is less."""
     added, noise = summands(m, REPLACE_ONE), Masses.binomial(8, F(1, 2))
-    place = (added.counts if isinstance(added, Rows) else added).place
-    assert place is not None
+    place = some((added.counts if isinstance(added, Rows) else added).place)
     assert hides(place, noise)
     return HiddenPlace(account(m), place, users, noise)
 

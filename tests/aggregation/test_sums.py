@@ -235,8 +235,7 @@ def test_composed_sums_cost_at_least_what_is_certified_and_at_most(
     plan = Compose([Aggregate(*part) for part in parts])
     found = account(plan, ADD_REMOVE if deletion else REPLACE_ONE).delta(math.log(x))
     first, second = (neighbouring(*part, deletion) for part in parts)
-    truth = worst_of_both(first, second, x)
-    assert near(found, truth, Fraction(1, 10**12))
+    assert near(found, worst_of_both(first, second, x), Fraction(1, 10**12))
 
 
 @pytest.mark.few(1)
@@ -345,8 +344,7 @@ def test_a_group_of_two_among_three_costs_at_least_what_brute_force_finds() -> N
 
 
 def test_a_filter_of_a_value_moves_several_coordinates() -> None:
-    m = PermanentRappor(bits=16, hashes=2, f=HALF)
-    found = account(Aggregate(m, 10**4)).epsilon(1e-6)
+    found = account(Aggregate(PermanentRappor(bits=16, hashes=2, f=HALF), 10**4)).epsilon(1e-6)
     one = account(Aggregate(UnaryEncoding.flips(Fraction(1, 4), 4), 10**4)).epsilon(1e-6)
     assert one.high < found.low <= found.high < 1.01 * found.low
     assert found.high < 2 * one.low
@@ -410,8 +408,7 @@ def test_a_witness_of_signatures_holds_two_values_that_differ_most() -> None:
     assert found.values in m.differences.values()
     laws = laws_of(m, found)
     assert low == pytest.approx(float(divergence(laws[0], laws[1], Fraction(math.exp(0.5)))), abs=1e-6)
-    twice = some(account(Aggregate(Repeat(m, 2), 3)).witness(0.5))
-    assert twice.values in m.differences.values()
+    assert some(account(Aggregate(Repeat(m, 2), 3)).witness(0.5)).values in m.differences.values()
 
 
 @pytest.mark.few(1)

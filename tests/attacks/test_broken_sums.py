@@ -114,8 +114,7 @@ def test_broken_systems_are_refuted_at_the_defaults(system: System, plan: Plan, 
 
 
 def test_half_the_flips_are_refuted_at_the_defaults_beside_noise() -> None:
-    m = UnaryEncoding.flips(F(1, 20), 8)
-    plan = Aggregate(m, 1000, [DiscreteLaplace(F(4, 5))])
+    plan = Aggregate(UnaryEncoding.flips(F(1, 20), 8), 1000, [DiscreteLaplace(F(4, 5))])
     exact = account(plan).epsilon(1e-2)
     assert (
         ldp.audit(plan, implementation=UnaryEncoding.flips(F(1, 40), 8), epsilon=exact.high, delta=1e-2).epsilon_lower

@@ -59,8 +59,7 @@ def test_what_betrayed_it_is_said_in_the_reports_own_terms(leak: str, mode: Mode
 def test_the_counts_are_those_of_whoever_counts_again() -> None:
     evidence = audit(coin(3, 0.9), inputs=[0, 1], epsilon=1.0, trials=4_000, mode=Mode.FIXED)
     found = re.match(r"the report is 0: ([\d,]+) of ([\d,]+) on input 0, ([\d,]+) of ([\d,]+) on input 1", evidence.clue or "")
-    assert found is not None
-    of_0, all_0, of_1, all_1 = (int(each.replace(",", "")) for each in found.groups())
+    of_0, all_0, of_1, all_1 = (int(each.replace(",", "")) for each in some(found).groups())
     assert 0.85 < of_0 / all_0 < 0.95
     assert 0.05 < of_1 / all_1 < 0.15
 

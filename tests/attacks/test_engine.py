@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -35,7 +34,7 @@ from ldpaudit.certificates.certificate import EvidenceRecord
 from ldpaudit.evidence import Mode
 from ldpaudit.mechanisms import KaryRandomizedResponse, Laplace
 from ldpaudit.workers.experiment import Experiment
-from tests.helpers import UnpluggedError, at_most, raises, some
+from tests.helpers import UnpluggedError, at_most, raises, same_on_a_cluster, some
 from tests.zoo.randomized_response import TWENTY, the_lie_leaves_out_the_last_value
 
 ALPHA = 1 - 0.95
@@ -60,8 +59,7 @@ def test_an_event_chosen_among_thousands_does_not_refute_what_leaks_nothing(mode
     # Were the event chosen on the views that the bound sees, one of its 2,401 candidates would nearly always refute.
     runs = 150
     found = [run(Target((0, 1), "noise", noise), Experiment(400, seed=s, mode=mode)) for s in range(runs)]
-    refuted = sum(e.epsilon_lower > 0 for e in found)
-    assert refuted <= runs * ALPHA + 3 * math.sqrt(runs * ALPHA * (1 - ALPHA))
+    assert sum(e.epsilon_lower > 0 for e in found) <= runs * ALPHA + 3 * math.sqrt(runs * ALPHA * (1 - ALPHA))
 
 
 class Counting:
@@ -102,8 +100,7 @@ def test_the_bound_can_be_computed_again_from_what_is_written_down(m: Any, delta
     counts = Counts(evidence.right, evidence.guesses - evidence.right, evidence.measured)
     test = level_test(evidence.mode, evidence.inputs, delta, evidence.directions, evidence.level * (1 - 0.95), evidence.tuning)
     assert evidence.p_value == min(1.0, test.p_value(counts, 0.9) / evidence.level, 1.0 if evidence.epsilon_lower <= 0.9 else ALPHA)
-    written = EvidenceRecord.of(evidence)
-    again = EvidenceRecord.model_validate_json(written.model_dump_json()).read()
+    again = EvidenceRecord.model_validate_json(EvidenceRecord.of(evidence).model_dump_json()).read()
     assert again.epsilon_lower == evidence.epsilon_lower > 0
     assert bound_of(again) == evidence.epsilon_lower
 
@@ -173,8 +170,7 @@ def betrayed(side: int, size: int, rng: np.random.Generator) -> NDArray[np.float
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_view_of_one_input_only_is_said_to_be_so(mode: Mode) -> None:
-    target = Target((0, 1), "{y = 7}", betrayed, calibrated=True)
-    evidence = run(target, Experiment(40_000, mode=mode))
+    evidence = run(Target((0, 1), "{y = 7}", betrayed, calibrated=True), Experiment(40_000, mode=mode))
     assert "epsilon is infinite unless" in evidence.event
     assert evidence.guesses == evidence.right > 100
     # What the counts alone show is finite: (1 - alpha) confidence that a guess is right with probability alpha**(1/right).
@@ -297,15 +293,8 @@ def test_results_may_come_in_any_order(mode: Mode) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
 def test_a_cluster_gives_the_same_evidence_also_where_a_worker_dies_half_way() -> None:
-    pytest.importorskip("distributed")
     views = 50_000_000
-    alone = scale.measured(None, views)
-    with scale.cluster() as client:
-        assert scale.measured(client.get_executor(), views) == alone
-        before = set(client.run(os.getpid).values())
-        killer = scale.killing(client, lambda drawn, _: drawn > views // 2)
-        assert scale.measured(client.get_executor(retries=10), views, killer) == alone
-        assert set(client.run(os.getpid).values()) != before
+    same_on_a_cluster(lambda by: scale.measured(by.executor, views, by.progress), lambda drawn, _: drawn > views // 2)
 
 
 @pytest.mark.slow

@@ -92,8 +92,7 @@ CLAIMED = 5.0
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("more", [0, 100])
 def test_an_event_that_no_longer_fires_is_learned_again_and_the_tests_go_on(delta: float, more: int) -> None:
-    salted = Salted(LEARNED[3_000] + more)
-    evidence = audit(salted, inputs=[0, 1], epsilon=CLAIMED, delta=delta, trials=3_000)
+    evidence = audit(Salted(LEARNED[3_000] + more), inputs=[0, 1], epsilon=CLAIMED, delta=delta, trials=3_000)
     assert evidence.refutes(CLAIMED)
     assert LEARNED_AGAIN in evidence.event
     assert evidence.trials < 3_000

@@ -130,8 +130,7 @@ def test_the_level_holds_for_systems_that_attain_the_bound(canaries: int, delta:
     least = int(np.argmax(refuted))
     assert refuted[least:].all()
     assert [test.refutes(Counts(k, canaries - k, canaries), epsilon) for k in (least - 1, least, canaries)] == [False, True, True]
-    law = tight_law(canaries, canaries, delta, epsilon, least)
-    assert 0.02 < law[least:].sum() <= 0.05
+    assert 0.02 < tight_law(canaries, canaries, delta, epsilon, least)[least:].sum() <= 0.05
 
 
 def test_the_level_holds_where_the_output_decides_how_many_are_guessed() -> None:

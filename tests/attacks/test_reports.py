@@ -18,7 +18,7 @@ from ldpaudit.attacks.blackbox.encoding import between, encode, join
 from ldpaudit.attacks.blackbox.features import added, counted, features
 from ldpaudit.attacks.blackbox.folding import Kept, fold, in_short
 from ldpaudit.evidence import Form
-from tests.helpers import slow
+from tests.helpers import slow, some
 
 ALL = 1 << 64
 X87 = np.finfo(np.longdouble).nmant == 63
@@ -253,8 +253,7 @@ def test_reports_that_are_too_long_to_keep_are_looked_at_in_short(monkeypatch: p
 def test_a_folded_report_has_its_length_its_ends_and_something_of_every_number() -> None:
     reports = [list(range(size)) for size in (300, 900, 300, 10)]
     reports[2][150] = 7
-    kept = Kept(frozenset(), 10_000)
-    folded = fold(encode(reports, 4, 0), kept)
+    folded = fold(encode(reports, 4, 0), Kept(frozenset(), 10_000))
     ((skeleton, group),) = ((s, g) for s, g in folded.items() if in_short(s))
     assert skeleton == ("list", "int", folding.FOLDED)
     assert group.rows.tolist() == [0, 1, 2]
@@ -321,8 +320,7 @@ ODD: list[Any] = [1, True, 1.0, signal.SIGINT, np.int64(1), np.float64(1), np.bo
 @pytest.mark.parametrize("kind", BARE)
 def test_a_row_of_numbers_is_of_one_type_exactly_and_holds_each_bit(kind: type, container: type) -> None:
     row = container(BARE[kind])
-    found = in_a_row(row)
-    assert found is not None
+    found = some(in_a_row(row))
     assert (found.dtype, found.tobytes()) == (np.array(row).dtype, np.array(row).tobytes())
     (known,), made = in_order(lambda x: row, [0], [0] * 3), [encode([row] * 3, 3, 0)]
     for encoded in (*made, encode(known, 3, 0)):

@@ -125,8 +125,7 @@ def twice_as_loud(x: int, size: int, rng: np.random.Generator) -> Any:
 
 
 def one_report(x: int) -> int:
-    rng = np.random.default_rng()
-    return int(KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, 1, rng)[0])
+    return int(KaryRandomizedResponse.for_epsilon(4, k=3).sample(x, 1, np.random.default_rng())[0])
 
 
 @pytest.mark.few(1)

@@ -88,8 +88,7 @@ def two_places(kinds: int, width: int, truth: float, x: int, size: int, rng: np.
 def records(truth: float, x: int, size: int, rng: np.random.Generator) -> Any:
     """Objects with texts and lists of any length, and one value that tells."""
     seen = [rng.integers(0, 99, int(rng.integers(20))).tolist() for _ in range(size)]
-    values = told(x, size, rng, truth).tolist()
-    made = zip(seen, values, strict=True)
+    made = zip(seen, told(x, size, rng, truth).tolist(), strict=True)
     return [{"name": letters(rng, 1, 20), "seen": row, "v": value, "of": letters(rng, 1, 15)} for row, value in made]
 
 
@@ -152,8 +151,7 @@ def test_what_a_score_says_of_a_report_does_not_depend_on_the_others(leak: str) 
     assert any("token" in score.name for score in scores)
     reports = LEAKS[leak](0, 20, rng)
     for score in scores:
-        together = score(encode(reports, 20, 0), 20)
-        assert together.tolist() == [score(encode([report], 1, 0), 1)[0] for report in reports]
+        assert score(encode(reports, 20, 0), 20).tolist() == [score(encode([report], 1, 0), 1)[0] for report in reports]
 
 
 def test_reports_in_short_have_the_items_of_their_own_form() -> None:

@@ -83,8 +83,7 @@ def test_every_number_that_a_beginning_names_to_some_digits_is_computed_again() 
 
 
 def by_bits(which: str, delta: Fraction) -> bool | None:
-    setting = bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6)
-    rows = bucket_heavy_hitter.theorem_4_3(setting)
+    rows = bucket_heavy_hitter.theorem_4_3(bucket_heavy_hitter.Setting(EPSILON, delta, F(7, 8), 4, 10**6))
     return next(r for r in rows if r.sentence.endswith(which) and "whole" in r.reading).holds
 
 
@@ -212,8 +211,7 @@ def test_a_laplace_report_s_ratio_is_above_its_half_more_often_than_delta_and_wh
 @pytest.mark.parametrize("gamma", [F(1, 50), F(1, 7), F(1, 10**5)])
 def test_a_blanket_is_below_its_mean_with_the_probability_that_is_named_and_at_every_gamma(gamma: Fraction) -> None:
     (failure,) = failures("shuffled_count_min", where="Section 1")
-    few = ceil(gamma * 1000) - 1
-    short = binom.cdf(few, 1000, float(gamma))
+    short = binom.cdf(ceil(gamma * 1000) - 1, 1000, float(gamma))
     assert short > 0.01
     assert gamma != F(1, 50) or f"{short:.4f}" in failure.begins
 

@@ -133,8 +133,7 @@ def test_corollary_1_s_theta_suffices_for_its_proof_where_it_is_rounded_up(n: in
 
 
 def test_the_trie_keeps_corollary_1_s_promise_where_its_proof_fails() -> None:
-    rounded = TrieHeavyHitter(20_000, 142, 10, 1)
-    promise = printed_in(rounded, "TRIEHH Corollary 1")[0]
+    promise = printed_in(TrieHeavyHitter(20_000, 142, 10, 1), "TRIEHH Corollary 1")[0]
     assert (promise.standing, promise.reading) == (Standing.HOLDS, "log10(n) + 6 is rounded to the nearest integer")
     assert promise.claimed == pytest.approx(math.log(1 + 1 / (math.sqrt(20_000) / 10 - 1)))
 
@@ -171,8 +170,7 @@ def test_theorem_2_10_is_judged_on_both_sides_of_n_b_where_a_float_can_say_it() 
 
 def test_the_tail_of_one_noise_is_below_what_is_found_of_it() -> None:
     *one_side, both = laplace.theorem_2_10(laplace.EXAMPLES[0])
-    reaches = (Fraction(1, 2), Fraction(1), Fraction(4))
-    for each, reach in zip(one_side, reaches, strict=True):
+    for each, reach in zip(one_side, (Fraction(1, 2), Fraction(1), Fraction(4)), strict=True):
         assert f"T={reach} b" in each.sentence
         assert math.exp(-reach) / 2 <= each.found.high <= each.claimed
     assert math.exp(-math.sqrt(6) * math.log(40)) <= both.found.high

@@ -194,8 +194,7 @@ def test_what_a_failure_says_is_printed_with_it_and_with_nothing_else(capsys: py
 
 
 def test_sentences_differ_in_their_numbers_only() -> None:
-    stem = "bucket_heavy_hitter"
-    found = {row.sentence for row in rows_of(stem)}
+    found = {row.sentence for row in rows_of("bucket_heavy_hitter")}
     assert "delta of T=... mechanisms at epsilon=..." in found
     assert all("#" not in sentence for sentence in found)
 
@@ -247,8 +246,7 @@ def test_the_measured_failure_probability_covers_the_exact_one() -> None:
 
 
 def test_the_commands_answer_people_and_programs() -> None:
-    done = run("claims", "thresh", "--format", "json")
-    answers = json.loads(done.stdout)
+    answers = json.loads(run("claims", "thresh", "--format", "json").stdout)
     assert {a["where"] for a in answers} == {"JRUW18 Theorem 4.1"}
     assert [a["holds"] for a in answers] == [True, True, False, False, False, False]
     assert [a["standing"] for a in answers[::2]] == ["holds", "fails", "outside"]

@@ -53,19 +53,11 @@ def test_at_least_five_bounds_stand_beside_a_shuffled_three_ary_response() -> No
 
 
 @pytest.mark.parametrize("plan", [
-    Shuffle(COIN, 1000),
-    Shuffle(THREE, 100),
-    Shuffle(Guarantee(Fraction(1, 4)), 10**4),
-    Repeat(COIN, 30),
-    Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30),
-    Compose([COIN, THREE, THREE]),
-    Repeat(Shuffle(COIN, 6), 2),
+    Shuffle(COIN, 1000), Shuffle(THREE, 100), Shuffle(Guarantee(Fraction(1, 4)), 10**4), Repeat(COIN, 30),
+    Repeat(Guarantee(Fraction(1, 4), Fraction(1, 10**9)), 30), Compose([COIN, THREE, THREE]), Repeat(Shuffle(COIN, 6), 2),
     pytest.param(Repeat(Shuffle(COIN, 50), 2), marks=pytest.mark.slow),
-    Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000),
-    Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
-    Subsample(Shuffle(COIN, 1000), 10**5, 1000),
-    Subsample(THREE, 1000, 1),
-    Repeat(Subsample(THREE, 100, 1), 50),
+    Repeat(Laplace.for_epsilon(Fraction(1, 10), 0, 1), 1000), Run(TrieHeavyHitter(10**6, 1000, 15, levels=2)),
+    Subsample(Shuffle(COIN, 1000), 10**5, 1000), Subsample(THREE, 1000, 1), Repeat(Subsample(THREE, 100, 1), 50),
 ], ids=str)  # fmt: skip
 def test_no_proved_bound_is_below_the_certified_lower_end(plan: Plan) -> None:
     rows = beside(plan).values()
@@ -84,8 +76,7 @@ def test_the_row_of_the_clones_is_what_the_clones_alone_show_and_not_what_replac
 
 def test_a_theorem_for_another_relation_or_delta_is_not_applied() -> None:
     plan = Run(TrieHeavyHitter(10**6, 1000, 15, levels=1))
-    certified = account(plan, REPLACE_ONE).epsilon(DELTA)
-    replaced = published(plan, DELTA, certified, REPLACE_ONE)
+    replaced = published(plan, DELTA, account(plan, REPLACE_ONE).epsilon(DELTA), REPLACE_ONE)
     assert "one user more or less" in {row.name: row.unmet for row in replaced}["TrieHH Theorem 1"]
     assert "delta >=" in beside(plan, Fraction(1, 10**20))["TrieHH Theorem 1"].unmet
     assert "threshold = 12 and batch = 1000, got 15 and 1000" in beside(plan)["TrieHH Corollary 1"].unmet
@@ -134,8 +125,7 @@ def test_amplification_by_subsampling_is_tight_for_one_user_and_its_pure_form_is
 
 def test_a_theorem_on_noise_beside_both_data_sets_is_not_applied_where_a_user_takes_the_noise_along() -> None:
     plan = Run(ShuffledCountMin(10**5, domain=64, rows=4, buckets=1000, gamma=Fraction(1, 10)))
-    certified = account(plan, ADD_REMOVE).epsilon(DELTA)
-    rows = {row.name: row for row in published(plan, DELTA, certified, ADD_REMOVE)}
+    rows = {row.name: row for row in published(plan, DELTA, account(plan, ADD_REMOVE).epsilon(DELTA), ADD_REMOVE)}
     assert "noise that a user adds" in rows["cpSGD binomial mechanism"].unmet
 
 

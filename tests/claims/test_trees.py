@@ -72,8 +72,7 @@ def test_a_range_s_count_is_unbiased_by_the_law_of_a_report(m: Any) -> None:
 
 @pytest.mark.parametrize("kind", [PrefixExtending, SignPrefixExtending])
 def test_an_estimate_is_the_sum_of_what_reports_add(kind: Any) -> None:
-    m = kind.for_epsilon(2, users=500, domain=64, top=1, width=2)
-    tree = tree_of(m, np.arange(500) % 64, 1)
+    tree = tree_of(kind.for_epsilon(2, users=500, domain=64, top=1, width=2), np.arange(500) % 64, 1)
     for inside in (range(3, 20), range(64), range(49, 50)):
         weights, root = tree._weights(inside)
         for each, own in zip(tree.told, weights, strict=True):

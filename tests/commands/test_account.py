@@ -15,8 +15,7 @@ from tests.helpers import fails_in_one_line, run, stdout
 
 
 def test_account_answers_with_an_enclosure_says_how_wide_it_is_and_whether_a_claim_is_kept() -> None:
-    done = run("account", "randomized_response", "k=3", "epsilon=1", "--format", "json")
-    answer = json.loads(done.stdout)
+    answer = json.loads(run("account", "randomized_response", "k=3", "epsilon=1", "--format", "json").stdout)
     assert answer["low"] <= 1 <= answer["high"]
     assert answer["rigour"] == "EXACT"
     assert (answer["at"], answer["at_number"], answer["at_exact"]) == ("delta", 0.0, "0")

@@ -140,8 +140,7 @@ def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.Mon
 
 
 def test_every_verb_stands_on_its_page_explains_itself_and_is_answered_for_a_mistyped_one() -> None:
-    page = (ROOT / "docs" / "commands.md").read_text()
-    listed = set(re.findall(r"^## (\w+)$", page, re.MULTILINE))
+    listed = set(re.findall(r"^## (\w+)$", (ROOT / "docs" / "commands.md").read_text(), re.MULTILINE))
     assert set(re.findall(r"^│ (\w+) ", run("--help").stdout, re.MULTILINE)) == listed
     assert run("-h").stdout == run("--help").stdout
     for verb in commands.VERBS:

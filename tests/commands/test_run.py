@@ -82,10 +82,8 @@ def test_an_audit_a_run_and_an_estimate_are_the_same_whoever_works(
     audit = ["audit", "flipping:flip", "--inputs", "0", "--inputs", "1", "--trials", "5000"]
     for arguments in (audit, ["run", *SYSTEM, "--data", "data", "--seed", "1"],
                       ["estimate", "0.csv", "1.csv", "2.csv", "randomized_response", "k=4", "p=3/4"]):  # fmt: skip
-        printed = []
-        for more in ([], who):
-            printed.append(stdout(within(folder.parent, *arguments, *more, "--format", "json")))
-        assert printed[0] == printed[1]
+        alone, helped = (stdout(within(folder.parent, *arguments, *more, "--format", "json")) for more in ([], who))
+        assert alone == helped
 
 
 @pytest.mark.parametrize(("name", "says"), [
@@ -102,11 +100,9 @@ def test_a_cluster_that_is_none_is_an_error_of_a_line(name: str, says: str, fold
 @pytest.mark.filterwarnings("ignore")  # of dask and tornado
 def test_a_dask_cluster_s_address_is_enough(folder: Path) -> None:
     pytest.importorskip("distributed")
-    printed = []
     with scale.cluster() as client:
-        for more in ([], ["--cluster", client.scheduler.address], ["--dask", client.scheduler.address]):
-            printed.append(stdout(run("run", *SYSTEM, "--data", str(folder), "--seed", "1", *more)))
-    assert len(set(printed)) == 1
+        ways: list[list[str]] = [[], ["--cluster", client.scheduler.address], ["--dask", client.scheduler.address]]
+        assert len({stdout(run("run", *SYSTEM, "--data", str(folder), "--seed", "1", *more)) for more in ways}) == 1
 
 
 @pytest.mark.parametrize(("options", "says"), [

@@ -254,8 +254,7 @@ def test_advanced_grouposition_is_the_published_formula_and_its_proof_gives_no_m
 
 def test_published_bounds_of_a_group_stand_beside_its_certified_epsilon() -> None:
     plan = as_plan(RESPONSE(1, 4))
-    certified = account(plan, group(100)).epsilon(RARE)
-    rows = {row.name: row for row in published(plan, RARE, certified, group(100))}
+    rows = {row.name: row for row in published(plan, RARE, account(plan, group(100)).epsilon(RARE), group(100))}
     printed = some(rows["BNS18 advanced grouposition"].printed)
     assert printed.claimed == pytest.approx(102.5652177, abs=1e-6)
     assert printed.holds

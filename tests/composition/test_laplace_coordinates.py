@@ -232,8 +232,7 @@ def test_an_enclosure_without_nodes_contains_the_closed_form(epsilon: Fraction, 
         truth = laplace_vector._delta(profile, epsilon)
         monkeypatch.setattr(laplace_contour, "_MOST_FAR", 0)
         monkeypatch.setattr(laplace_contour, "_MOST_NODES", 0)
-        found = laplace_contour.delta(profile.groups, epsilon)
-        assert found.contains(truth)
+        assert laplace_contour.delta(profile.groups, epsilon).contains(truth)
 
 
 def test_tiny_noise_takes_no_longer_than_large_noise() -> None:

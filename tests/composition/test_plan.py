@@ -382,8 +382,7 @@ def test_parts_without_one_usual_relation_need_one_that_is_named() -> None:
         raises(Unsupported, "different default neighbours, add-remove and replace-one; name one", account, plan)
     assert account(Compose([trie, response]), REPLACE_ONE).epsilon(0.5).high < math.inf
     assert account(Repeat(trie, 2)).delta(1.0) == account(Repeat(trie, 2), ADD_REMOVE).delta(1.0)
-    memoized = of("memoized_bit", "MemoizedBit", 2, HALF, HALF, Fraction(3, 4))
-    mixed = Compose([memoized, response])
+    mixed = Compose([of("memoized_bit", "MemoizedBit", 2, HALF, HALF, Fraction(3, 4)), response])
     assert account(mixed).delta(0.5) == account(mixed, USER_LEVEL).delta(0.5)
 
 

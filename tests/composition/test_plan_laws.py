@@ -231,8 +231,7 @@ def test_repeated_shuffles_are_enclosed_closely(name: str, times: int) -> None:
         assert at.high >= low * (1 - 1e-9) - 1e-13
         assert at.low <= high * (1 + 1e-9) + 1e-13
         assert at.low > once.delta(epsilon).low
-    goal = found.delta(0.8).high
-    at = found.epsilon(goal)
+    at = found.epsilon(found.delta(0.8).high)
     assert at.relative_width < 0.05
     assert at.low <= 0.8 <= at.high * (1 + 1e-9)
 

@@ -74,8 +74,7 @@ def test_a_hash_function_is_what_its_formula_says() -> None:
 
 def test_hash_values_and_pairs_of_them_are_about_uniform() -> None:
     width = 8
-    table = buckets([17, 4711], 40_000, width)
-    pairs = Counter(zip(*table.tolist(), strict=True))
+    pairs = Counter(zip(*buckets([17, 4711], 40_000, width).tolist(), strict=True))
     expected = 40_000 / width**2
     statistic = sum((pairs[cell] - expected) ** 2 / expected for cell in cartesian(range(width), repeat=2))
     assert stats.chi2.sf(statistic, width**2 - 1) > LEVEL
@@ -151,8 +150,7 @@ def test_at_delta_0_all_bits_tell_together() -> None:
 def test_losses_of_counts_are_logarithms_of_the_laws_ratio() -> None:
     m = Rappor(4, 1, Fraction(1, 3), p=Fraction(1, 4), q=Fraction(4, 5), reports=6)
     expected = [math.log(one / zero) for one, zero in zip(m.bit_law(1), m.bit_law(0), strict=True)]
-    memoized = 1 - m.f / 2, m.f / 2
-    assert count_losses(6, memoized, (m.q, m.p)) == pytest.approx(expected)
+    assert count_losses(6, (1 - m.f / 2, m.f / 2), (m.q, m.p)) == pytest.approx(expected)
 
 
 def test_losses_of_counts_that_never_occur_are_none_and_certain_ones_finite() -> None:

@@ -54,8 +54,7 @@ def test_delta_is_what_enumeration_gives(parameters: tuple[int, Fraction, int], 
 
 @given(small)
 def test_at_epsilon_0_and_infinity_delta_is_a_rational_inside(parameters: tuple[int, Fraction, int]) -> None:
-    profile = ShiftProfile(*parameters)
-    assert worst(*parameters, F(1)) in profile.delta(0)
+    assert worst(*parameters, F(1)) in ShiftProfile(*parameters).delta(0)
     infinite = max(sum((p for p, q in pair(parameters[0], parameters[1], s) if q == 0), F(0)) for s in (1, -1))
     assert infinite in ShiftProfile(parameters[0], parameters[1], 1).delta(math.inf)
 

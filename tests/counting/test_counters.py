@@ -158,8 +158,7 @@ def test_next_to_the_largest_loss_a_lattice_that_would_be_too_long_is_made_for_a
 
 
 def test_where_no_lattice_is_short_enough_delta_is_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = composed(1000, F(1, 3), 1, 2)
-    truth = profile.delta(0.1)
+    truth = composed(1000, F(1, 3), 1, 2).delta(0.1)
     monkeypatch.setattr(lattice, "_LONGEST", 1)
     blind = composed(1000, F(1, 3), 1, 2)
     assert blind.delta(0.1).low <= truth.low <= truth.high <= blind.delta(0.1).high == 1

@@ -181,8 +181,7 @@ def test_no_event_is_likelier_than_the_series_says(rows: list[int], tau: int, me
     found = DependentRows(messages, F(1, 1 << tau), k)
     assert np.sum(rest[likely] ** 2 / independent[likely]) ** 0.5 <= float(sum(found.terms, flint.arb(0)))
     for degree in (1, 2, 3):
-        left = some(found.left_out(degree, 30.0))
-        norm, sure = map(float, left)
+        norm, sure = map(float, some(found.left_out(degree, 30.0)))
         away = np.abs(counts - messages * p) / (messages * p * (1 - p)) + 1e-12
         weights = np.array([float(found.weight(flint.arb(each), degree)) - 1 for each in away])
         more = rest - independent * sum(weights[n] for n in along)

@@ -157,8 +157,7 @@ def test_an_estimate_is_unbiased(m: Mechanism) -> None:
     x, other = m.inputs[0], m.inputs[-1]
     data = [x] * 300 + [other] * 100
     estimates = np.array([np.ravel(m.run(data, rng)) for _ in range(40)])
-    truth = np.ravel(m.truth(data))
-    error = estimates.mean(axis=0) - truth
+    error = estimates.mean(axis=0) - np.ravel(m.truth(data))
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
     assert np.all(np.abs(error) <= 6 * spread + 1e-9)
 

@@ -80,8 +80,7 @@ def test_what_is_allowed_rises_with_the_chance_and_its_quotient_falls() -> None:
 
 def test_the_corners_lie_above_what_is_allowed_between_points() -> None:
     view = LocalView(10**4, F(1), F(1, 10**9))
-    joined = corners(view)
-    for (p, a), (q, b) in list(pairwise(joined))[::7]:
+    for (p, a), (q, b) in list(pairwise(corners(view)))[::7]:
         for share in (F(1, 4), F(1, 2), F(3, 4)):
             assert view.least(p + share * (q - p)) <= a + share * (b - a)
     view, p = LocalView(10**9, F(1, 1000), F(1, 10**6)), F(2 * 10**4, 10**9)

@@ -60,8 +60,7 @@ def test_an_absent_user_is_told_from_one_who_is_there_by_less_than_epsilon(order
     assert both.epsilon(0).high == pytest.approx(0.6201145, abs=5e-8)
     for epsilon in (0.0, 0.2, 0.37, 0.5):
         assert both.delta(epsilon).high >= listed(ONE, x, y).delta(epsilon).low
-    larger = max(listed(ONE, *each).delta(0.2).high for each in ((x, y), (y, x)))
-    assert both.delta(0.2).high == larger
+    assert both.delta(0.2).high == max(listed(ONE, *each).delta(0.2).high for each in ((x, y), (y, x)))
 
 
 def test_rows_merged_by_their_entries_give_what_all_views_give() -> None:

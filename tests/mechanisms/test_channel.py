@@ -116,8 +116,7 @@ def test_pairs_that_chords_leave_out_are_never_the_worst_whatever_was_asked_befo
 
 def test_runs_of_a_channel_of_many_pairs_cost_what_some_pair_of_them_does(monkeypatch: pytest.MonkeyPatch) -> None:
     m, epsilon = random_channel(4, 3, 2), 0.5
-    rows = list(m.matrix)
-    one = [(a, b) for a, b in permutations(rows, 2)]
+    one = [(a, b) for a, b in permutations(m.matrix, 2)]
     both = (joint(zip(*a, strict=True), zip(*b, strict=True)) for a in one for b in one)
     twice = max(excess(each, Fraction(math.exp(epsilon))) for each in both)
     monkeypatch.setattr(all_pairs, "_MOST_LISTED", 0)
@@ -326,8 +325,7 @@ def test_a_certificate_holds_the_matrix_of_the_file_that_its_deployment_names(de
 def test_a_certificate_of_another_matrix_does_not_stand(deployed: Path) -> None:
     made = ldp.certify(deployed, trials=2000)
     (deployed.parent / "matrices" / "m.csv").write_text("2/3,1/3\n1/3,2/3\n")
-    other = ldp.certify(deployed, trials=2000)
-    assert verify(made.model_copy(update={"files": other.files}))
+    assert verify(made.model_copy(update={"files": ldp.certify(deployed, trials=2000).files}))
     raises(DeploymentError, r"needs the file 'matrices/m\.csv'", verify, made.model_copy(update={"files": {}}))
     raises(DeploymentError, "base64", verify, made.model_copy(update={"files": {"matrices/m.csv": "?"}}))
     assert verify(made.model_copy(update={"files": {**made.files, "more.csv": ""}})) == [
@@ -350,8 +348,7 @@ def test_a_deployment_reads_no_file_outside_its_folder(deployed: Path, name: str
 
 @pytest.mark.slow
 def test_a_channel_of_300_inputs_and_views_is_accounted_shuffled_proved_and_audited() -> None:
-    rng = np.random.default_rng(1)
-    weights = rng.integers(500, 1500, (300, 300)).tolist()
+    weights = np.random.default_rng(1).integers(500, 1500, (300, 300)).tolist()
     m = Channel(tuple(tuple(Fraction(w, sum(row)) for w in row) for row in weights))
     profile = ldp.account(m)
     assert profile.epsilon(1e-3).high < profile.epsilon(0).high < np.log(4)

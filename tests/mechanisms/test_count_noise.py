@@ -222,8 +222,7 @@ def test_of_one_count_each_tail_is_summed_in_rationals() -> None:
 def test_several_counts_agree_with_all_rows_in_rationals(
     coins: int, gamma: Fraction, change: tuple[int, ...], nats: float, delta: Fraction
 ) -> None:
-    m = BinomialNoise(coins, gamma, change)
-    oracle = channel_profile(m)
+    oracle = channel_profile(BinomialNoise(coins, gamma, change))
     found = noise_profile(Masses.binomial(coins, gamma), change, "in floats")
     for ours, truth in ((found.delta(nats), oracle.delta(nats)), (found.epsilon(delta), oracle.epsilon(delta))):
         assert meet(ours, truth)

@@ -168,8 +168,7 @@ def test_the_noise_of_run_is_drawn_for_every_user_though_in_chunks(monkeypatch: 
 
 
 def test_users_are_given_one_by_one_or_counted() -> None:
-    rng = np.random.default_rng(2)
-    values = rng.integers(0, LARGE.domain, 300)
+    values = np.random.default_rng(2).integers(0, LARGE.domain, 300)
     held, times = np.unique(values, return_counts=True)
     counted = dict(zip(held.tolist(), times.tolist(), strict=True))
     assert np.array_equal(LARGE.truth(values), LARGE.truth(counted))

@@ -84,8 +84,7 @@ def wanted(m: Any, ask: Any) -> list[Any]:
 @pytest.mark.parametrize("m", ASKED, ids=lambda m: type(m).__name__)
 def test_counts_of_public_questions_add_up_over_parts(m: Any) -> None:
     last = len(m.questions)
-    asks = [Cells(last, np.array([5, 2, 7])), Children(0, np.arange(2), 2), Tables((0, 1))]
-    for ask in asks:
+    for ask in (Cells(last, np.array([5, 2, 7])), Children(0, np.arange(2), 2), Tables((0, 1))):
         alone, parted = wanted(certain(m), ask)
         np.testing.assert_allclose(parted, alone, rtol=1e-9, atol=1e-6)
 

@@ -107,8 +107,7 @@ def test_products_of_two_values_cost_what_their_densities_say() -> None:
 
 
 def test_few_products_are_bounded_within_a_factor_of_the_root_of_two_where_rows_are_many() -> None:
-    m = FreshProducts(8, 10**6, B1)
-    found = account(m, ADD_REMOVE).epsilon(MILLIONTH)
+    found = account(FreshProducts(8, 10**6, B1), ADD_REMOVE).epsilon(MILLIONTH)
     assert found.low == pytest.approx(0.2543, abs=2e-3)
     assert found.high == pytest.approx(0.3762, abs=2e-3)
     with pytest.raises(Unsupported, match="up to 1024 values"):
@@ -158,8 +157,7 @@ def test_the_noise_s_error_is_the_specified_one_and_is_kept_by_a_simulation() ->
     s = Setting(Fraction(1), MILLIONTH, Fraction(1, 20), 10**6, 10**6)
     assert claims.noise_error(s, 10**6).high == pytest.approx(89694.2838252, rel=1e-11)
     m = JLHeavyHitter(1 << 12, 10_000, B1)
-    data = np.zeros(10**6, dtype=np.int64)
-    off = m.run_in_law(data, np.random.default_rng(3)) - m.products(0) * 10**6
+    off = m.run_in_law(np.zeros(10**6, dtype=np.int64), np.random.default_rng(3)) - m.products(0) * 10**6
     assert off.std() == pytest.approx(float(B1) * math.sqrt(2e6), rel=0.05)
     assert np.abs(off).max() < claims.noise_error(replace(s, domain=1 << 12), 10_000).high
 

@@ -95,8 +95,7 @@ def test_delta_is_the_integral_for_two_coordinates(b: Fraction, share: Fraction)
 @pytest.mark.parametrize("delta", [1e-300, 1e-9, 0.01, 0.2, 0.5])
 @pytest.mark.parametrize("b", SCALES)
 def test_epsilon_of_delta_is_where_the_integral_is_delta(b: Fraction, delta: float) -> None:
-    cases = [(account(Laplace(b)), delta_of_one), (account(LaplaceHistogram(2, b)), delta_of_two)]
-    for profile, integral in cases:
+    for profile, integral in [(account(Laplace(b)), delta_of_one), (account(LaplaceHistogram(2, b)), delta_of_two)]:
         found = profile.epsilon(delta)
         if found.low == 0:
             assert integral(mpmath.mpf(0), mpf(b)) <= mpf(delta)

@@ -69,8 +69,7 @@ def test_public_words_depend_on_seed_and_index_only_and_look_uniform() -> None:
     assert np.array_equal(words(3, index[::-1]), first[::-1])
     assert not np.any(first == words(4, index))
     for bit in range(64):
-        share = np.mean(first >> np.uint64(bit) & np.uint64(1))
-        assert share == pytest.approx(0.5, abs=0.006)
+        assert np.mean(first >> np.uint64(bit) & np.uint64(1)) == pytest.approx(0.5, abs=0.006)
     vectors = nonzero(1, index, 3)
     assert np.bincount(vectors, minlength=8) / len(index) == pytest.approx(np.array([0] + [1 / 7] * 7), abs=0.005)
 
@@ -171,8 +170,7 @@ def test_two_values_have_opposite_signs_in_all_that_a_user_tells(kind: type[Aske
     assert all(x in m.inputs for x in (first, second))
     laws = [m.law(x) for x in (first, second)]
     views = list(laws[0].views())
-    top = max(views, key=laws[0].probability)
-    assert laws[1].probability(top) == min(map(laws[1].probability, views))
+    assert laws[1].probability(max(views, key=laws[0].probability)) == min(map(laws[1].probability, views))
     assert sum(map(laws[0].probability, views)) == 1
 
 
@@ -285,8 +283,7 @@ def test_two_values_share_a_bucket_no_more_often_than_stated_over_all_matrices()
 
 def test_a_bucket_spells_the_symbols_that_are_counted_most() -> None:
     m, rng = Bitstogram(3_000, 1 << 12, 2, 4, 3, Fraction(7, 8)), np.random.default_rng(1)
-    data = rng.choice([0xABC, 0x123, 0x777, 5], 3_000)
-    *answers, _ = m.answers(m.collect(data, rng))
+    *answers, _ = m.answers(m.collect(rng.choice([0xABC, 0x123, 0x777, 5], 3_000), rng))
     for row, hashed in enumerate(m.hashes):
         asked = answers[row * 4 : row * 4 + 4]
         by_cells = []
@@ -354,8 +351,7 @@ def test_what_is_asked_are_independent_bits_of_the_value(seed: int) -> None:
 
 
 def test_two_values_with_one_name_are_told_apart_by_symbols_and_other_names() -> None:
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(0, 1 << 64, 200, dtype=np.uint64)
+    drawn = np.random.default_rng(0).integers(0, 1 << 64, 200, dtype=np.uint64)
     names = images(M12.questions[0], drawn) & 15
     values = drawn[names == names[0]][:2]
     cells = np.array([images(question, values) for question in M12.questions])

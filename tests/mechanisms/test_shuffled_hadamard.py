@@ -334,8 +334,7 @@ def test_prefixes_are_kept_from_half_of_the_threshold_on() -> None:
     m = ShuffledHeavyHitters(users=100, domain=16, tau=4, rho=1, threshold=48)
     ask, kept = within(m, {0b0011: 40, 0b0101: 25, 0b1100: 30, 0b1101: 5}, {"11": -9, "0100": 7})
     assert m.search(ask) == {0b0011: 40, 0b1100: 30, 0b0101: 25}
-    names = [{"0", "1"}, {"00", "01", "11"}, {"001", "010", "110"}, {"0011", "0101", "1100"}]
-    assert kept == names
+    assert kept == [{"0", "1"}, {"00", "01", "11"}, {"001", "010", "110"}, {"0011", "0101", "1100"}]
 
 
 def test_errors_of_half_of_the_threshold_keep_all_prefixes_and_of_a_quarter_at_most_4_n_over_t() -> None:

@@ -122,8 +122,7 @@ def test_a_users_sign_is_the_hadamard_entry_of_the_cell() -> None:
 
 
 def test_users_are_spread_evenly_over_groups_and_columns() -> None:
-    m = Hashtogram(MANY, 1 << 30, 8, 5, Fraction(3, 4))
-    group, column = m.places(np.arange(200_000))
+    group, column = Hashtogram(MANY, 1 << 30, 8, 5, Fraction(3, 4)).places(np.arange(200_000))
     assert stats.chisquare(np.bincount(group * 7 + column - 1, minlength=35)).pvalue > SEEDED_LEVEL
 
 

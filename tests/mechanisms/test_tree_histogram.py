@@ -132,8 +132,7 @@ def test_nothing_is_named_where_every_value_is_rare(kind: Any) -> None:
 def test_values_are_named_by_falling_count_whatever_the_width(kind: Any) -> None:
     rng, held = np.random.default_rng(4), {900: 60_000, 1000: 110_000, 3: 85_000}
     for width in (1, 3, 10, 24):
-        m = kind.for_epsilon(6, users=10**6, domain=1001, width=width)
-        found = m.run(values(held, 0, rng, 1001), rng)
+        found = kind.for_epsilon(6, users=10**6, domain=1001, width=width).run(values(held, 0, rng, 1001), rng)
         assert list(found) == [1000, 3, 900]
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
@@ -185,8 +184,7 @@ def test_a_term_of_local_hashing_is_no_larger_than_stated() -> None:
         o = oracle.other
         terms = [(1 - o) / ((p - o) * rho), -o / ((p - o) * rho)]
         moments = [rho * (chance * terms[0] ** 2 + (1 - chance) * terms[1] ** 2) for chance in (p, o)]
-        means = [rho * (chance * terms[0] + (1 - chance) * terms[1]) for chance in (p, o)]
-        assert means == [1, 0]
+        assert [rho * (chance * terms[0] + (1 - chance) * terms[1]) for chance in (p, o)] == [1, 0]
         assert [Support(p, o, rho).held, Support(p, o, rho).absent] == moments
         assert Support(p, o, rho).most == max(map(abs, terms))
     chance = Chance(Fraction(3, 4), Fraction(1, 6))
@@ -204,8 +202,7 @@ def test_counts_over_local_hashing_vary_as_their_terms_moments_say(held: int) ->
     variance = held * (level.held - 1) + (n - held) * level.absent
     assert np.var(found, ddof=1) == pytest.approx(float(variance), rel=0.2)
     with flint.ctx.workprec(100):
-        nats = flint.arb(40).log()
-        t = bernstein(variance + held, level.most + 1, nats)
+        t = bernstein(variance + held, level.most + 1, flint.arb(40).log())
         assert largest_deviation(level, n, 1, Fraction(1, 20), held) == pytest.approx(float(t), rel=1e-12)
 
 

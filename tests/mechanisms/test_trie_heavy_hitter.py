@@ -115,8 +115,7 @@ def test_every_round_draws_a_batch_of_its_own() -> None:
 def test_many_users_are_run_in_seconds() -> None:
     rng = np.random.default_rng(3)
     words = np.char.add(np.char.mod("%d", rng.zipf(1.3, 10**5) % 10**6), "$")
-    m = TrieHeavyHitter(users=10**5, batch=10**4, threshold=15, levels=7)
-    found = m.run(words, rng)
+    found = TrieHeavyHitter(users=10**5, batch=10**4, threshold=15, levels=7).run(words, rng)
     assert "1$" in found
     assert {w[:-1] for w in found if len(w) > 1} <= found
     several = TrieHeavyHitter(users=10**5, batch=10**4, threshold=15, levels=4, unit=2, words=2)
@@ -224,8 +223,7 @@ def test_lost_users_vote_for_nothing_and_are_lost_whatever_they_hold() -> None:
 
 def test_who_holds_too_many_words_keeps_a_uniform_choice_of_them_as_often_as_before() -> None:
     m, rng = TrieHeavyHitter(users=3_000, batch=10, threshold=2, levels=2, words=2), np.random.default_rng(4)
-    data = [("a", "b", "a", "c")] * 2_999 + ["word"]
-    kept = m.cut(data, rng)
+    kept = m.cut([("a", "b", "a", "c")] * 2_999 + ["word"], rng)
     assert kept[-1] == "word"
     often = Counter(kept[:-1])
     assert set(often) == {("a", "b", "a"), ("a", "a", "c"), ("b", "c")}
@@ -301,8 +299,7 @@ def test_one_round_costs_exactly_what_is_found_over_all_numbers_of_holders(
         assert found.relative_width < 1e-12
         assert brute(math.exp(at)) == pytest.approx(found.high, rel=1e-9)
         for share in (0.0, 0.3, 0.7):
-            between = account(declared, relation).delta(share * at)
-            assert brute(math.exp(share * at)) <= between.high * (1 + 1e-9)
+            assert brute(math.exp(share * at)) <= account(declared, relation).delta(share * at).high * (1 + 1e-9)
     at = math.log(1 + m / (n + 1) * math.expm1(2 * epsilon0))
     assert at == pytest.approx(epsilon, abs=1e-5)
     assert account(declared).delta(at).high == pytest.approx(delta, rel=1e-5)

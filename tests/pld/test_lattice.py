@@ -130,8 +130,7 @@ def test_what_a_lower_bound_rounds_off_is_the_mean_of_z_less_a_smooth_part(weigh
 
 def test_multiples_of_one_loss_are_composed_exactly() -> None:
     parts = [rr(2), rr(4), rr(8, 3), rr(16)]
-    found = account(Compose([Repeat(m, 30) for m in parts]))
-    delta = found.delta(30.0)
+    delta = account(Compose([Repeat(m, 30) for m in parts])).delta(30.0)
     assert delta.rigour is Rigour.EXACT
     assert delta.relative_width < 1e-9
     # The same law as a polynomial in the number of doublings, with integer weights.

@@ -71,8 +71,7 @@ def test_the_best_test_of_randomized_response_is_its_closed_form(p: Fraction, k:
 @example(scale=Fraction(10), rate=Fraction(1, 100))
 def test_the_best_test_of_laplace_noise_is_its_closed_form(scale: Fraction, rate: Fraction) -> None:
     """P(x + b L > t) at two inputs at distance 1: e^(1/b) a, then 1 - e^(-1/b)/(4 a), then 1 - e^(-1/b) (1 - a)."""
-    profile = account(Laplace(scale=scale, low=Fraction(0), high=Fraction(1)))
-    found = TradeOff(profile).at(rate)
+    found = TradeOff(account(Laplace(scale=scale, low=Fraction(0), high=Fraction(1)))).at(rate)
     with working_precision(200):
         ratio, a = flint.arb(flint.fmpq((1 / scale).numerator, (1 / scale).denominator)).exp(), flint.arb(
             flint.fmpq(rate.numerator, rate.denominator)
@@ -96,8 +95,7 @@ def test_no_test_of_two_finite_laws_is_better_and_the_best_is_enclosed(
 
 @given(table=laws(4, 3), rate=RATES)
 def test_with_many_pairs_the_best_test_over_all_of_them_is_enclosed(table: list[list[Fraction]], rate: Fraction) -> None:
-    truth = max(best_test(a, b, rate) for a, b in permutations(table, 2))
-    assert truth in TradeOff(profile_of(table)).at(rate)
+    assert max(best_test(a, b, rate) for a, b in permutations(table, 2)) in TradeOff(profile_of(table)).at(rate)
 
 
 class Widened(PrivacyProfile):

@@ -54,8 +54,7 @@ def test_a_share_lies_between_0_and_1_and_only_what_is_affine_in_it_is_read_off_
     for left, right in ((S, 1), (S * R, S), (0, (1 - S) * R), (1 / (3 - S), sympy.Rational(1, 2))):
         assert at_most(left, right, "a share")
     raises(ProofError, "not affine", at_most, 0, (2 * S - 1) ** 2 - sympy.Rational(1, 2), "true at the ends, false between")
-    law = bit(QUARTER + S / 2, QUARTER)
-    t = theorem(Part(3, [law]), known=plain({"gamma": S}))
+    t = theorem(Part(3, [bit(QUARTER + S / 2, QUARTER)]), known=plain({"gamma": S}))
     assert t.bound({"gamma": Fraction(1)}) is not None
     assert t.bound({"gamma": Fraction(3)}) is None
 

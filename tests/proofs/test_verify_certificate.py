@@ -212,8 +212,7 @@ def test_all_that_is_rounded_or_cut_counts_against_the_claim(seed: int) -> None:
                 (3, Fraction(1, 2))][seed % 3]  # fmt: skip
     hidden = checker.on_lattice([(0, 1 - gamma), (1, gamma)], Fraction(0), 12) * n
     exact, known = heads([gamma] * n), dict(enumerate(hidden.masses, hidden.first))
-    left_out = sum(max(Fraction(0), p * unit - known.get(i, 0)) for i, p in exact.items())
-    assert left_out <= hidden.beyond
+    assert sum(max(Fraction(0), p * unit - known.get(i, 0)) for i, p in exact.items()) <= hidden.beyond
     assert seed % 3 == 0 or hidden.beyond == 0
     p, q, c = Fraction(rng.randint(0, 9), 9), Fraction(rng.randint(0, 9), 9), Fraction(rng.randint(7, 20), 7)
     change = rng.randint(1, 3)
@@ -423,8 +422,7 @@ BITS = deployment(
 
 
 def test_a_stranger_checks_a_certificate_with_python_alone_and_one_without_a_proof_is_neither(tmp_path: Path) -> None:
-    made = certify(loads(BITS), trials=1000)
-    (tmp_path / "c.json").write_text(made.to_json())
+    (tmp_path / "c.json").write_text(certify(loads(BITS), trials=1000).to_json())
     shown = stdout(run("c.json", cwd=tmp_path))
     assert "VALID    c.json: one-bit, PROVED: (8.000000008, 0)-differentially private" in shown
     assert "VALID    c.json: bit-vector, REFUTED: not (8, 0)-differentially private" in shown

@@ -158,8 +158,7 @@ def fenced(kind: str) -> list[str]:
 def test_the_page_shows_inputs_that_the_action_has_and_the_hook_that_there_is() -> None:
     action, (_, attest), *hooks = map(yaml.safe_load, fenced("yaml"))
     assert attest["with"]["predicate-type"] == PREDICATE
-    steps = action["jobs"]["gate"]["steps"]
-    (ours,) = [step for step in steps if "ldpaudit" in step["uses"]]
+    (ours,) = [step for step in action["jobs"]["gate"]["steps"] if "ldpaudit" in step["uses"]]
     assert set(ours["with"]) <= set(ACTION["inputs"])
     assert action["permissions"]["pull-requests"] == "write"
     repository, local = (each["repos"][0] for each in hooks)

@@ -40,8 +40,7 @@ def compared(folder: Path, says: str, config: str | None = None) -> None:
 
 def test_an_upper_bound_that_rose_or_a_verdict_that_worsened_is_a_regression(tmp_path: Path) -> None:
     config = 'baseline = "baseline.json"'
-    before = run(project(tmp_path, true=1, claimed=3))
-    (tmp_path / "baseline.json").write_text(checking.baseline_of(before))
+    (tmp_path / "baseline.json").write_text(checking.baseline_of(run(project(tmp_path, true=1, claimed=3))))
     assert run(project(tmp_path, true=1, claimed=3, config=config)).exit_code == 0
     (finding,) = run(project(tmp_path, true=2, claimed=3, config=config)).findings
     assert finding.problem == "regressed"
@@ -299,8 +298,7 @@ def test_what_passes_is_folded_and_a_command_that_shows_several_stands_once() ->
     assert "good" not in shown
     page = written(finding("a", "gone"), finding("b", "gone"), finding("c", "refuted", reproduce="another"))
     assert "\n- a, b: `run it`\n- c: `another`\n" in page
-    reuse = CacheUse(("old",), ("fresh",), ("fresh: its entry is cut",))
-    page = written(finding("a"), reuse=reuse)
+    page = written(finding("a"), reuse=CacheUse(("old",), ("fresh",), ("fresh: its entry is cut",)))
     assert page.endswith("1 of 2 from the cache; done anew: fresh.\n\n- fresh: its entry is cut\n")
     assert "cache" not in written(finding("a"))
 

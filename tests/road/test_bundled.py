@@ -43,8 +43,7 @@ def test_an_id_is_taken_from_any_folder_without_a_file_of_its_name(tmp_path: Pat
     by_id = certify("enpa-notification", trials=1000)
     assert by_id == certify(ROOT / "deployments/enpa-notification.toml", trials=1000)
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "deployments/windows-telemetry.toml").read_text()
-    Path("enpa-notification").write_text(text)
+    Path("enpa-notification").write_text((ROOT / "deployments/windows-telemetry.toml").read_text())
     assert load("enpa-notification").id == "windows-telemetry"
     assert typed(Asked, ask(Path("enpa-notification"))).deployment.id == "windows-telemetry"
 

@@ -128,8 +128,7 @@ def test_a_callable_of_three_arguments_is_vectorized() -> None:
     m = KaryRandomizedResponse.for_epsilon(1, k=2)
     vectorized = as_sampler(lambda x, size, rng: m.sample(x, size, rng))
     assert np.asarray(vectorized(0, 5, np.random.default_rng(1))).shape == (5,)
-    one = as_sampler(lambda x: x + 1)
-    assert np.asarray(one(1, 3, np.random.default_rng(0))).tolist() == [2, 2, 2]
+    assert np.asarray(as_sampler(lambda x: x + 1)(1, 3, np.random.default_rng(0))).tolist() == [2, 2, 2]
 
 
 def test_what_a_callable_must_not_do_is_an_error_with_the_input_and_with_words() -> None:
@@ -244,8 +243,7 @@ def test_a_value_error_that_we_did_not_mean_is_ours_and_others_are_the_user_s_wi
     assert not of_the_user(error)
     assert fault(error).startswith("internal error of ldpaudit, please report it: ValueError: invalid literal for int()")
     assert fault(error).endswith("(pretended.py:3)")
-    refused = raises(ValueError, "needs", ours("refuses"), 0)
-    assert of_the_user(refused)
+    assert of_the_user(raises(ValueError, "needs", ours("refuses"), 0))
     error = typed(ImplementationError, raised(ours("refuses")))
     assert str(error).startswith("on input 0: the callable raised ValueError: needs an input of its own")
     for function in (theirs, lambda x: theirs(x)):

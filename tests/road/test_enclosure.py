@@ -42,8 +42,7 @@ def test_an_exact_ball_lies_between_its_two_neighbouring_floats(mantissa: int, e
 @given(st.fractions(-1000, 1000), st.integers(10, 100))
 def test_every_point_of_a_ball_is_enclosed(value: Fraction, precision: int) -> None:
     with flint.ctx.workprec(precision):
-        ball = flint.arb(flint.fmpq(value.numerator, value.denominator))
-        assert value in Enclosure.of(ball, source="a ball")
+        assert value in Enclosure.of(flint.arb(flint.fmpq(value.numerator, value.denominator)), source="a ball")
 
 
 @given(st.floats(allow_nan=False))

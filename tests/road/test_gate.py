@@ -96,8 +96,7 @@ def test_a_tool_that_is_no_table_is_an_error(tmp_path: Path, text: str) -> None:
     (TWICE.replace("'1'", "'1e400'"), "above 1e308"), ("targets = [{id = 'a'}]", "callable: is required"),
 ])  # fmt: skip
 def test_a_configuration_error_names_the_file(tmp_path: Path, config: str, says: str) -> None:
-    caught = raises(DeploymentError, says, run, tmp_path, config)
-    assert "ldpaudit.toml" in str(caught)
+    assert "ldpaudit.toml" in str(raises(DeploymentError, says, run, tmp_path, config))
 
 
 def test_without_a_configuration_all_deployment_files_of_the_folder_are_checked_and_that_is_said(tmp_path: Path) -> None:
@@ -115,10 +114,9 @@ def test_no_configuration_without_a_deployment_and_two_configurations_are_an_err
     raises(DeploymentError, r"needs ldpaudit\.toml", checking.find_config, tmp_path)
     lay_out(tmp_path, {"ldpaudit.toml": target("fair"), "pyproject.toml": "[tool.ldpaudit]\nrequire-decision = true\n"})
     raises(DeploymentError, r"needs one configuration, got ldpaudit\.toml and", checking.find_config, tmp_path)
-    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
-    assert checking.find_config(tmp_path)[1].targets
-    (tmp_path / "pyproject.toml").write_text("x =")
-    assert checking.find_config(tmp_path)[1].targets
+    for text in ("[tool.other]\n", "x ="):
+        (tmp_path / "pyproject.toml").write_text(text)
+        assert checking.find_config(tmp_path)[1].targets
 
 
 @pytest.fixture(scope="module")
@@ -267,8 +265,7 @@ def test_what_audited_code_writes_where_answers_go_ends_no_gate_green(tmp_path: 
 
 
 def test_code_that_ends_its_process_or_takes_too_long_is_an_error_and_the_others_are_judged(tmp_path: Path) -> None:
-    targets = [target(code, name=code) for code in ("exits", "none")]
-    project(tmp_path, config="".join(targets))
+    project(tmp_path, config="".join(target(code, name=code) for code in ("exits", "none")))
     own = DEPLOYMENT.format(true=1, claimed=1).replace('"ours"', '"killed"')
     (tmp_path / "ours2.toml").write_text(own + '[implementation]\ncallable = "tests.broken_callables:exits"\n')
     (tmp_path / "ours3.toml").write_text("x =")
@@ -329,7 +326,6 @@ callable = "ours.randomizer:randomize"
 inputs = [0, 1]
 epsilon = 1
 """,
-    "conftest.py": 'pytest_plugins = ["ldpaudit.pytest_plugin"]\n',
 }
 
 
@@ -338,6 +334,8 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def pytest_in(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Its tests, with the plugin of the checkout."""
+    (folder / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
     code = "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
     return python(folder, code, "-q", "-p", "no:cacheprovider", "-p", "no:ldpaudit", *more)
 
@@ -346,7 +344,6 @@ CHECK = "from ldpaudit.commands import main; main()"
 
 
 def test_a_marker_without_the_fixture_is_no_test_that_passes(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
     text = "import pytest\n@pytest.mark.ldp(epsilon=0.01)\ndef test_it(): pass\n"
     claimed = "def test_that(ldp_audit): ldp_audit(lambda x: x, epsilon=float('inf'))\n"
     (tmp_path / "test_it.py").write_text(text + claimed)
@@ -373,8 +370,7 @@ def test_a_repositorys_life(tmp_path: Path) -> None:
     assert f'name="ldpaudit" value="{how_far}' in (tmp_path / "out.xml").read_text()
     assert within(tmp_path, "check").returncode == 0
 
-    changed = LIFE["ours/randomizer.py"].replace("{epsilon}", "1.5")
-    (tmp_path / "ours/randomizer.py").write_text(changed)
+    (tmp_path / "ours/randomizer.py").write_text(LIFE["ours/randomizer.py"].replace("{epsilon}", "1.5"))
     for done in (pytest_in(tmp_path), within(tmp_path, "check")):
         shown = stdout(done, 1)
         assert "measured epsilon >= 1." in shown
@@ -385,7 +381,6 @@ def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
     lay_out(tmp_path, {f"{name}.ldp.toml": DEPLOYMENT.format(true=true, claimed=1) for name, true in (("good", 1), ("bad", 2))})
     for name, epsilon in (("open", "0.5"), ("assumed", "1")):
         (tmp_path / f"{name}.ldp.toml").write_text(UNDECIDED.replace("0.5", epsilon))
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
     shown = stdout(pytest_in(tmp_path), 1)
     assert "1 failed, 1 passed, 2 skipped" in shown
     assert "false for these parameters" in shown
@@ -393,7 +388,6 @@ def test_a_deployment_file_is_a_test_file(tmp_path: Path) -> None:
 
 
 def test_the_plugin_imports_nothing_heavy_until_it_is_used(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ldpaudit.pytest_plugin"]\n')
     (tmp_path / "test_nothing.py").write_text(
         "import sys\ndef test_nothing():\n    assert not {'numpy', 'scipy', 'sympy', 'flint'} & set(sys.modules)\n"
     )
@@ -423,7 +417,6 @@ def test_what_pytest_says_to_reproduce_a_refutation_refutes_when_pasted(tmp_path
         "tests/test_ours.py": BESIDE,
         "tests/bad.ldp.toml": DEPLOYMENT.format(true=2, claimed=1),
         "tests/wrong.ldp.toml": DEPLOYMENT.format(true=2, claimed=1).replace("k = 4", 'k = "four"'),
-        "conftest.py": LIFE["conftest.py"],
     }
     lay_out(tmp_path, written)
     done = pytest_in(tmp_path, "--continue-on-collection-errors")

@@ -199,16 +199,14 @@ def test_wrong_parameters_are_an_error_of_one_line(words: tuple[str, ...], says:
 
 
 def test_a_limit_is_the_largest_that_is_known_for_the_model() -> None:
-    few = replace(SETTINGS[0], users=100)
-    assert limit(HADAMARD[1], few).command.startswith("ldpaudit limit central.error")
+    assert limit(HADAMARD[1], replace(SETTINGS[0], users=100)).command.startswith("ldpaudit limit central.error")
     assert limit(VECTORS[1], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error ")
     assert limit(VECTORS[0], SETTINGS[1]).command.startswith("ldpaudit limit intermediate.error_as_printed ")
 
 
 @pytest.mark.slow
 def test_one_message_s_own_limit_stands_beside_the_central_one_where_that_is_larger() -> None:
-    table = rows(ONE, SETTINGS[0])
-    for name, row in table.items():
+    for name, row in rows(ONE, SETTINGS[0]).items():
         own = row["at least"].get("own")
         assert (own is not None) == (row["model"] == "one message"), name
         if own:

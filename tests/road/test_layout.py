@@ -94,8 +94,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_package_and_one_top_level_name(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    code = {n for n in names if ".dist-info" not in n}
+    code = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in n}
     assert {n.split("/")[0] for n in code} == {"ldpaudit"}
     assert {".".join(n.split("/")[:-1]) for n in code if n.endswith("__init__.py")} == packages_on_disk()
     assert "ldpaudit/py.typed" in code

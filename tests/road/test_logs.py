@@ -56,8 +56,7 @@ def test_a_log_that_cannot_be_read_is_an_error_of_one_line(kind: str, tmp_path: 
     name, content, says = UNREADABLE[kind]
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    caught = raises(DeploymentError, "", read_log, tmp_path / name)
-    said = str(caught)
+    said = str(raises(DeploymentError, "", read_log, tmp_path / name))
     assert name in said
     assert says in said
     assert "\n" not in said
@@ -317,8 +316,7 @@ def test_an_error_about_columns_is_one_short_line_whatever_they_are_called(heade
     (tmp_path / "a.csv").write_text(f"{header}\n{','.join('1' * len(header.split(',')))}\n")
     for ask in (lambda: read(tmp_path / "a.csv", "w"), lambda: shards([tmp_path], "w").parts[0].counts(),
                 lambda: read_log(tmp_path / "a.csv")):  # fmt: skip
-        caught = raises(DeploymentError, "", ask)
-        said = str(caught).removeprefix(str(tmp_path))
+        said = str(raises(DeploymentError, "", ask)).removeprefix(str(tmp_path))
         assert said.isprintable()
         assert len(said) < 400
 

@@ -122,8 +122,7 @@ def test_claims_risks_scores_and_measured_errors_are_rows_of_plain_values() -> N
     found = frames.table(claims())
     assert [row["where"] for row in found] == [claim.where for claim in claims()]
     assert [row["low"] for row in found] == [claim.found.low for claim in claims()]
-    several = frames.table(literature.summary("hashtogram", claims()))
-    for row in (*found, *several):
+    for row in (*found, *frames.table(literature.summary("hashtogram", claims()))):
         assert all(isinstance(value, str | int | float | None) for value in row.values())
     assert next(iter(frames.table(risk(ldp.account(BINARY)))))["chance"] == "right guess between two inputs"
     claim = Accuracy("a paper", "it errs little", 2.0, 0.1, lambda rng: None, lambda data, result: 0.0)

@@ -202,8 +202,7 @@ def test_what_is_no_number_of_moderate_size_is_refused_at_once_and_in_a_line() -
 
 
 def test_any_number_of_reports_and_of_coins_is_answered_by_formula() -> None:
-    text = DEPLOYMENT.format(mechanism=1, reports=10**18, claim='"?"')
-    (claim,) = loads(text).claims
+    (claim,) = loads(DEPLOYMENT.format(mechanism=1, reports=10**18, claim='"?"')).claims
     found = some(answered(lambda: ldp.account(claim.plan).epsilon(claim.delta)))
     assert found.rigour is Rigour.EXACT
     # The mean loss of a run is tanh(1/2); of this many runs the deviations are nothing.

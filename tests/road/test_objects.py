@@ -135,8 +135,7 @@ def test_a_rho_is_read_as_an_epsilon_at_the_callers_delta_and_an_approximate_one
 
 def test_a_sound_gaussian_is_not_refuted_of_what_it_claims() -> None:
     m = Measurement(Measure("ZeroConcentratedDivergence"), 0.5)
-    found = some(claimed_epsilon(m, 1.0, DELTA))
-    epsilon, delta = found
+    epsilon, delta = some(claimed_epsilon(m, 1.0, DELTA))
     options: dict[str, Any] = {"inputs": [0.0, 1.0], "epsilon": epsilon, "delta": delta, "trials": 20_000}
     assert not audit(m, **options).refutes(epsilon)
     assert audit(m, **{**options, "delta": 0.0, "epsilon": 0.5}).refutes(0.5)  # rho, were it an epsilon

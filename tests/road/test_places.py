@@ -17,7 +17,6 @@ import polars
 import pytest
 import zstandard
 
-from benchmarks import scale
 from ldpaudit.adapters.places import place
 from ldpaudit.errors import DeploymentError
 from ldpaudit.files.reports import Tally, listed
@@ -34,7 +33,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests import helpers
-from tests.helpers import lay_out, raises, slow, stdout
+from tests.helpers import lay_out, raises, same_on_a_cluster, slow, stdout
 
 USERS = 900
 SUMMED: list[Mechanism] = [
@@ -93,8 +92,7 @@ def test_estimates_of_parts_are_those_of_one_file_to_the_last_bit(m: Mechanism, 
 def test_a_sum_of_floats_is_the_float_next_to_the_true_sum() -> None:
     m = Laplace(Fraction(1))
     views = np.array([1e300, 5e-324, 1.0, -1e300, 1e-300, 2.0**-1022, -3.5])
-    found = [Estimates.of_reports(m, [views[:i], views[i:]]).counts.tolist() for i in range(1, 7)]
-    assert found == [[-2.5]] * 6
+    assert [Estimates.of_reports(m, [views[:i], views[i:]]).counts.tolist() for i in range(1, 7)] == [[-2.5]] * 6
     assert Estimates.of_reports(m, [views[1:2], views[1:2]]).counts.tolist() == [1e-323]
     big = Geometric(1, Fraction(1, 2))
     assert Estimates.of_reports(big, [np.array([2**62, 2**62]), np.array([2**62, -1])]).counts.tolist() == [float(3 * 2**62 - 1)]
@@ -230,16 +228,10 @@ def test_a_killed_worker_changes_no_estimate(m: Mechanism, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
 def test_a_cluster_estimates_the_same_also_where_a_worker_dies(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
     for part in range(16):
         reports = SUMMED[0].sample(part % 4, 50_000, np.random.default_rng(part))
         polars.DataFrame({"report": reports}).write_parquet(tmp_path / f"{part:02}.parquet")
-    alone = read(SUMMED[0], tmp_path)[0]
-    with scale.cluster() as client:
-        assert read(SUMMED[0], tmp_path, Execution(client.get_executor()))[0] == alone
-        before, killing = set(client.run(os.getpid).values()), scale.killing(client, lambda _, files: files == 2)
-        assert read(SUMMED[0], tmp_path, Execution(client.get_executor(retries=10), progress=killing))[0] == alone
-        assert set(client.run(os.getpid).values()) != before
+    same_on_a_cluster(lambda by: read(SUMMED[0], tmp_path, by)[0], lambda _, files: files == 2)
 
 
 @pytest.mark.parametrize(("name", "missing", "says"), [

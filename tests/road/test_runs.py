@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import scale
 from ldpaudit.core.partitions import Counts, Partition
 from ldpaudit.errors import DeploymentError, LdpauditError, Unsupported
 from ldpaudit.mechanism import Mechanism
@@ -30,7 +29,7 @@ from ldpaudit.workers.runs import run
 from ldpaudit.workers.shards import shards
 from ldpaudit.workers.worker_processes import Processes
 from tests.deadly import Deadly
-from tests.helpers import UnpluggedError, raises
+from tests.helpers import UnpluggedError, raises, same_on_a_cluster
 from tests.samples import once
 
 LEVEL, RUNS = 1e-9, 500
@@ -361,17 +360,10 @@ def test_a_part_that_cannot_be_read_is_an_error_of_a_line(tmp_path: Path, name: 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of dask and tornado, when a worker dies
 def test_a_cluster_finds_the_same_also_where_a_worker_dies_half_way(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
     words = ["sun", "sea", "moon", "star", *(f"w{i:03}" for i in range(500))]
     for part in range(16):
         held = np.random.default_rng(part).multinomial(62_500, np.full(len(words), 1 / len(words)))
         lines = (f"{word},{users}\n" for word, users in zip(words, held, strict=True))
         (tmp_path / f"{part}.csv").write_text("word,users\n" + "".join(lines))
     data, m = shards([tmp_path], "word", "users", "$"), TrieHeavyHitter(10**6, 5_600, 17, 10)
-    alone = run(m, data, seed=3)
-    with scale.cluster() as client:
-        assert run(m, data, 3, Execution(client.get_executor())) == alone
-        before = set(client.run(os.getpid).values())
-        executor: Executor = client.get_executor(retries=10)
-        assert run(m, data, 3, Execution(executor, progress=scale.killing(client, lambda _, rounds: rounds > 2.5))) == alone
-        assert set(client.run(os.getpid).values()) != before
+    same_on_a_cluster(partial(run, m, data, 3), lambda _, rounds: rounds > 2.5)

@@ -127,5 +127,4 @@ def test_what_a_sampler_cannot_be_is_refused(table: str, says: str) -> None:
     text = CITED.replace("[mechanism]", f"[sampler]\n{table}\n[mechanism]")
     if "source with" not in says:
         text = text.replace('["status", "one"]', '["status", "one", "sampler"]')
-    error = raises(DeploymentError, "sampler", loads, text)
-    assert says in str(error)
+    assert says in str(raises(DeploymentError, "sampler", loads, text))

@@ -140,12 +140,10 @@ def test_errors_without_a_formula_and_a_delta_without_a_number_of_users_are_not_
 
 
 def test_the_largest_deviation_is_that_of_enumerated_data() -> None:
-    m, users = KaryRandomizedResponse(3, Fraction(2, 3)), 5
-    worst = 0.0
-    for holders in range(users + 1):  # of value 0; the variance of what the reports count, over the slope squared
-        on, off = Fraction(2, 3), Fraction(1, 6)
-        variance = holders * on * (1 - on) + (users - holders) * off * (1 - off)
-        worst = max(worst, float(variance / (on - off) ** 2) ** 0.5)
+    m, users, on, off = KaryRandomizedResponse(3, Fraction(2, 3)), 5, Fraction(2, 3), Fraction(1, 6)
+    # By holders of value 0: the variance of what the reports count, over the slope squared.
+    variances = (holders * on * (1 - on) + (users - holders) * off * (1 - off) for holders in range(users + 1))
+    worst = float(max(variances) / (on - off) ** 2) ** 0.5
     for plan in (Run(m), Shuffle(m, users), Aggregate(m, users)):
         found = some(largest_deviation(plan, users))
         assert found.high == pytest.approx(worst)
@@ -183,16 +181,12 @@ def test_what_the_deployer_states_is_printed_in_its_layer_and_a_source_named_onc
     assert found["Data collection"].certified == ("One report of randomized_response: k = 4.",)
     stated = sheet(load("firefox-ppa-128"))["Algorithms and correctness"].stated
     assert [line.startswith("Read from: mozilla/explainers") for line in stated] == [False, True]
-    stated = sheet(load("dap-hedge"))["Trust model"].stated
-    assert stated[-3:] == (
-        "Aggregators: 2; of these may collude: 1.", "Noise by aggregators: all of it by each of them.",
-        "Least batch that is summed: not stated."
-    )
-    stated = sheet(load("firefox-ppa-128"))["Trust model"].stated
-    assert stated[-3:] == (
-        "Aggregators: not stated; of these may collude: not stated.", "Noise by aggregators: not stated.",
-        "Least batch that is summed: 50."
-    )
+    for name, parties, noise, batch in (
+        ("dap-hedge", "2; of these may collude: 1", "all of it by each of them", "not stated"),
+        ("firefox-ppa-128", "not stated; of these may collude: not stated", "not stated", "50"),
+    ):
+        said = (f"Aggregators: {parties}.", f"Noise by aggregators: {noise}.", f"Least batch that is summed: {batch}.")
+        assert sheet(load(name))["Trust model"].stated[-3:] == said
     assert not any("Aggregators:" in line for line in sheet(load("rappor-client"))["Trust model"].stated)
 
 
@@ -232,7 +226,6 @@ def test_an_index_counts_reports() -> None:
     verdict = both[0].verdict
     says = f"by the worst verdict of their deployment: 10 (100%) in {verdict}, of 10; 1 of 2 files do not state it"
     assert f"Reports of a user and day, {says}" in html.index(both)
-    windows = certify("windows-telemetry", trials=100)
-    shown = html.index([both[0], windows])
+    shown = html.index([both[0], certify("windows-telemetry", trials=100)])
     assert "9 (90%) in" in shown
     assert "1 (10%) in ASSUMED" in shown

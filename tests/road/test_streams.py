@@ -40,8 +40,7 @@ def test_a_change_at_the_bound_comes_right_after_the_vote_and_a_drift_changes_in
 
 def test_users_draw_from_their_own_group() -> None:
     stream = Stream("two groups", np.array([[0.0, 1.0], [1.0, 0.0]]), (0.25, 0.75))
-    counts = stream.counts(8, 10, np.random.default_rng(0))
-    assert counts.tolist() == [[0, 10]] * 2 + [[10, 0]] * 6
+    assert stream.counts(8, 10, np.random.default_rng(0)).tolist() == [[0, 10]] * 2 + [[10, 0]] * 6
     assert stream.average.tolist() == [0.75, 0.25]
 
 

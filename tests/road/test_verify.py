@@ -121,8 +121,7 @@ def test_ranges_hold_where_there_is_no_evidence_too(changes: Data) -> None:
 
 
 def test_whoever_verifies_imports_nothing_that_the_deployment_names() -> None:
-    text = UNSEEDED.replace("tests.road.forgeries:honest", "tests.broken_callables:fair")
-    certificate = genuine(text)
+    certificate = genuine(UNSEEDED.replace("tests.road.forgeries:honest", "tests.broken_callables:fair"))
     del sys.modules["tests.broken_callables"]
     assert verify(certificate) == []
     assert "tests.broken_callables" not in sys.modules
@@ -130,8 +129,7 @@ def test_whoever_verifies_imports_nothing_that_the_deployment_names() -> None:
 
 def test_samples_of_seeded_code_alone_are_drawn_again() -> None:
     raises(Unsupported, "its own source of randomness", resample, genuine(UNSEEDED))
-    seeded = UNSEEDED.replace("tests.road.forgeries:honest", "tests.road.test_certify:leaky")
-    certificate = genuine(seeded)
+    certificate = genuine(UNSEEDED.replace("tests.road.forgeries:honest", "tests.road.test_certify:leaky"))
     assert verify(certificate) == resample(certificate) == []
 
 

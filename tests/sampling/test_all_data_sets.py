@@ -115,8 +115,7 @@ def test_who_leaves_tells_no_more_than_bounded(
         removal = removal_bound(FixedBatch(n, m), t, levels, 1, goal)
         ratio = Fraction(round_up(removal.epsilon.exp()))
     for word in words:
-        there = law(joined(data, word), m, t, levels)
-        assert divergence(without, there, ratio) <= Fraction(removal.delta)
+        assert divergence(without, law(joined(data, word), m, t, levels), ratio) <= Fraction(removal.delta)
 
 
 def log_of(c: Fraction) -> float:
@@ -160,8 +159,7 @@ def test_prefixes_of_which_one_is_always_released_without_the_new_user_make_epsi
     refuting = divergence(there, without, c)
     assert 2 * Fraction(delta.high) < refuting <= Fraction(profile.delta(epsilon.low).high) * (1 + Fraction(1, 10**9))
     assert profile.delta(epsilon.high).low > delta.high
-    case = some(profile.worst_case(epsilon.high))
-    assert case.others == data
+    assert some(profile.worst_case(epsilon.high)).others == data
 
 
 def test_a_user_who_takes_a_word_of_their_own_is_revealed_where_nothing_is_released() -> None:

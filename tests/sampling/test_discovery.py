@@ -109,8 +109,7 @@ def test_recall_is_the_part_of_the_most_frequent_words_that_is_found() -> None:
     def run(_: People, __: np.random.Generator) -> NDArray[np.bool_]:
         return np.array([True, False, True, True, False])
 
-    found = recalls(people, run, (1, 2, 4), 3, np.random.default_rng(1))
-    assert found.tolist() == [[1.0, 0.5, 0.75]] * 3
+    assert recalls(people, run, (1, 2, 4), 3, np.random.default_rng(1)).tolist() == [[1.0, 0.5, 0.75]] * 3
 
 
 def test_the_certified_batch_and_coin_keep_the_guarantee_and_the_batch_exceeds_the_paper_s() -> None:
@@ -171,8 +170,7 @@ def test_no_data_set_costs_more_than_the_upper_end_and_one_prefix_as_much_as_the
 
 def test_the_theorem_s_guarantee_holds_with_losses_and_nothing_changes_without() -> None:
     epsilon = triehh_epsilon(10**4, 100, 10, 1).low
-    lossy = ThinnedRound(10**4, 100, 10, Fraction(4, 5)).delta(epsilon)
-    assert lossy.high < triehh_delta(10)
+    assert ThinnedRound(10**4, 100, 10, Fraction(4, 5)).delta(epsilon).high < triehh_delta(10)
     whole = ThinnedRound(10**4, 100, 10, Fraction(1)).delta(epsilon)
     assert (whole.low, whole.high) == pytest.approx((1.1562e-10, 3.860e-9), rel=1e-3)
     assert whole.high == pytest.approx(ThresholdProfile(FixedBatch(10**4, 100), 10).delta(epsilon).high, rel=1e-12)

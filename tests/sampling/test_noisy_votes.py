@@ -83,8 +83,7 @@ def largest(m: NoisyTrieHeavyHitter, relation: Neighbours, c: Fraction) -> Fract
 def test_all_rounds_show_what_the_law_says_and_hardly_less(levels: int, share: float, c: Fraction, relation: Neighbours) -> None:
     m = replace(NOISY, levels=levels)
     truth = float(largest(m, relation, c))
-    found = SharedWord(round_of(m, relation), levels).delta(math.log(c))
-    assert share * truth <= found.low <= truth * (1 + 1e-12)
+    assert share * truth <= SharedWord(round_of(m, relation), levels).delta(math.log(c)).low <= truth * (1 + 1e-12)
 
 
 def test_delta_and_epsilon_of_the_same_event_agree() -> None:

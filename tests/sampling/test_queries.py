@@ -38,14 +38,10 @@ def test_what_one_holder_more_gains_is_the_difference_of_two_tails(n: int) -> No
             s = FixedBatch(n, m)
             for w in range(n + 1):
                 for t in range(1, m + 2):
-                    before = at_least(n, w, m, t)
-                    more, fewer = s.gain(w, t)
-                    assert is_near(fewer, before)
-                    assert is_near(more, at_least(n + 1, w + 1, m, t) - before)
-                    before = at_least(n + 1, w, m, t)
-                    more, fewer = s.gain(w, t, REPLACE_ONE)
-                    assert is_near(fewer, before)
-                    assert is_near(more, at_least(n + 1, w + 1, m, t) - before)
+                    for users, relation in ((n, ADD_REMOVE), (n + 1, REPLACE_ONE)):
+                        before, (more, fewer) = at_least(users, w, m, t), s.gain(w, t, relation)
+                        assert is_near(fewer, before)
+                        assert is_near(more, at_least(n + 1, w + 1, m, t) - before)
 
 
 def test_what_one_tosser_more_gains_is_the_difference_of_two_tails() -> None:
@@ -138,8 +134,7 @@ def test_the_guess_of_an_epsilon_is_where_one_prefix_costs_delta(
     found = thresholded.prefix_inverse(sampling, threshold, delta, relation)
     with flint.ctx.workprec(128):
         c = thresholded.exp_ball(found)
-        w = thresholded.worst_holders(sampling, threshold, c)[0]
-        more, fewer = sampling.gain(w, threshold, relation)
+        more, fewer = sampling.gain(thresholded.worst_holders(sampling, threshold, c)[0], threshold, relation)
         assert float(more - (c - 1) * fewer) == pytest.approx(delta, rel=1e-9)
 
 

@@ -116,8 +116,7 @@ def test_a_shuffle_of_users_who_take_part_by_coins_is_that_of_one_more_view(rows
     plan = Shuffle(Poisson(Channel(laws), rate), users)
     for exp_epsilon in (F(1), F(11, 10), F(3, 2)):
         (truth,) = oracle.worst(oracle.laws(more), users, exp_epsilon)
-        found = account(plan).delta(math.log(exp_epsilon))
-        assert near(found, truth, ROUNDED)
+        assert near(account(plan).delta(math.log(exp_epsilon)), truth, ROUNDED)
 
 
 @pytest.mark.few(1)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise, permutations
 
 import flint
 import mpmath
@@ -113,16 +113,13 @@ def test_poisson_sampling_holds_over_all_nested_prefixes(n: int, s: Fraction, t:
 def test_with_poisson_sampling_showing_the_counts_costs_no_more() -> None:
     n, s, t = 15, Fraction(1, 4), 3
 
-    def counts(w: int) -> list[Fraction]:
-        return [1 - heads(w, s, t), *(heads(w, s, j) - heads(w, s, j + 1) for j in range(t, n + 2))]
+    def counts(w: int) -> dict[int, Fraction]:
+        return dict(enumerate([1 - heads(w, s, t), *(heads(w, s, j) - heads(w, s, j + 1) for j in range(t, n + 2))]))
 
+    laws = [counts(w) for w in range(n + 2)]
     for epsilon in EPSILONS:
         c = Fraction(math.exp(epsilon))
-        worst = Fraction(0)
-        for w in range(n + 1):
-            p, q = counts(w), counts(w + 1)
-            for x, y in ((p, q), (q, p)):
-                worst = max(worst, divergence(dict(enumerate(x)), dict(enumerate(y)), c))
+        worst = max(divergence(x, y, c) for neighbours in pairwise(laws) for x, y in permutations(neighbours))
         assert holds(ThresholdProfile(PoissonBatch(n, s), t), epsilon, worst)
 
 
@@ -169,8 +166,7 @@ def test_prefixes_are_on_the_verge_no_more_often_than_bounded(groups: tuple[int,
         verge = sum(size - x for size, x in zip(groups, v, strict=True) if x == t - 1)
         return 1 - Fraction(verge, n - m + 1)
 
-    mean = sum(p * (1 - rho(v)) for v, p in drawn.items())
-    assert mean <= Fraction(float(mean_verge(sampling, t).upper()))
+    assert sum(p * (1 - rho(v)) for v, p in drawn.items()) <= Fraction(float(mean_verge(sampling, t).upper()))
     for kappa in (1, 2, 5, 30):
         leak = sum(p * max(Fraction(0), 1 - kappa * rho(v)) for v, p in drawn.items())
         assert leak <= Fraction(float(verge_leak(sampling, t, flint.arb(kappa)).upper()))
@@ -304,8 +300,7 @@ def test_sample_and_threshold_is_valid_and_sharper_than_its_printed_form(alpha: 
     coin = Fraction(alpha * (1 - math.exp(-epsilon)))
     for threshold in (1, 5, 30):
         formula = sample_and_threshold(coin, epsilon, threshold)
-        exact = ThresholdProfile(PoissonBatch(10**9, coin), threshold).delta(epsilon)
-        assert exact.high <= formula.low
+        assert ThresholdProfile(PoissonBatch(10**9, coin), threshold).delta(epsilon).high <= formula.low
         assert formula.high <= math.exp(-threshold * (math.log(1 / alpha) - 1 / (1 + alpha)))
 
 

@@ -16,8 +16,7 @@ FEW, FEW_WORDS = BassilySmith.for_epsilon(1, rows=8), ProjectedBassilySmith.for_
 
 def the_sign_is_kept_for_every_row_but_one(x: Any, size: int, rng: np.random.Generator) -> Views:
     views = PLAIN.sample(x, size, rng)
-    first = views[:, 0] == 0
-    views[first, 1] = x[0]
+    views[views[:, 0] == 0, 1] = x[0]
     return views
 
 

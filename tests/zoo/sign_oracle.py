@@ -198,8 +198,7 @@ def spelled(draw: st.DrawFn) -> Mechanism:
     bits, seed = draw(st.integers(5, 9)), draw(st.integers(0, 9))
     sizes = MANY, (1 << bits) - draw(st.integers(0, 3)), draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), 1
     p, q = coins(draw)
-    one = Bitstogram(*sizes, p, seed=seed)
-    return draw(st.sampled_from([one, SplitBitstogram(*sizes, p, q, seed=seed)]))
+    return draw(st.sampled_from([Bitstogram(*sizes, p, seed=seed), SplitBitstogram(*sizes, p, q, seed=seed)]))
 
 
 bitstogram = Zoo(
