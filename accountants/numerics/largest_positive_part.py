@@ -39,7 +39,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `pos
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Self, TypeAlias
 
@@ -126,9 +126,15 @@ class _Floats:
         """About the logarithms of the integrals on each contour, as if the tilted laws were normal."""
         from scipy.special import erfcx  # here: it takes a while to import
 
-        tilted, at = self._tilted(theta), np.asarray(theta)[..., None]
-        variances = (tilted * (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-        return np.asarray(self.heights(theta, m) + np.log(at * erfcx(at * np.sqrt(m * variances / 2))), dtype=np.float64)
+        at = np.asarray(theta)[..., None]
+        narrowed = at * erfcx(at * self.deviations(theta) * math.sqrt(m / 2))
+        return np.asarray(self.heights(theta, m) + np.log(narrowed), dtype=np.float64)
+
+    def deviations(self, theta: Floats | float) -> Floats:
+        """About the standard deviations of the tilted laws."""
+        tilted = self._tilted(theta)
+        squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
+        return np.asarray(np.sqrt((tilted * squares).sum(axis=-1)), dtype=np.float64)
 
     def saddles(self, m: int) -> list[float]:
         """The saddle points of those that have a positive value."""
@@ -195,16 +201,18 @@ class _Integrand:
         self.m, self.unit, self.theta = m, flint.arb(scale), theta
         self._laws, self._floats, self._nats = laws, floats, floats.cumulants(self.theta)
         self._transforms: dict[int, _Transform] = {}
+        deviation = floats.deviations(theta).max() or 1.0
+        self._edges = {even: _edges(deviation, theta, m, even) for even in (_FIRST, _FINE)}
 
     def ends(self, numbers: Sequence[int]) -> tuple[list[flint.arb], bool]:
         """Upper bounds for as many values, m or a little below; and whether these are about what the contour was chosen by."""
         found, integrals = self.by_moduli(numbers)
         gaps = (found.max(axis=1)[:, None] - found).min(axis=0)
-        here = np.array([i for i in self._transforms if gaps[i] <= GAINED])
+        here = np.array([i for i, each in self._transforms.items() if gaps[i] <= GAINED and each.even == _FINE])
 
         def closer(cosines: Cosines) -> Floats:
-            parts = [cosines(self._transforms[i].edges) for i in here]
-            return np.array([[own[i](part) for i, part in zip(here, parts, strict=True)] for own in integrals])
+            part = cosines(self._edges[_FINE])
+            return np.array([[own[i](part) for i in here] for own in integrals])
 
         turns = self._floats.turns(self.theta)
         for i, each in self._transforms.items():
@@ -247,8 +255,12 @@ class _Integrand:
         best, left = np.full(len(numbers), -math.inf), set(range(len(self._laws)))
         while left and (found[:, i := max(left, key=found[0].__getitem__)] >= best - GAINED).any():
             is_first = i not in self._transforms and len(self._laws) > _FEW
-            each = self._transforms.get(i) or _Transform.of(self._laws[i].exact(), self.unit, self.theta)
-            self._transforms[i] = each = each.looked_at(_FIRST if is_first else _FINE, self.m)
+            even = _FIRST if is_first else _FINE
+            if i in self._transforms:
+                each = replace(self._transforms[i], edges=self._edges[even], even=even)
+            else:
+                each = _Transform.of(self._laws[i].exact(), self.unit, self.theta, self._edges[even], even)
+            self._transforms[i] = each
             for j, m in enumerate(numbers):
                 integrals[j][i] = each.integral(m)
                 found[j, i] = min(found[j, i], integrals[j][i](1.0))
@@ -293,27 +305,19 @@ class _Transform:
     masses: Floats
     moment: flint.arb  # by which the law was divided
     theta: float
+    edges: Floats  # from 0 on, between which chords are taken
+    even: int  # intervals that are alike, the first ones
     mean: float = 0.0
-    edges: Floats = field(default_factory=lambda: np.zeros(1))  # from 0 on, between which chords are taken
-    even: int = 0  # how many intervals are alike
 
     @classmethod
-    def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float) -> Self:
+    def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float, edges: Floats, even: int) -> Self:
         """Of values that are divided by the unit."""
         values, masses = zip(*((value / unit, p) for value, p in law if not p == 0), strict=True)
         weights = [p * (theta * value).exp() for value, p in zip(values, masses, strict=True)]
         moment = sum(weights, flint.arb(0))
         mean = (sum((v * p for v, p in zip(values, weights, strict=True)), flint.arb(0)) / moment).mid()
         left, tilted = np.array([float(v - mean) for v in values]), np.array([float(p / moment) for p in weights])
-        return cls(left, tilted, moment, theta, float(mean))
-
-    def looked_at(self, even: int, m: int) -> Self:
-        """The same between other edges, for about m values."""
-        deviation = math.sqrt((self.masses * self.values**2).sum()) or 1.0
-        reach, ratio = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * self.theta), _RATIO ** (_FINE / even)
-        steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(ratio)))
-        edges = np.concatenate([np.linspace(0, reach, even + 1), reach * ratio ** np.arange(1, steps + 1)])
-        return replace(self, edges=edges, even=even)
+        return cls(left, tilted, moment, theta, edges, even, float(mean))
 
     @property
     def turns(self) -> Floats:
@@ -378,3 +382,10 @@ class _Transform:
             return level + _ROOM * (1 + abs(level)) + math.log(min(least / math.pi, 1 / (2 * self.theta)))
 
         return nats
+
+
+def _edges(deviation: float, theta: float, m: int, even: int) -> Floats:
+    """For about m values of this standard deviation, with so many intervals that are alike."""
+    reach, ratio = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * theta), _RATIO ** (_FINE / even)
+    steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(ratio)))
+    return np.concatenate([np.linspace(0, reach, even + 1), reach * ratio ** np.arange(1, steps + 1)])

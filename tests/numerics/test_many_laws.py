@@ -180,7 +180,8 @@ def test_beyond_an_end_a_transform_is_bounded_interval_by_interval(
 def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> module._Transform:
     values, masses = rng.normal(size=count), rng.dirichlet(np.full(count, 2.0))
     values -= values @ masses
-    return module._Transform(values, masses, flint.arb(1), theta).looked_at(module._FINE, m)
+    even, deviation = module._FINE, math.sqrt(masses @ values**2)
+    return module._Transform(values, masses, flint.arb(1), theta, module._edges(deviation, theta, m, even), even)
 
 
 @pytest.mark.parametrize("seed", some(*range(5), of=30))
@@ -398,7 +399,8 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
         for level in np.linspace(-0.05, 0.05, 21):
             atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
             some = on_a_contour(atoms, 50)
-            each = [module._Transform.of(law, some.unit, some.theta).looked_at(module._FINE, 50) for law in atoms]
+            edges = some._edges[module._FINE], module._FINE
+            each = [module._Transform.of(law, some.unit, some.theta, *edges) for law in atoms]
             integrals = [one.integral(50)(1.0) for one in each]
             assert float(some.by_moduli((50,))[0].max()) >= max(integrals) - 1e-12
             turned += integrals[1] > integrals[0] and bool(each[1].moment < each[0].moment)
