@@ -57,8 +57,9 @@ _FEW_TERMS = 64  # of which a sum of floats, one after the other, is right to 1e
 _HALF = 2.0**27 + 1  # times a float, this tells its first 26 bits
 _LEAST = 1e-290
 """Probability of a kind below which a product may be no float, or of few bits."""
-_MOST_SETS = 64
-"""Bundles that all others hold which are tried; more are not."""
+_MOST_SETS, _LONG = 64, 32
+"""Bundles that all others hold which are tried, if there are no more; and reports of those that are long: where one has too many
+kinds, so has each that seems to have as many."""
 _EQUAL = 1e-9
 """Relative difference up to which ratios in floats are one."""
 
@@ -252,12 +253,15 @@ def _sets(parts: Sequence[tuple[tuple[OthersAlike, ...], int]], users: int) -> I
         (run for part in choice for run in part)
         for choice in product(*([(own,) * times for own in sets] for sets, times in parts))
     )
+    too_many = _MOST_KINDS + 1
     for runs in map(tuple, choices) if many else _bundles(parts):
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
-        if _fewest_kinds(blankets) > _MOST_KINDS:
+        if (fewest := _fewest_kinds(blankets)) >= too_many:
             continue
         ratios, found = _ratios(blankets), None
+        if len(ratios[0]) > _MOST_KINDS and len(runs) > _LONG:
+            too_many = fewest  # a second is lost to each that seems to have as many kinds
         if _is_exact(blankets):
             found = Blanket.of_kinds(product_kinds(blankets, 2 * _MOST_CELLS))
         elif len(ratios[0]) <= _MOST_KINDS and ratios[2].min() > _LEAST:

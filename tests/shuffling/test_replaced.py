@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
+from unittest.mock import Mock
 
 import flint
 import numpy as np
@@ -641,6 +642,15 @@ def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
     assert not isinstance(found.bound, BlanketBound)  # type: ignore[attr-defined]
     alone = account(Repeat(SubsetSelection(6, 5, Fraction(15, 16)), 300)).epsilon(1e-6).high
     assert found.epsilon(1e-6).high == pytest.approx(alone, rel=1e-9)
+
+
+def test_of_long_bundles_that_all_others_may_hold_one_with_too_many_kinds_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = Mock(side_effect=products._ratios)
+    monkeypatch.setattr(products, "_ratios", looked_at)
+    _, sets = account(Shuffle(ProjectedBassilySmith(70, 5, Fraction(3, 4), 3), 100)).bound.known  # type: ignore[attr-defined]
+    assert list(products._sets([(sets, 100)], 100))
+    seen = {call.args[0] for call in looked_at.call_args_list if len(call.args[0]) == 100}
+    assert sum(len(products._ratios(runs)[0]) > products._MOST_KINDS for runs in seen) == 1
 
 
 def test_kinds_of_a_bundle_that_are_too_many_are_not_told_apart_from_below() -> None:
