@@ -104,7 +104,7 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     found = levels - np.log(2 * theta)
     kept = np.flatnonzero(~(found < least).all(axis=0))
     fewest = [min(each for each in numbers if each > _CLOSE * m) for m in numbers]
-    wholes = dict.fromkeys(fewest, 1 / end)
+    wholes = dict(zip(fewest, np.tile(1 / end, (len(fewest), 1)), strict=True))  # a row each, which is made smaller
     for looked, unseen in _BEYOND_ENDS[not is_one :]:
         for few, whole in wholes.items():
             seen = kept[~(whole[kept] * theta[kept] ** 2 * np.sqrt(float(few) * variance[kept]) < unseen)]

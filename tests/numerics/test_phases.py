@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals
 from ldpaudit.accountants.numerics.largest_positive_part import Law, _Floats, _Integrand
-from ldpaudit.accountants.numerics.quotient_integrals import FINE, Floats, _by_blocks, _cosines, _means, integrals, turning
+from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, Floats, _by_blocks, _cosines, _means, integrals, turning
 from ldpaudit.core.working_precision import working_precision
 
 LEAST = 1e-9  # relative error of the enumeration
@@ -104,6 +104,14 @@ def test_chords_between_two_numbers_are_above_every_assignment(ends: Callable[..
     middle = (some.m + few) // 2
     first, last = ends(some, some.m, few)
     assert some.worst(middle) <= first + (last - first) * (some.m - middle) / (some.m - few) + LEAST
+
+
+@pytest.mark.parametrize(("many", "few"), [(300, 100), (30, 10), (12, 4)])
+def test_a_number_of_values_is_bounded_no_better_beside_a_larger_one(many: int, few: int) -> None:
+    """Of two values, whose transform comes back, so that much of the integral is beyond where moments bound it."""
+    w, law, theta = np.array([[[-1.2, 0.8]]]), np.array([[[0.5, 0.5]]]), np.array([0.3])
+    both, *each = (integrals(w, np.abs(w), law, theta, 0.2, some, COARSE)[:, 0] for some in ((many, few), (many,), (few,)))
+    assert both == pytest.approx(np.concatenate(each), rel=LEAST)
 
 
 def test_noise_takes_more_than_it_adds_where_values_are_on_a_lattice() -> None:
