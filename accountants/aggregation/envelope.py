@@ -217,10 +217,14 @@ class Others:
         return Pair.of(*(reduce(Masses.plus, [Masses.counts(own)] * moved, law) for own in (self.one, self.zero)))
 
 
-@lru_cache(maxsize=64)  # both ends of a range are those of others
 def _total(law: CountLaw, users: int) -> Masses:
     """What this many users add."""
-    return Masses.binomial(users, law[1]) if len(law) == 2 else _of_one(law).times(users)
+    return Masses.binomial(users, law[1]) if len(law) == 2 else _counted(law, users)
+
+
+@lru_cache(maxsize=32)  # both ends of a range are those of others
+def _counted(law: CountLaw, users: int) -> Masses:
+    return _of_one(law).times(users)
 
 
 _of_one = lru_cache(maxsize=16)(Masses.counts)  # which keeps its powers

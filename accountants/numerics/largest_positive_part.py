@@ -68,6 +68,7 @@ _NOISE = 0.4  # largest size of noise, in distances of the two likeliest values:
 _CLOSE, _TRIED, _TOGETHER = 0.002, 9, 1 << 12
 """Nats in which the best contour is known, contours that are tried at once, and values up to which that is in one array."""
 _FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
+_NATS = 1e3  # beyond which nothing is left to floats
 _ROOM = 1e-12  # relative error of probabilities, differences, sums of up to a thousand floats and their exponentials
 
 
@@ -143,17 +144,21 @@ class _Floats:
 
     def turns(self, theta: float) -> Floats:
         """See `quotient_integrals.turning`."""
-        sizes, tilted = self._sized(theta)
-        return turning(self.values, sizes, tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
+        tilted = self._tilted(theta)
+        return turning(self.values, self._sizes(theta), tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
 
     def bounds(self, levels: Floats, theta: float, numbers: Sequence[int]) -> Floats:
-        """See `quotient_integrals.by_moments`."""
-        return by_moments(levels, self.values, *self._sized(theta), theta, numbers)
+        """See `quotient_integrals.by_moments`; of hundreds of nats by which something falls, a part is not known, as of masses."""
+        wrong = _NATS * self._wrong(theta)[:, 0]
+        return by_moments(levels + wrong, self.values, self._sizes(theta), self._tilted(theta), theta, numbers)
 
-    def _sized(self, theta: float) -> tuple[Floats, Floats]:
-        """Sizes of which the values are wrong by a part, and tilted masses."""
-        wrong = 4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM  # of the masses; what they add up to is by no more
-        return np.abs(self.values) + (self.off + wrong) / WRONG, self._tilted(theta)
+    def _sizes(self, theta: float) -> Floats:
+        """Of which the values are wrong by a part."""
+        return np.asarray(np.abs(self.values) + (self.off + self._wrong(theta)) / WRONG, dtype=np.float64)
+
+    def _wrong(self, theta: float) -> Floats:
+        """The part of the tilted masses that is not known; of what they add up to it is no more."""
+        return np.asarray(4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM, dtype=np.float64)
 
     def _tilted(self, theta: Floats | float) -> Floats:
         found = self.masses * np.exp(np.asarray(theta)[..., None, None] * (self.values - self.values.max(axis=1, keepdims=True)))

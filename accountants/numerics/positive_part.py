@@ -56,7 +56,6 @@ _LOST, _LOOSE = 1e-290, 1e-9
 """A bound of what these sums lose of what is below all floats, and the part of a value or a probability that may be unknown."""
 
 
-
 def positive_part(atoms: Sequence[PointMass], n: int, tolerance: float) -> flint.arb:
     """Enclose the expectation of the positive part of a sum of `n` independent copies.
 

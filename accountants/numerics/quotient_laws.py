@@ -51,7 +51,7 @@ _CELLS = 1 << 15  # values that are looked at together: some milliseconds
 class QuotientLaws:
     """Groups of laws, in floats: shape ``(groups, laws, cells)``, or what broadcasts to it.
 
-    They are wrong by 1e-15 of themselves, the differences also by 2**-100 of R2. Of one group's laws, any may be that of any of the
+    They are wrong by 1e-15 of themselves, the differences also by 2**-98 of R2. Of one group's laws, any may be that of any of the
     values that are added. Cells of 0 are padding.
     """
 
