@@ -22,15 +22,26 @@ P, Q = Fraction(2, 3), Fraction(1, 257)
 LONG = Fraction(3**700 - 1, 3**700)
 """A probability of 1,110 bits, whose digits do not end; they begin with 138 times 255."""
 SETTINGS = (
-    KaryRandomizedResponse.for_epsilon(1, 2), KaryRandomizedResponse(300, LONG), UnaryEncoding.optimized(1, 9),
-    UnaryEncoding(5, P, Q), Rappor(16, 3, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)),
-    Rappor(70, 2, Fraction(0), Q, P, reports=3, domain=1 << 31 - 1), PermanentRappor(8, 2, Fraction(2, 7)),
-    LongitudinalUnary(5, P, Q, Fraction(3, 4), Fraction(1, 5), reports=3), UnaryEncoding.thresholded(1, 3),
-    LocalHashing.optimal(2, 1 << 20), LocalHashing(3, P, 5, prime=5), Loloha(3, P, Fraction(3, 4), domain=9, reports=4),
-    HadamardResponse.for_epsilon(1, 100), HadamardResponse(2**62 - 1, LONG), CountMeanSketch.for_epsilon(2, 17, 5),
-    CountMeanSketch(2, 1 << 16, P), HadamardCountMeanSketch.for_epsilon(2, 1 << 10, 1 << 10), DBitFlip.for_epsilon(1, 32, 4),
+    KaryRandomizedResponse.for_epsilon(1, 2),
+    KaryRandomizedResponse(300, LONG),
+    UnaryEncoding.optimized(1, 9),
+    UnaryEncoding(5, P, Q),
+    Rappor(16, 3, Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)),
+    Rappor(70, 2, Fraction(0), Q, P, reports=3, domain=1 << 31 - 1),
+    PermanentRappor(8, 2, Fraction(2, 7)),
+    LongitudinalUnary(5, P, Q, Fraction(3, 4), Fraction(1, 5), reports=3),
+    UnaryEncoding.thresholded(1, 3),
+    LocalHashing.optimal(2, 1 << 20),
+    LocalHashing(3, P, 5, prime=5),
+    Loloha(3, P, Fraction(3, 4), domain=9, reports=4),
+    HadamardResponse.for_epsilon(1, 100),
+    HadamardResponse(2**62 - 1, LONG),
+    CountMeanSketch.for_epsilon(2, 17, 5),
+    CountMeanSketch(2, 1 << 16, P),
+    HadamardCountMeanSketch.for_epsilon(2, 1 << 10, 1 << 10),
+    DBitFlip.for_epsilon(1, 32, 4),
     DBitFlip(3, 3, P),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,27 @@ from tests.helpers import raises
 
 P, Q = Fraction(5, 7), Fraction(2, 9)
 SMALL = (
-    KaryRandomizedResponse(2, P), KaryRandomizedResponse(5, P), UnaryEncoding(4, P, Q),
-    Rappor(4, 2, Fraction(1, 3), Q, P, domain=9), Rappor(3, 2, Fraction(1, 3), Q, P, reports=2, domain=5),
-    PermanentRappor(4, 2, Fraction(0), domain=9), PermanentRappor(4, 2, Fraction(1, 3), domain=9),
-    LongitudinalUnary(2, P, Q, Fraction(3, 4), Fraction(1, 5), reports=2), LongitudinalUnary.optimized(1, 3),
-    LocalHashing(2, P, domain=3, prime=3), LocalHashing(4, P, domain=4, prime=5),
-    Loloha(3, P, Fraction(3, 4), domain=3, prime=3, reports=2), HadamardResponse(2, P), HadamardResponse(6, P),
-    CountMeanSketch(3, 2, P, domain=5), HadamardCountMeanSketch(4, 3, P, domain=5), DBitFlip(4, 1, P), DBitFlip(4, 3, P),
-    DBitFlip(3, 3, P), PerturbedDBitFlip(3, 2, P, Q, reports=2),
-)  # fmt: skip
+    KaryRandomizedResponse(2, P),
+    KaryRandomizedResponse(5, P),
+    UnaryEncoding(4, P, Q),
+    Rappor(4, 2, Fraction(1, 3), Q, P, domain=9),
+    Rappor(3, 2, Fraction(1, 3), Q, P, reports=2, domain=5),
+    PermanentRappor(4, 2, Fraction(0), domain=9),
+    PermanentRappor(4, 2, Fraction(1, 3), domain=9),
+    LongitudinalUnary(2, P, Q, Fraction(3, 4), Fraction(1, 5), reports=2),
+    LongitudinalUnary.optimized(1, 3),
+    LocalHashing(2, P, domain=3, prime=3),
+    LocalHashing(4, P, domain=4, prime=5),
+    Loloha(3, P, Fraction(3, 4), domain=3, prime=3, reports=2),
+    HadamardResponse(2, P),
+    HadamardResponse(6, P),
+    CountMeanSketch(3, 2, P, domain=5),
+    HadamardCountMeanSketch(4, 3, P, domain=5),
+    DBitFlip(4, 1, P),
+    DBitFlip(4, 3, P),
+    DBitFlip(3, 3, P),
+    PerturbedDBitFlip(3, 2, P, Q, reports=2),
+)
 
 
 class Branch(Randomness):

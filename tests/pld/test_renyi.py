@@ -103,9 +103,15 @@ def test_whatever_is_known_of_a_profile_its_divergence_lies_inside(laws: list[li
     whole, truth = listed(laws), worst(laws, order)
     each = tuple(FiniteProfile((pair,), "one direction") for pair in whole.pairs)
     for known in (
-        whole, CurveAlone(whole), AsAlone(CurveAlone(whole), "alone"), PostProcessedProfile(whole),
-        Bracket(each[0], CurveAlone(whole)), SmallestBound((whole, CurveAlone(whole))), LargestProfile(each),
-        AllPairs(tuple(map(tuple, laws)), "laws"), ProductProfile(tuple(((pair, 1),) for pair in whole.pairs), "products"),
+        whole,
+        CurveAlone(whole),
+        AsAlone(CurveAlone(whole), "alone"),
+        PostProcessedProfile(whole),
+        Bracket(each[0], CurveAlone(whole)),
+        SmallestBound((whole, CurveAlone(whole))),
+        LargestProfile(each),
+        AllPairs(tuple(map(tuple, laws)), "laws"),
+        ProductProfile(tuple(((pair, 1),) for pair in whole.pairs), "products"),
     ):
         assert holds(known.renyi(order), truth), known
 
@@ -289,7 +295,8 @@ def test_mu_of_gaussian_noise_is_the_distance() -> None:
     assert 1 in found.gdp()
     assert Fraction(1, 2) in found.rho()
     for alpha in (Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2)):
-        assert holds(found.tradeoff(alpha), mpmath.ncdf(normal_quantile(1 - alpha) - 1))
+        error = mpmath.ncdf(normal_quantile(1 - alpha) - 1)
+        assert holds(found.tradeoff(alpha), error)
         assert found.tradeoff(alpha).relative_width < CURVE
 
 

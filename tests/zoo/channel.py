@@ -43,8 +43,11 @@ def the_last_view_takes_what_is_left(x: int, size: int, rng: np.random.Generator
 
 ZOO = Zoo(
     small=(
-        of("3/4, 1/4", "1/3, 2/3"), of("1/2, 1/3, 1/6", "1/6, 1/2, 1/3", "1/3, 1/6, 1/2"),
-        of("0.3, 0.2, 0.5, 0", "0.1, 0.6, 0.3, 0"), of("1/2, 1/2, 0", "1/3, 1/3, 1/3"), lopsided(Fraction(3, 5)),
+        of("3/4, 1/4", "1/3, 2/3"),
+        of("1/2, 1/3, 1/6", "1/6, 1/2, 1/3", "1/3, 1/6, 1/2"),
+        of("0.3, 0.2, 0.5, 0", "0.1, 0.6, 0.3, 0"),
+        of("1/2, 1/2, 0", "1/3, 1/3, 1/3"),
+        lopsided(Fraction(3, 5)),
     ),
     at_one=(ONE, SURE, FOUR),
     broken=(

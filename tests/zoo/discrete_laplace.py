@@ -88,8 +88,11 @@ gaussian = Zoo(
 )
 discrete_gaussian = Zoo(
     small=(
-        DiscreteGaussian(F(1)), DiscreteGaussian(F(1, 2), (1, -1)), DiscreteGaussian(F(4), (2, 0, -1, 1)),
-        DiscreteGaussianShares(F(1), 3), DiscreteGaussianShares(F(1, 4), 9, (2, -1)),
+        DiscreteGaussian(F(1)),
+        DiscreteGaussian(F(1, 2), (1, -1)),
+        DiscreteGaussian(F(4), (2, 0, -1, 1)),
+        DiscreteGaussianShares(F(1), 3),
+        DiscreteGaussianShares(F(1, 4), 9, (2, -1)),
     ),
     at_one=(BELLS, NARROW),
     broken=(
@@ -144,7 +147,9 @@ skellam = Zoo(
 )
 binomial_noise = Zoo(
     small=(
-        BinomialNoise(3), BinomialNoise(2, F(1, 3), (1, -1)), BinomialNoise(4, F(3, 4), (2, 1)),
+        BinomialNoise(3),
+        BinomialNoise(2, F(1, 3), (1, -1)),
+        BinomialNoise(4, F(3, 4), (2, 1)),
         BinomialNoise(1, F(1, 4), (1, 1, -1)),
     ),
     at_one=(COINS,),

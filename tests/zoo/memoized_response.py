@@ -35,8 +35,10 @@ def anywhere(draw: st.DrawFn) -> Mechanism:
 
 ZOO = Zoo(
     small=(
-        MemoizedResponse(2, 2, Fraction(3, 4)), MemoizedResponse(3, 3, Fraction(1, 2), 2),
-        MemoizedDBitFlip(3, 3, 2, Fraction(3, 5), 1), MemoizedDBitFlip(2, 2, 2, Fraction(3, 4)),
+        MemoizedResponse(2, 2, Fraction(3, 4)),
+        MemoizedResponse(3, 3, Fraction(1, 2), 2),
+        MemoizedDBitFlip(3, 3, 2, Fraction(3, 5), 1),
+        MemoizedDBitFlip(2, 2, 2, Fraction(3, 4)),
     ),
     at_one=(FIRST, BITS),
     broken=(
