@@ -162,9 +162,11 @@ def guided(
     goal, start = log_of(bound), estimate(0.0)
     at, correction, slope = 0.0, 0.0, 0.0
 
+    def corrected(level: float) -> float:
+        return level + correction + slope * (level - at)
+
     def look(epsilon: float) -> tuple[bool, float]:
-        found = estimate(epsilon)
-        found += correction + slope * (found - at)
+        found = corrected(estimate(epsilon))
         return found <= goal, _root_of(goal) - _root_of(found)
 
     if start == math.inf:
@@ -173,14 +175,14 @@ def guided(
         at_zero = value(0.0, finest)
         if at_zero <= bound:
             return 0.0
-        if not at_zero > bound:
+        if not at_zero > bound or start <= goal:
             return None
     # Nearly normal losses of standard deviation s have delta(0) = s / sqrt(2 pi), then exp(-(epsilon / s)**2 / 2) of it.
     root = math.sqrt(4 * math.pi * max(start - goal, 0.1)) * math.exp(min(start, 0.0))  # no delta is above 1
     best = None
     margin = near = least = max(RESOLUTION / 4, finest * _MARGIN)
-    for _ in range(_GUIDED_EVALUATIONS):
-        if look(0.0)[0]:
+    for i in range(_GUIDED_EVALUATIONS):
+        if corrected(start) <= goal:
             return 0.0 if value(0.0, finest) <= bound else None
         root = close_in(look, top, 0.0, root, None, _ESTIMATED)[0]
         if best is not None and abs(best - root) <= 3 * near * best:
@@ -197,7 +199,7 @@ def guided(
         # Where balls are wide, the next ball's end varies by a part of their width; minus the slope is about `steepness`.
         steepness = max(about - estimate(epsilon * (1 + _NUDGE)), _NUDGE) / (epsilon * _NUDGE)
         near = max(least, min(_BLUR * (high - low) / (epsilon * steepness), _MOST_BLUR))
-        if at and abs(about - at) > _FAR * near * epsilon * steepness:  # nearer, it is their width that differs
+        if i and abs(about - at) > _FAR * near * epsilon * steepness:  # nearer, it is their width that differs
             slope = max((lacking - correction) / (about - at), -_MOST_TOO_STEEP)
         at, correction = about, lacking
         margin = near if holds else max(near, 2 * margin)

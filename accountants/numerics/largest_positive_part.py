@@ -8,7 +8,7 @@ for every :math:`\theta > 0` and every assignment of laws x to the values, with 
 inequality the integral of a product of m moduli is at most the product of the m-th roots of the integrals of their m-th powers,
 and so at most the largest of these integrals. So one contour covers all data sets of a shuffle at once (`shuffling.replaced`).
 It loses a phase only, some percent of the expectation where users are few, and less the farther out in a tail that is; what phases
-gain is shown in `quotient_integrals`. Mixtures of the laws are covered, too: the m-th root of the integral is a norm of the
+gain is shown in `phases`. Mixtures of the laws are covered, too: the m-th root of the integral is a norm of the
 transform, which is linear in the law.
 
 The integral is bounded by chords in floats, with room for their errors. With :math:`f = |\varphi|^2` for the transform
@@ -41,14 +41,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from heapq import heappop, heappush
 from typing import Self, TypeAlias
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpaudit.accountants.numerics.phases import GAINED, WRONG, Cosines, Floats, turned, turning
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.quotient_integrals import GAINED, WRONG, Cosines, Floats, by_moments, turned, turning
+from ldpaudit.accountants.numerics.quotient_integrals import by_moments
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import sums
 from ldpaudit.core.cached import cached
@@ -128,12 +130,11 @@ class _Floats:
         from scipy.special import erfcx  # here: it takes a while to import
 
         at = np.asarray(theta)[..., None]
-        narrowed = at * erfcx(at * self.deviations(theta) * math.sqrt(m / 2))
+        narrowed = at * erfcx(at * self.deviations(self.tilted(theta)) * math.sqrt(m / 2))
         return np.asarray(self.heights(theta, m) + np.log(narrowed), dtype=np.float64)
 
-    def deviations(self, theta: Floats | float) -> Floats:
+    def deviations(self, tilted: Floats) -> Floats:
         """About the standard deviations of the tilted laws."""
-        tilted = self._tilted(theta)
         squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
         return np.asarray(np.sqrt((tilted * squares).sum(axis=-1)), dtype=np.float64)
 
@@ -142,15 +143,14 @@ class _Floats:
         rows = ((v, p, p > 0) for v, p in zip(self.values, self.masses, strict=True) if (v > 0).any())
         return [Tilt(v[kept], np.log(p[kept]), m).saddle() for v, p, kept in rows]
 
-    def turns(self, theta: float) -> Floats:
-        """See `quotient_integrals.turning`."""
-        tilted = self._tilted(theta)
+    def turns(self, theta: float, tilted: Floats) -> Floats:
+        """See `phases.turning`."""
         return turning(self.values, self._sizes(theta), tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
 
-    def bounds(self, levels: Floats, theta: float, numbers: Sequence[int]) -> Floats:
+    def bounds(self, levels: Floats, theta: float, tilted: Floats, numbers: Sequence[int]) -> Floats:
         """See `quotient_integrals.by_moments`; of hundreds of nats by which something falls, a part is not known, as of masses."""
         wrong = _NATS * self._wrong(theta)[:, 0]
-        return by_moments(levels + wrong, self.values, self._sizes(theta), self._tilted(theta), theta, numbers)
+        return by_moments(levels + wrong, self.values, self._sizes(theta), tilted, theta, numbers)
 
     def _sizes(self, theta: float) -> Floats:
         """Of which the values are wrong by a part."""
@@ -160,7 +160,8 @@ class _Floats:
         """The part of the tilted masses that is not known; of what they add up to it is no more."""
         return np.asarray(4 * theta * self.off.max(axis=1, keepdims=True) + 4 * _ROOM, dtype=np.float64)
 
-    def _tilted(self, theta: Floats | float) -> Floats:
+    def tilted(self, theta: Floats | float) -> Floats:
+        """The tilted masses."""
         found = self.masses * np.exp(np.asarray(theta)[..., None, None] * (self.values - self.values.max(axis=1, keepdims=True)))
         return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float64)
 
@@ -206,7 +207,8 @@ class _Integrand:
         self.m, self.unit, self.theta = m, flint.arb(scale), theta
         self._laws, self._floats, self._nats = laws, floats, floats.cumulants(self.theta)
         self._transforms: dict[int, _Transform] = {}
-        deviation = floats.deviations(theta).max() or 1.0
+        self._tilted = floats.tilted(theta)
+        deviation = floats.deviations(self._tilted).max() or 1.0
         self._edges = {even: _edges(deviation, theta, m, even) for even in (_FIRST, _FINE)}
 
     def ends(self, numbers: Sequence[int]) -> tuple[list[flint.arb], bool]:
@@ -219,7 +221,7 @@ class _Integrand:
             part = cosines(self._edges[_FINE])
             return np.array([[own[i](part) for i in here] for own in integrals])
 
-        turns = self._floats.turns(self.theta)
+        turns = self._floats.turns(self.theta, self._tilted)
         for i, each in self._transforms.items():
             turns[:, [i]] = each.turns
         less = turned(found, here, closer, turns, self.theta, numbers)
@@ -235,14 +237,16 @@ class _Integrand:
         x = a * self.theta
         if not 1e-4 < x < 10:  # none, or far too much
             return np.full(len(found), math.inf)
-        less = found.copy()
-        for i, each in self._transforms.items():
-            y = a * each.edges
+        less, parts = found.copy(), {}
+        for even, edges in self._edges.items():
+            y = a * edges
             above = np.minimum(1, x * math.sqrt(1 + 1 / math.sinh(x) ** 2) / np.hypot(x, y) * (1 + _ROOM))
             falls = np.hypot(x, y[1:]) < math.pi * (1 - _ROOM)
             near = np.minimum(1, x * np.sqrt(1 + (np.sin(y) / math.sinh(x)) ** 2) / np.hypot(x, y) * (1 + _ROOM))
+            parts[even] = np.where(falls, near[:-1], above[:-1]), above[even:]
+        for i, each in self._transforms.items():
             for j, own in enumerate(integrals):
-                less[j, i] = own[i](np.where(falls, near[:-1], above[:-1]), above[each.even :])
+                less[j, i] = own[i](*parts[each.even])
         return np.asarray(less.max(axis=1) + math.log(math.sinh(x) / x) + _ROOM, dtype=np.float64)
 
     def _about(self, m: int) -> float:
@@ -255,10 +259,11 @@ class _Integrand:
 
     def by_moduli(self, numbers: Sequence[int]) -> tuple[Floats, list[dict[int, _Integral]]]:
         """Of each number and law the logarithm of the bound without phases, and the integrals of those that may be the largest."""
-        found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, numbers)
+        found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, self._tilted, numbers)
         integrals: list[dict[int, _Integral]] = [{} for _ in numbers]
-        best, left = np.full(len(numbers), -math.inf), set(range(len(self._laws)))
-        while left and (found[:, i := max(left, key=found[0].__getitem__)] >= best - GAINED).any():
+        best, left = np.full(len(numbers), -math.inf), sorted((-level, i) for i, level in enumerate(found[0].tolist()))
+        while left and not (found[:, left[0][1]] < best - GAINED).all():
+            _, i = heappop(left)
             is_first = i not in self._transforms and len(self._laws) > _FEW
             even = _FIRST if is_first else _FINE
             if i in self._transforms:
@@ -269,8 +274,9 @@ class _Integrand:
             for j, m in enumerate(numbers):
                 integrals[j][i] = each.integral(m)
                 found[j, i] = min(found[j, i], integrals[j][i](1.0))
-            if not is_first:
-                left.remove(i)
+            if is_first:
+                heappush(left, (-float(found[0, i]), i))
+            else:
                 best = np.maximum(best, found[:, i])
         return found, integrals
 
@@ -326,7 +332,7 @@ class _Transform:
 
     @property
     def turns(self) -> Floats:
-        """See `quotient_integrals.turning`."""
+        """See `phases.turning`."""
         size = np.abs(self.values) + abs(self.mean)
         return turning(*(each[None] for each in (self.values + self.mean, size, self.masses, self.values)))
 
@@ -390,7 +396,7 @@ class _Transform:
 
 
 def _edges(deviation: float, theta: float, m: int, even: int) -> Floats:
-    """For about m values of this standard deviation, with so many intervals that are alike."""
+    """For about m values of this standard deviation, of whose intervals this many are alike."""
     reach, ratio = min(_DEVIATIONS / (deviation * math.sqrt(m)), _DEVIATIONS * theta), _RATIO ** (_FINE / even)
     steps = max(1, math.ceil(math.log(max(_FAR / deviation, 2 * reach) / reach) / math.log(ratio)))
     return np.concatenate([np.linspace(0, reach, even + 1), reach * ratio ** np.arange(1, steps + 1)])

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import between
-from ldpaudit.accountants.numerics.quotient_integrals import Floats
+from ldpaudit.accountants.numerics.phases import Floats
 from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.trapezoid import Pairs, aliasing, chosen_nodes
 from ldpaudit.core.cached import cached

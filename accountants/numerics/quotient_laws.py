@@ -11,7 +11,7 @@ where V is the variance of W under the law tilted by :math:`\theta`, and F the m
 squared modulus of the tilted transform is the mean of :math:`\cos u(W - W') \le 1 - u^2 (W - W')^2/2 + u^4 (W - W')^4/24`. That
 loses one part in m, or less. So three moments of each law do, which floats give for thousands of laws in some milliseconds.
 
-How these are integrated, and what their phases gain, `quotient_integrals` says.
+How these are integrated `quotient_integrals` says, and what their phases gain `phases`.
 
 *Rounding.* Values are computed from differences :math:`R_1 - R_2`, which do not cancel, to within 1e-15 of
 :math:`a = (|R_1 - R_2| + (e^\varepsilon - 1) R_2)/R`, and their mean is known: what is summed is :math:`e^t - 1 - t`, of one sign.
@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.phases import ROOM, WRONG, Floats
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, ROOM, WRONG, Floats, chords, integrals, logs, picked
+from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, chords, integrals, logs, picked
 from ldpaudit.core.cached import cached
 
 _LEAST, _MOST = 1e-280, 1e280

@@ -16,8 +16,9 @@ from scipy import integrate
 from ldpaudit import Shuffle, account
 from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.phases import Floats
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
-from ldpaudit.accountants.numerics.quotient_integrals import Floats, _falling, fallen, integrals
+from ldpaudit.accountants.numerics.quotient_integrals import _falling, fallen, integrals
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _settled
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse

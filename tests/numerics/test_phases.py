@@ -12,9 +12,10 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.optimize import linprog
 
-from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals
+from ldpaudit.accountants.numerics import largest_positive_part as module, phases
 from ldpaudit.accountants.numerics.largest_positive_part import Law, _Floats, _Integrand
-from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, Floats, _by_blocks, _cosines, _means, integrals, turning
+from ldpaudit.accountants.numerics.phases import Floats, _cosines, _means, turning
+from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, _by_blocks, integrals
 from ldpaudit.core.working_precision import working_precision
 
 LEAST = 1e-9  # relative error of the enumeration
@@ -173,7 +174,7 @@ def test_the_largest_mean_where_the_mean_gap_lies_between_two_numbers_is_that_of
     truth = [-linprog(-each, *above, np.ones((1, 8)), [1.0]).fun for each in values]
     assert _means(gaps, values, float(low), float(high)) == pytest.approx(truth, abs=LEAST)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quotient_integrals, "_CORNERS", 1)
+        patch.setattr(phases, "_CORNERS", 1)
         assert (_means(gaps, values, float(low), float(high)) >= np.array(truth) - LEAST).all()
 
 
