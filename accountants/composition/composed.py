@@ -57,6 +57,7 @@ from ldpaudit.profile import Number, PrivacyProfile
 
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _MOST_CHOICES = 64  # of a pair for each run of a composition, which are listed
+_INNER_POINTS = 128  # of the curve of a composition of which parts are composed, each of which takes milliseconds
 _POINTS = 32  # of the curve of a composition, from which its mu is read; with 256 the mu of ten Laplace reports is known to 3e-5
 
 
@@ -322,7 +323,7 @@ def _laws(profile: PrivacyProfile) -> Iterator[ExactPLD]:
                 turned = tuple((law.reversed, times) for law, times in groups if isinstance(law, ExactPLD))
                 reverses.add(turned)
                 there, back = (compose(each, "a pair that occurs").coarse() for each in (groups, turned))
-                yield from dominated_pair(there, back)
+                yield from dominated_pair(there, back, _INNER_POINTS)
 
 
 def _choices(parts: tuple[Part, ...]) -> Iterator[Groups]:

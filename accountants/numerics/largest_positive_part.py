@@ -82,6 +82,7 @@ class Law:
     masses: Floats  # each right to a relative 1e-12 or so
     off: Floats  # upper bounds of the errors of the values
     exact: Callable[[], Sequence[PointMass]]
+    users: int = 1  # of how many of the m values that are added it is the sum
 
     @classmethod
     def of(cls, atoms: Sequence[PointMass]) -> Self:
@@ -97,6 +98,7 @@ class _Floats:
     values: Floats
     masses: Floats
     off: Floats
+    users: NDArray[np.int64]  # of each law
 
     @classmethod
     def of(cls, laws: Sequence[Law], scale: float) -> Self:
@@ -105,12 +107,12 @@ class _Floats:
         rows = []
         for law in laws:
             at = np.minimum(places, len(law.values) - 1)
-            rows.append((law.values[at] / scale, law.masses[at] * (at == places), law.off[at] / scale + 1e-15))
+            rows.append((law.values[at] / scale, law.masses[at] * (at == places), law.off[at] / scale + 1e-15, law.users))
         return cls(*map(np.array, zip(*rows, strict=True)))
 
     def some(self, rows: NDArray[np.intp]) -> Self:
         """Some of the laws."""
-        return type(self)(self.values[rows], self.masses[rows], self.off[rows])
+        return type(self)(self.values[rows], self.masses[rows], self.off[rows], self.users[rows])
 
     def cumulants(self, theta: Floats | float) -> Floats:
         """Upper bounds of the logarithms of their moments, per value; on each contour, where these are several."""
@@ -119,7 +121,7 @@ class _Floats:
             room = np.exp(at * (self.values + self.off)) * (_ROOM + at * self.off)
             parts = self.masses * (np.expm1(at * self.values) + room)
         moved = np.where(self.masses > 0, parts, 0.0).sum(axis=-1)
-        return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)), dtype=np.float64)
+        return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)) / self.users, dtype=np.float64)
 
     def heights(self, theta: Floats | float, m: int) -> Floats:
         """The logarithms of the integrands where they are largest."""
@@ -134,23 +136,24 @@ class _Floats:
         return np.asarray(self.heights(theta, m) + np.log(narrowed), dtype=np.float64)
 
     def deviations(self, tilted: Floats) -> Floats:
-        """About the standard deviations of the tilted laws."""
+        """About the standard deviations of the tilted laws, per value."""
         squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
-        return np.asarray(np.sqrt((tilted * squares).sum(axis=-1)), dtype=np.float64)
+        return np.asarray(np.sqrt((tilted * squares).sum(axis=-1) / self.users), dtype=np.float64)
 
     def saddles(self, m: int) -> list[float]:
         """The saddle points of those that have a positive value."""
-        rows = ((v, p, p > 0) for v, p in zip(self.values, self.masses, strict=True) if (v > 0).any())
-        return [Tilt(v[kept], np.log(p[kept]), m).saddle() for v, p, kept in rows]
+        rows = ((v, p, p > 0, n) for v, p, n in zip(self.values, self.masses, self.users, strict=True) if (v > 0).any())
+        return [Tilt(v[kept], np.log(p[kept]), max(1, m // n)).saddle() for v, p, kept, n in rows]
 
     def turns(self, theta: float, tilted: Floats) -> Floats:
         """See `phases.turning`."""
-        return turning(self.values, self._sizes(theta), tilted, self.values - (tilted * self.values).sum(axis=1, keepdims=True))
+        left = self.values - (tilted * self.values).sum(axis=1, keepdims=True)
+        return turning(self.values, self._sizes(theta), tilted, left, self.users)
 
     def bounds(self, levels: Floats, theta: float, tilted: Floats, numbers: Sequence[int]) -> Floats:
         """See `quotient_integrals.by_moments`; of hundreds of nats by which something falls, a part is not known, as of masses."""
         wrong = _NATS * self._wrong(theta)[:, 0]
-        return by_moments(levels + wrong, self.values, self._sizes(theta), tilted, theta, numbers)
+        return by_moments(levels + wrong, self.values, self._sizes(theta), tilted, theta, numbers, self.users)
 
     def _sizes(self, theta: float) -> Floats:
         """Of which the values are wrong by a part."""
@@ -177,7 +180,8 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], 
     """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
     For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
-    number. Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
+    number. A law may be that of the sum of several values, of which the number is at least twice as large. Laws of very different
+    means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
     it is far out in a tail; infinite where floats do not hold the values, or more than `most` laws may be the largest. The
     precision must exceed their bits by 64.
     """
@@ -269,7 +273,7 @@ class _Integrand:
             if i in self._transforms:
                 each = replace(self._transforms[i], edges=self._edges[even], even=even)
             else:
-                each = _Transform.of(self._laws[i].exact(), self.unit, self.theta, self._edges[even], even)
+                each = _Transform.of(self._laws[i], self.unit, self.theta, self._edges[even], even)
             self._transforms[i] = each
             for j, m in enumerate(numbers):
                 integrals[j][i] = each.integral(m)
@@ -319,22 +323,23 @@ class _Transform:
     edges: Floats  # from 0 on, between which chords are taken
     even: int  # intervals that are alike, the first ones
     mean: float = 0.0
+    users: int = 1
 
     @classmethod
-    def of(cls, law: Sequence[PointMass], unit: flint.arb, theta: float, edges: Floats, even: int) -> Self:
+    def of(cls, law: Law, unit: flint.arb, theta: float, edges: Floats, even: int) -> Self:
         """Of values that are divided by the unit."""
-        values, masses = zip(*((value / unit, p) for value, p in law if not p == 0), strict=True)
+        values, masses = zip(*((value / unit, p) for value, p in law.exact() if not p == 0), strict=True)
         weights = [p * (theta * value).exp() for value, p in zip(values, masses, strict=True)]
         moment = sum(weights, flint.arb(0))
         mean = (sum((v * p for v, p in zip(values, weights, strict=True)), flint.arb(0)) / moment).mid()
         left, tilted = np.array([float(v - mean) for v in values]), np.array([float(p / moment) for p in weights])
-        return cls(left, tilted, moment, theta, edges, even, float(mean))
+        return cls(left, tilted, moment, theta, edges, even, float(mean), law.users)
 
     @property
     def turns(self) -> Floats:
         """See `phases.turning`."""
-        size = np.abs(self.values) + abs(self.mean)
-        return turning(*(each[None] for each in (self.values + self.mean, size, self.masses, self.values)))
+        w, a = self.values + self.mean, np.abs(self.values) + abs(self.mean)
+        return turning(w[None], a[None], self.masses[None], self.values[None], self.users)
 
     @cached
     def variance(self) -> float:
@@ -358,14 +363,14 @@ class _Transform:
         blur += _ROOM * 1e-3 * sums(angles * (angles > 1), self.masses)
         return np.asarray(np.clip(2 * a - a**2 - b**2 - 4 * blur, 0.0, 1.0 - 1e-16), dtype=np.float64)
 
-    def heights(self, m: int) -> tuple[Floats, Floats, Floats]:
+    def heights(self, m: float) -> tuple[Floats, Floats, Floats]:
         """Upper bounds of the modulus to the m: at the edges; between each two; and of minus its second derivative there."""
         least = np.minimum(self.fallen[:-1], self.fallen[1:]) - self.variance * np.diff(self.edges) ** 2 / 4 * (1 + _ROOM)
         between = np.log1p(-np.clip(least, 0.0, 1.0 - 1e-16))
         bent = m * self.variance * np.exp((m / 2 - 1) * between)
         return np.exp(m / 2 * np.log1p(-self.fallen)), np.exp(m / 2 * between), bent
 
-    def tail(self, end: Floats, m: int) -> Floats:
+    def tail(self, end: Floats, m: float) -> Floats:
         """Upper bounds of the integral of the modulus to the m over u squared, from each end on."""
         from scipy.special import i0e  # here: it takes a while to import
 
@@ -376,8 +381,9 @@ class _Transform:
             found = (i0e(kappas) * (1 / end + 2 * math.pi / gaps / end**2)).min(axis=0)
         return np.asarray(np.minimum(1 / end, found), dtype=np.float64)
 
-    def integral(self, m: int) -> _Integral:
-        """Upper bounds of the logarithm of the integral of m values of this law, over pi."""
+    def integral(self, number: int) -> _Integral:
+        """Upper bounds of the logarithm of the integral of this many values that have this law, over pi."""
+        m = number / self.users
         heights, tops, bent = self.heights(m)
         weights, widths = 1 / (self.theta**2 + self.edges**2), np.diff(self.edges)
         near, far, w, v = heights[:-1], heights[1:], weights[:-1], weights[1:]

@@ -104,11 +104,11 @@ def _means(gaps: Floats, values: Floats, low: float, high: float) -> Floats:
     return np.asarray(tops.min(axis=0), dtype=np.float64)
 
 
-def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
+def turning(w: Floats, a: Floats, tilted: Floats, left: Floats, users: int | NDArray[np.int64] = 1) -> Floats:
     """Upper bounds, of each law, of what turns its phase: of minus its mean, its mean, minus its third central moment over 6, that
-    moment, its modulus, the fifth absolute one over 120, and the second one.
+    moment, its modulus, the fifth absolute one over 120, all of these per value; and the second one.
 
-    ``left``: of the values, without their means.
+    ``left``: of the values, without their means; ``users``: of how many of the values that are added each law is the sum.
     """
     mean, skew = (tilted * w).sum(axis=1), (tilted * left**2 * left).sum(axis=1) / 6
     off = 4 * ROOM * (tilted * np.abs(w)).sum(axis=1) + 40 * WRONG * (tilted * a).sum(axis=1)
@@ -118,7 +118,8 @@ def turning(w: Floats, a: Floats, tilted: Floats, left: Floats) -> Floats:
     of_square = tilted * square
     second, third, fifth = (each.sum(axis=1) * (1 + ROOM) for each in (of_square, of_square * size, of_square * square * size))
     room = ROOM * third + (of_square * wrong).sum(axis=1)
-    return np.array([off - mean, off + mean, room - skew, room + skew, room + np.abs(skew), fifth / 120, second])
+    each = np.array([off - mean, off + mean, room - skew, room + skew, room + np.abs(skew), fifth / 120])
+    return np.array([*(each / users), second])
 
 
 @np.errstate(over="ignore", invalid="ignore")  # where intervals are very wide, no phase is known

@@ -90,13 +90,19 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     return np.asarray(found.reshape(len(numbers), groups, laws).max(axis=2), dtype=np.float64)
 
 
-def by_moments(levels: Floats, w: Floats, a: Floats, tilted: Floats, theta: float, numbers: Sequence[int]) -> Floats:
-    """The same of each law, whose logarithms on the real line are known, by moments and pairs of values: not much too large."""
+def by_moments(
+    levels: Floats, w: Floats, a: Floats, tilted: Floats, theta: float, numbers: Sequence[int], users: NDArray[np.int64]
+) -> Floats:
+    """The same of each law, whose logarithms on the real line are known, by moments and pairs of values: not much too large.
+
+    ``users``: of how many of the values each is the sum.
+    """
     with np.errstate(all="ignore"):
         variance, fourth, end = _moments(w - (tilted * w).sum(axis=1, keepdims=True), a, tilted)
         here = np.full(len(w), theta)
-        parts = [chords(variance, fourth, here, m, COARSE, end) + np.fmin(1 / end, _far(w, a, tilted, m, end)) for m in numbers]
-        return logs(levels, here, np.array(parts))
+        near = (chords(variance / users, fourth / users, here, m, COARSE, end) for m in numbers)
+        far = (np.fmin(1 / end, _far(w, a, tilted, m / users, end)) for m in numbers)
+        return logs(levels, here, np.array([*near]) + np.array([*far]))
 
 
 def _moments(left: Floats, a: Floats, tilted: Floats) -> tuple[Floats, Floats, Floats]:
@@ -161,13 +167,13 @@ def _by_blocks(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Flo
     return np.asarray(np.fmin.reduce(beyond, axis=1, initial=math.inf), dtype=np.float64)
 
 
-def _far(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
+def _far(w: Floats, a: Floats, tilted: Floats, m: int | Floats, end: Floats) -> Floats:
     """Of each law, the integral of its bound over u squared from its end on, by pairs of values, one of them the likeliest."""
     likeliest = tilted.argmax(axis=1)[:, None]
     blurs = WRONG * (a + picked(a, likeliest))
     gaps = np.abs(w - picked(w, likeliest)) - blurs
     widest = gaps + 2 * blurs
-    kappas = float(m) * picked(tilted, likeliest) * tilted * (1 - ROOM)
+    kappas = np.asarray(m, dtype=np.float64)[..., None] * picked(tilted, likeliest) * tilted * (1 - ROOM)
     # One value after the other takes the bound further, as long as it has fallen; any do.
     reached, passed = end, np.zeros(len(w))
     for _ in range(_STEPS):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.positive_part import PointMass
 
 Floats = NDArray[np.float64]
 
@@ -50,3 +53,18 @@ def summed(starts: NDArray[np.intp], values: Floats) -> Floats:
     """Sums of floats that are not negative, of those from each start to the next one."""
     every = np.union1d(starts, np.arange(0, len(values), _AT_ONCE))
     return np.asarray(np.add.reduceat(np.add.reduceat(values, every), np.searchsorted(every, starts)), dtype=np.float64)
+
+
+def raised(values: Floats, masses: Floats, wrong: float) -> Floats:
+    """Masses of a law that is at least any whose masses are these but for a part; the likeliest one is what is left of 1."""
+    most = masses.argmax()
+    found = masses * (1 + wrong * np.sign(values - values[most]))
+    found[most] = 1 - np.delete(found, most).sum()
+    return np.asarray(found, dtype=np.float64)
+
+
+def points(values: Floats, masses: Floats) -> list[PointMass]:
+    """In balls; the likeliest one is what is left of 1."""
+    balls = [*map(flint.arb, masses.tolist())]
+    balls[int(masses.argmax())] += 1 - sum(balls, flint.arb(0))
+    return list(zip(map(flint.arb, values.tolist()), balls, strict=True))

@@ -55,7 +55,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
 from ldpaudit.accountants.shuffling.bounds import AnyReportBound, BlanketBound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import LEAST, MOST, WIDTHS, CutBlanket
-from ldpaudit.accountants.shuffling.replaced import Replacement, quotients
+from ldpaudit.accountants.shuffling.replaced import Groups, Replacement
 from ldpaudit.accountants.shuffling.vector_laws import FAR, Overlap, Products, VectorType, mean_squares, parts
 from ldpaudit.core.working_precision import working_precision
 
@@ -84,9 +84,12 @@ _MOST_OVERLAPS, _CLEARLY, _ROUNDED = (64, 300), 0.03, 8
 rounded up to multiples, which are at most this part of the largest; beyond the second, all others, too."""
 _TWO, _OF_THREE = 3, (8, 30)
 """Length of an overlap of vectors of two numbers; and overlaps of one report of which bundles of vectors of three are made."""
-_MOST_SUMS = 1000  # overlaps of bundles of fewer reports up to which none are rounded
+_MOST_SUMS, _MOST_SUMMED, _SUMMED = 1000, 10_000, (8, 60)
+"""Overlaps of bundles of fewer reports up to which none are rounded; pairs up to which all are added up, and of how many else."""
 _LISTED = 9  # bits of values up to which all overlaps are listed
 _TRIED, _KEPT = 256, 3  # third values that are tried, and data sets that are kept
+_SIDES, _MOST_MIXED = ((True, False), (False, True)), 8
+"""Whether an overlap's second and third numbers are above 0; and coordinates up to which two users have no names."""
 _EQUAL = 3
 """Of as many reports of a bundle user 1's one does not change in one more data set, and differs from all others': the larger
 A is at times, the more a loss tells where delta is small."""
@@ -145,7 +148,9 @@ class LaplaceVectors:
         sums = [(0,) * len(self.overlaps[0])]
         for bit in bin(times)[2:]:
             for more in (sums, self.overlaps)[: 1 + (bit == "1")]:
-                sums = maximal(tuple(map(sum, zip(*both, strict=True))) for both in product(sums, more))
+                are_many = len(sums) * len(more) > _MOST_SUMMED
+                fewer = (_largest(each, self.steps[1], _SUMMED) if are_many else each for each in (sums, more))
+                sums = maximal(tuple(map(sum, zip(*both, strict=True))) for both in product(*fewer))
                 if len(sums) > _MOST_SUMS:
                     sums = list(_largest(sums, self.steps[1]))
         held: list[Any] = [(_times(own, times), tuple((x,) * times for x in xs), (other,) * times) for own, xs, other in self.held]
@@ -227,8 +232,8 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
             knots = min(_KNOTS[fine][0], math.isqrt(_MOST_PAIRS // len(different))), _KNOTS[fine][1]
             found = [told.type(each, knots) for each in different]
             types = () if None in found else tuple(each for each in found if each is not None)  # all of them, or none
-        pairs = quotients([CutBlanket(told.kinds(each)) for each in different]) if hides and not types else None
-        replaced = Replacement(types, gamma, pairs=pairs) if hides else None
+        pairs = told.quotients(different) if hides and not types else None
+        replaced = Replacement(types, gamma, pairs=pairs, groups=_sides(vectors, different, types, told)) if hides else None
         # Where epsilon is looked for at such a number of users; for curves the two inputs are to look the same.
         nats = max(float(_told(np.array([own]), s)[0]) for own, *_ in vectors.held)
         at = min(_DEVIATIONS * math.exp(min(nats, FAR) / 2) / math.sqrt(users), float(s)) if fine else 0.0
@@ -238,6 +243,33 @@ def _cut(vectors: LaplaceVectors, users: int, blankets: tuple[Blanket, ...], fin
             for own, pair, x in vectors.held
         )
     return VectorsBound(blankets, sets, users, finest=WIDTHS[fine], replaced=replaced, vectors=vectors)
+
+
+def _sides(vectors: LaplaceVectors, overlaps: list[Overlap], types: tuple[VectorType, ...], told: Products) -> Groups:
+    """Types of users who have user 1's second numbers wherever its two differ, and its first ones: either with those who have
+    neither, and with mixed pairs; none where these have too many coordinates.
+    """
+    if not types or (counts := mixed_pairs(vectors, overlaps)) is None:
+        return ()
+    mixed = [told.mixed(each) for each in counts]
+    which = [(b > 0, c > 0) for _, b, c in overlaps]
+    return tuple((*(t for t, each in zip(types, which, strict=True) if each in (side, (True, True))), *mixed) for side in _SIDES)
+
+
+def mixed_pairs(vectors: LaplaceVectors, overlaps: list[Overlap]) -> list[Overlap] | None:
+    """The largest numbers of coordinates of `Products.mixed` that two users can have, by their overlaps; None of too many."""
+    step, varying = vectors.copies
+    n = step * varying * vectors.reports or 2 * max(map(sum, overlaps))
+    if len(overlaps[0]) > _TWO or n > _MOST_MIXED * step:
+        return None
+    seconds, firsts = ([each for each in overlaps if (each[1] > 0, each[2] > 0) == side] for side in _SIDES)
+    return maximal(
+        (differing, one, min(most, n - differing - one) - both, both)
+        for (a, b, _), (most, _, c) in product(seconds, firsts)
+        for differing in range(step, min(b, c) + 1, step)
+        for both in range(0, min(a, most, n - differing) + 1, step)
+        for one in range(0, min(a, n - differing) - both + 1, step)
+    )
 
 
 def _overlaps(weigh: Weigh, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

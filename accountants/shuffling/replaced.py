@@ -23,6 +23,9 @@ The largest mean over m users is bounded by the largest of one integral for each
 covers mixtures of laws, too. On one contour the integral of an m-th power is log-convex in m, and so is its mth part: between two
 numbers of users it is below the chord of the logarithms, and the sum over s is geometric.
 
+Where others hold different values, that is far more than the shuffle tells; the names within pairs of users need not be told
+(`unnamed_pairs`).
+
 Nearly tight: the data set in which all others hold x has exactly :math:`E(\sum_{k \le n} W_x)_+ / n` (`blanket`), so that no more
 than some :math:`1/\gamma` of n users are lost. It needs more than ten times as many; else the blanket is better.
 
@@ -47,11 +50,11 @@ Source: derived here; enumerated in tests/shuffling. The limit for many users is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Protocol
+from functools import cache, partial, reduce
+from typing import Protocol, TypeAlias
 
 import flint
 import numpy as np
@@ -61,15 +64,18 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_pos
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
+from ldpaudit.accountants.shuffling.unnamed_pairs import own
 
 _NEAR = 0.2  # part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits
 _MANY = 10**5  # users from which on three moments of each law are as good as its transform
 _TRANSFORMED = 64  # laws that may be the largest up to which their transforms are taken
+_FEWEST, _UNNAMED = 4, 32
+"""Users in pairs without names at least; and up to how many these may be bounded worse than with names, by phases."""
 _ROUNDED = 1e-13  # relative error of a sum of two logarithms
 _LEFT = 1e-5  # part of delta that may be lost to the chance that nobody draws from the blanket
 
 
-class Type(Protocol):
+class Type(Hashable, Protocol):
     """User 1's two laws, and that of another user: a `Blanket`, or what becomes one if it is needed."""
 
     def terms(self, exp_epsilon: flint.arb) -> Law:
@@ -80,6 +86,9 @@ class Type(Protocol):
 
     def part(self, rate: Fraction) -> Type:
         """See `Blanket.part`."""
+
+
+Groups: TypeAlias = tuple[tuple[Type, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,8 @@ class Replacement:
     # these by post-processing
     runs: tuple[Blanket, ...] = ()
     pairs: QuotientLaws | None = None  # all types in floats, in groups of which each has its own contour
+    # types of which some are of two users, and of which one group has all that are left of any data set: see `unnamed_pairs`
+    groups: Groups = ()
 
     def left(self, users: int) -> int:
         """About how many users are not lost."""
@@ -103,14 +114,15 @@ class Replacement:
     def drawn(self, rate: Fraction) -> Replacement:
         """Of a secret sample, at this rate."""
         pairs = None if self.pairs is None else self.pairs.drawn(rate)
-        return Replacement(tuple(each.drawn(rate) for each in self.types), Fraction(1), True, pairs=pairs)
+        types, *groups = (tuple(each.drawn(rate) for each in some) for some in (self.types, *self.groups))
+        return Replacement(types, Fraction(1), True, pairs=pairs, groups=tuple(groups))
 
     def part(self, rate: Fraction) -> Replacement:
         """Of users who send with this probability, each."""
         gamma = 1 - rate + rate * self.gamma if isinstance(self.gamma, Fraction) else 1 - ball(rate) * (1 - as_ball(self.gamma))
         pairs = None if self.pairs is None else self.pairs.part(rate)
-        types, runs = (tuple(each.part(rate) for each in some) for some in (self.types, self.runs))
-        return Replacement(types, gamma, self.is_sample, runs, pairs)  # type: ignore[arg-type]
+        types, runs, *groups = (tuple(each.part(rate) for each in some) for some in (self.types, self.runs, *self.groups))
+        return Replacement(types, gamma, self.is_sample, runs, pairs, tuple(groups))  # type: ignore[arg-type]
 
     def delta(self, exp_epsilon: flint.arb, users: int) -> flint.arb:
         """Upper bound of delta, at most 1; at the current precision, which should be `blanket.precision`."""
@@ -139,9 +151,19 @@ class Replacement:
         """
         laws: list[Law] = []
 
+        @cache
+        def terms(each: Type) -> Law:
+            return each.terms(exp_epsilon)
+
         def by_transforms(m: int, numbers: Sequence[int]) -> list[flint.arb]:
-            laws[:] = laws or self._laws(exp_epsilon)
-            return largest_positive_parts(laws, m, numbers, math.inf if self.pairs is None else _TRANSFORMED)
+            found = []
+            if self.groups and min(numbers) >= _FEWEST:
+                bounds = (largest_positive_parts([terms(each) for each in group], m, numbers) for group in self.groups)
+                found.append([reduce(flint.arb.max, each) for each in zip(*bounds, strict=True)])
+            if not found or m < _UNNAMED:
+                laws[:] = laws or self._laws(exp_epsilon)
+                found.append(largest_positive_parts(laws, m, numbers, math.inf if self.pairs is None else _TRANSFORMED))
+            return min(found, key=lambda each: float(sum(each, flint.arb(0))))
 
         ways = [by_transforms] if self.types else []
         if (pairs := self.pairs) is not None:
@@ -203,7 +225,7 @@ def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | N
     """Of all types and the mass of the blanket; None where user 1 may say what another user never does, or gamma is 0."""
     found = tuple(dict.fromkeys(types))
     never = any(b == 0 and not r1 == r2 == 0 for each in found for r1, r2, b in each.cells)
-    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found))
+    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found), groups=own(found))
 
 
 def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Replacement | None:
@@ -220,7 +242,8 @@ def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Rep
     first, second = np.nonzero(~np.eye(len(high), dtype=np.bool_))
     differences = high[first] - high[second] + (low[first] - low[second])
     pairs = QuotientLaws.of(differences[:, None], high[second][:, None], high[None])
-    return None if pairs is None else Replacement(tuple(dict.fromkeys(types)), gamma, pairs=pairs)
+    listed = tuple(dict.fromkeys(types))
+    return None if pairs is None else Replacement(listed, gamma, pairs=pairs, groups=own(listed))
 
 
 def of_any_map(epsilon0: flint.arb) -> Replacement:

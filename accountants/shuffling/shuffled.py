@@ -33,7 +33,7 @@ _NEARLY = 1 - 1e-6  # part of a report's own epsilon that is not enough where a 
 LARGEST = 1e4
 """Nats. Among any number of users a plan of a larger epsilon0 is as private as it is alone, to all digits of a float."""
 _COARSE = 1e-3  # relative width at which the arithmetic aims where a curve is only looked at
-_COMPOSED, _POINTS, _LOWER_POINTS = 1e-5, 72, 128
+_COMPOSED, _POINTS, _LOWER_POINTS = 1e-5, 72, 136
 """Relative width at which curves are computed that are composed, and points of upper and of lower ones; with 1e-7 and 256 and 384
 twenty shuffles of ternary response take some three times as long, and are known to 1e-4 instead of 6e-4. A lower curve's chords are
 extended, which loses three times as much as chords do."""

@@ -19,8 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.largest_positive_part import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
-from ldpaudit.accountants.numerics.spread import Floats, alike, spread
+from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
+from ldpaudit.accountants.numerics.spread import Floats, alike, points, raised, spread
 from ldpaudit.accountants.shuffling.laplace_noise import Balls, grid_weights, reports
+from ldpaudit.accountants.shuffling.unnamed_pairs import Mixed
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import round_down
 
@@ -39,6 +41,8 @@ _SEEN = 60, 240  # values of A, B and C in a data set, where curves are composed
 _LARGEST, _RAREST, _ROOM, _WRONG = 1e60, 1e-70, 1e-14, 2e-12
 """Values and probabilities of A, B and C up to which their products are floats; and bounds of what products and differences of
 values are wrong by, relative to their sizes, and of what sums of probabilities are."""
+_OF_TWO, _FEWEST, _PER_NAT = 343, 4, 2
+"""Kinds of reports where two users have no names; and of each ratio, as many at least, and more for each nat of its logarithm."""
 _SLIGHT = 1e-4  # distance s up to which the mean square of a ratio is about its square
 FAR = 100.0  # nats of a mean square from which on it is not looked at any further
 _FEW_KINDS, _KINDS = (24, 80), (12, 20)
@@ -70,10 +74,7 @@ class VectorType:
 
         @cache
         def exact() -> list[PointMass]:
-            values, masses = self._spread(e, 1)
-            most, balls = int(masses.argmax()), [*map(flint.arb, masses.tolist())]
-            balls[most] += 1 - sum(balls, _NONE)
-            return list(zip(map(flint.arb, values.tolist()), balls, strict=True))
+            return points(*self._spread(e, 1))
 
         values, masses = self._spread(e, 0)
         return Law(values, masses, np.zeros_like(values), exact)
@@ -93,10 +94,7 @@ class VectorType:
         rate, present = float(self.rate), float(self.present)
         w, p = np.append(rate * w + (1 - rate) * (1 - e), 1 - e), np.append(present * p, float(1 - self.present))
         w, p = (w + _ROOM * (np.abs(w) + abs(1 - e)))[p > 0], p[p > 0]
-        most = p.argmax()
-        p *= 1 + _WRONG * np.sign(w - w[most])
-        p[most] = 1 - np.delete(p, most).sum()
-        return w, p
+        return w, raised(w, p, _WRONG)
 
 
 @dataclass
@@ -113,25 +111,47 @@ class Products:
         self._factor = cache(self._computed)
 
     def kinds(self, overlap: Overlap) -> tuple[Balls, ...]:
-        """Probabilities under user 1's two laws and another user's, of this overlap."""
+        """Probabilities under user 1's two laws and another user's, of this overlap of three numbers."""
+        found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
+        for (i, p, p2), (j, q, q2), (k, r, r2) in product(*self._factors(overlap)[0]):
+            both, cell = p2 * q2, found[i + j, i + k]
+            found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
+        return tuple((r1, r2, b) for r1, r2, b in found.values())
+
+    def quotients(self, overlaps: Sequence[Overlap]) -> QuotientLaws | None:
+        """Of each overlap, in floats; grid points are told. None where floats do not hold the probabilities."""
+        types = [self._floats(each) for each in overlaps]
+        cells = np.zeros((3, 1, len(types), max(map(len, types))))
+        for i, each in enumerate(types):
+            cells[:, 0, i, : len(each)] = each.T
+        return QuotientLaws.of(*cells)
+
+    def _floats(self, overlap: Overlap) -> Floats:
+        """User 1's first law less the second one, the second one, and another user's, shape ``(kinds, 3)``."""
+        factors, intervals = self._factors(overlap)
+        (_, p, p2), (j, q, _), (k, r, r2) = (np.array([[float(x) for x in kind] for kind in each]).T for each in factors)
+        near, far, hidden = parts(overlap)
+        _, first, second = ((near + 2 * far) * intervals).tolist()
+        # The quotient of both ratios is e to the power of a whole number of steps.
+        apart = np.expm1(float(self.step / intervals) * np.subtract.outer(j - first, k - second))
+        seconds, sent = np.multiply.outer(q, r2), self._sent(hidden)
+        products = (p2, apart * seconds), (p2, seconds), (float(sent) * p, np.multiply.outer(q, r))
+        found = np.stack([np.multiply.outer(a, b).ravel() for a, b in products], axis=1)
+        return np.vstack([found, (0, 0, float(1 - sent))]) if hidden.any() else found
+
+    def _factors(self, overlap: Overlap) -> tuple[list[Factor], int]:
+        """A, B and C, and the intervals of a coordinate."""
         least, most = self.intervals
         # What is lost to a factor falls with the square of its values, and grows with its variance and that of what it multiplies.
-        near, far, hidden = parts(overlap)
+        near, far, _ = parts(overlap)
         counts = near + 2 * far
         variances = [math.expm1(min(each, FAR)) for each in mean_squares(near, far, self.step)]
         deviations = [math.sqrt(v) for v in (variances[0] * (variances[1] + variances[2]), *variances[1:])]
         unit = (min(self.cells, self.most) / math.prod(d for d in deviations if d)) ** (1 / max(1, sum(map(bool, deviations))))
         values = [max(3, int(unit * d)) for d in deviations]
-        intervals = max(least, min(most, min((n - 1) // count for n, count in zip(values, counts.tolist(), strict=True) if count)))
-        factors = (self._factor(*map(int, each[:2]), int(intervals), each[2]) for each in zip(near, far, values, strict=True))
-        found: dict[tuple[int, int], list[flint.arb]] = defaultdict(lambda: [_NONE] * 3)
-        for (i, p, p2), (j, q, q2), (k, r, r2) in product(*factors):
-            both, cell = p2 * q2, found[i + j, i + k]
-            found[i + j, i + k] = [cell[0] + both * r, cell[1] + p2 * q * r2, cell[2] + p * q * r]
-        if not hidden.any():
-            return tuple((r1, r2, b) for r1, r2, b in found.values())
-        sent = self._sent(hidden)
-        return (*((r1, r2, sent * b) for r1, r2, b in found.values()), (_NONE, _NONE, 1 - sent))
+        finest = min((n - 1) // count for n, count in zip(values, counts.tolist(), strict=True) if count)
+        intervals = max(least, min(most, finest))
+        return [self._factor(*map(int, each[:2]), intervals, each[2]) for each in zip(near, far, values, strict=True)], intervals
 
     def data_set(self, overlap: Overlap, epsilon: float, fine: int) -> tuple[Balls, ...]:
         """The same where all others hold one value, told apart as far as it tells at this epsilon: B and C together, and then A."""
@@ -155,6 +175,23 @@ class Products:
         if math.prod(float(w.max()) for w, _ in factors) > _LARGEST or not min(p.min() for _, p in factors) * sent > _RAREST:
             return None
         return VectorType((factors[0], factors[1], factors[2]), sent, knots)
+
+    def mixed(self, coordinates: Sequence[int]) -> Mixed:
+        """Of two users, of whom one has user 1's second number wherever user 1's two differ, and the other one the first.
+
+        ``coordinates``: in how many that is so; in how many others the one of them alone differs from user 1; and the other; and
+        both.
+        """
+        most, factors = int(_OF_TWO ** (1 / sum(map(bool, coordinates)))), []
+        for n in coordinates:
+            values = min(most, _FEWEST + math.ceil(_PER_NAT * n * self.step))
+            factors.append(self._factor(n, 0, max(1, (values - 1) // max(n, 1)), values))
+        (c, a, b, both), (c2, a2, b2, both2) = (
+            np.meshgrid(*([float(cell[i]) for cell in each] for each in factors), indexing="ij") for i in (1, 2)
+        )
+        apart = np.array([float(p - p2) for _, p, p2 in factors[0]])[:, None, None, None]
+        alike = a * b * both
+        return Mixed(*(each.ravel() for each in (c * alike, c2 * alike, apart * alike, c2 * a2 * b * both2, c * a * b2 * both2)))
 
     def _sent(self, hidden: NDArray[np.int64]) -> flint.arb:
         """Probability that another user sends anything."""

@@ -95,6 +95,43 @@ def test_it_is_above_every_assignment_of_every_group(seed: int) -> None:
     assert worst == 0 or math.log(worst) <= found
 
 
+@pytest.mark.parametrize("seed", some(*range(6), of=40))
+def test_a_law_may_be_that_of_two_of_the_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(4, 8))
+    with working_precision(200):
+        e = flint.arb(float(rng.uniform(0, 0.7))).exp()
+        one, two = ([balls(law, e) for law in groups(rng)[0]][:2] for _ in range(2))
+        doubled = [[(2 * v, p) for v, p in law] for law in two]
+        laws = [*map(module.Law.of, one), *(replace(module.Law.of(law), users=2) for law in doubled)]
+        found = largest_positive_part(laws, m)
+        worst = max(
+            enumerated((*singles, *pairs))
+            for count in range(m // 2 + 1)
+            for pairs in combinations_with_replacement(doubled, count)
+            for singles in combinations_with_replacement(one, m - 2 * count)
+        )
+        twice = module.Law.of([(v + w, p * q) for v, p in one[0] for w, q in one[0]])
+        alike = largest_positive_part([replace(twice, users=2)], 300)
+        assert float(alike) == pytest.approx(float(largest_positive_part([module.Law.of(one[0])], 300)), rel=5e-3)
+    assert worst <= float(found)
+
+
+@pytest.mark.parametrize("seed", some(*range(5), of=30))
+@pytest.mark.parametrize("users", [1, 2])
+def test_moments_and_pairs_of_values_bound_the_integral_of_each_law(seed: int, users: int) -> None:
+    """Of two values, whose transforms come back to 1; by quadrature."""
+    rng = np.random.default_rng(seed)
+    m, theta, p = int(rng.integers(100, 400)), float(rng.uniform(0.5, 9)), float(rng.uniform(0.4, 0.6))
+    values, masses = np.array([[-p, 1 - p]]), np.array([[1 - p, p]])
+    level = np.zeros((1, 1))
+    found = quotient_integrals.by_moments(level, values, np.abs(values), masses, theta, (m,), np.array([users]))
+    u = np.linspace(0, 500, 1_000_001)
+    heights = np.abs(np.exp(1j * np.multiply.outer(u, values[0])) @ masses[0]) ** (m / users) / (theta**2 + u**2)
+    truth = float(integrate.trapezoid(heights, u)) / math.pi
+    assert truth <= math.exp(found[0, 0]) <= 6 * truth
+
+
 @pytest.mark.parametrize("seed", some(*range(6), of=12))
 @pytest.mark.parametrize("m", [60, 10**4, 10**6, 10**9])
 def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transform(seed: int, m: int) -> None:
@@ -401,7 +438,7 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
             atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
             some = on_a_contour(atoms, 50)
             edges = some._edges[module._FINE], module._FINE
-            each = [module._Transform.of(law, some.unit, some.theta, *edges) for law in atoms]
+            each = [module._Transform.of(module.Law.of(law), some.unit, some.theta, *edges) for law in atoms]
             integrals = [one.integral(50)(1.0) for one in each]
             assert float(some.by_moduli((50,))[0].max()) >= max(integrals) - 1e-12
             turned += integrals[1] > integrals[0] and bool(each[1].moment < each[0].moment)

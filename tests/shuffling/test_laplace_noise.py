@@ -297,9 +297,12 @@ def test_laws_are_below_their_types_and_above_their_data_set_in_the_convex_order
     splits = [(i, b + c - i) for i in range(b + c + 1)] if middle else [(b, c)]
     with working_precision(200):
         told, seen = (Products(Fraction(s), (4, 12), is_told, cells, cells) for is_told in (True, False))
-        types = floats(CutBlanket(told.kinds((*near, a, *each, outer, middle))) for each in splits)
+        tables = told.quotients([(*near, a, *each, outer, middle) for each in splits])
+        assert tables is not None
         (least,) = floats([CutBlanket(seen.kinds((*near, a, b, c)))])
         spread = [told.type((*near, a, *each, outer, middle), (12, 60)) for each in splits]
+    columns = (each[0] for each in (tables.differences + tables.seconds, tables.seconds, tables.others))
+    types = [np.stack(each, axis=1)[each[2] > 0] for each in zip(*columns, strict=True)]
     assert max(map(len, types)) <= max(cells, 27) + 1
     parts = 408 if len(held[0]) == 2 else 36  # a multiple of the intervals below
     cuts = np.concatenate([[-np.inf], np.arange(parts * min(map(min, held)), parts + 1) * s / parts, [np.inf]])
@@ -414,6 +417,22 @@ def test_a_bundle_of_vectors_is_bounded_as_vectors_and_as_any_report_is() -> Non
     assert laplace_vectors.repeated(far, 2, clones) is None, "no number that s may be is out of range"
 
 
+@pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 3), Fraction(5, 2)])
+def test_probabilities_in_floats_and_their_differences_are_right_to_fourteen_digits(step: Fraction) -> None:
+    overlap = (1, 2, 1, 0, 1, 2, 1, 2)
+    with working_precision(200):
+        told = Products(step, (3, 12), True, 3000, 3000)
+        ((a, b, c), _), tables = told._factors(overlap), told.quotients([overlap])
+        assert tables is not None
+        sent = (-2 * ball(step) ** 2 / 2 - ball(step)).exp()
+        laws = tables.differences, tables.seconds, tables.others
+        columns = (x[0, 0, :-1].tolist() for x in laws)
+        for ((_, p, p2), (_, q, q2), (_, r, r2)), *found in zip(product(a, b, c), *columns, strict=True):
+            for each, exact in zip(found, (p2 * (q2 * r - q * r2), p2 * q * r2, sent * p * q * r), strict=True):
+                assert abs(exact - each) <= abs(exact) * 1e-14
+        assert [float(x[0, 0, -1]) for x in laws] == pytest.approx([0, 0, float(1 - sent)], rel=1e-15)
+
+
 def test_words_that_are_all_one_tell_nothing_and_tiny_steps_next_to_nothing() -> None:
     blank = JLHeavyHitter(2, 1, Fraction(1), seed=1)  # whose only row is 0 for both values
     assert not blank.vectors.any()
@@ -429,7 +448,7 @@ def test_bundles_of_few_users_are_no_worse_than_alone(users: int) -> None:
 
 
 def test_a_hundred_reports_of_either_user_hide_nobody_and_no_array_is_made_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laplace_vectors, "quotients", lambda blankets: pytest.fail("laws are tabulated"))
+    monkeypatch.setattr(Products, "quotients", lambda self, overlaps: pytest.fail("laws are tabulated"))
     bundle = Repeat(Run(FreshProducts(4, 1, Fraction(2))), 100)
     found, alone = account(Shuffle(bundle, 2)).epsilon(1e-6), account(bundle).epsilon(1e-6)
     assert alone.high - 1 < found.low <= found.high < alone.high * 1.001
