@@ -327,7 +327,11 @@ class PrivacyProfile(ABC):
         return self
 
     def upper_end(self) -> PrivacyProfile:
-        """The same from above, and perhaps nothing from below, where that is cheaper."""
+        """The same from above, or nearly, and perhaps nothing from below, where that is cheaper."""
+        return self
+
+    def from_above(self) -> PrivacyProfile:
+        """The same upper ends, and perhaps nothing from below, where that is cheaper."""
         return self
 
     def witness(self, epsilon: Number) -> Witness | None:

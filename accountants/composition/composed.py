@@ -21,7 +21,7 @@ that the others hold, where not all laws are listed; then the dominating pair sa
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations_with_replacement, product
 
@@ -106,6 +106,7 @@ class ComposedProfile(PrivacyProfile):
     """
 
     parts: tuple[Part, ...]  # different leaves
+    is_upper: bool = False  # whether nothing is asked for from below
 
     @cached
     def upper(self) -> PrivacyProfile:
@@ -147,6 +148,10 @@ class ComposedProfile(PrivacyProfile):
             return 0.0 if math.isfinite(pure) and epsilon >= pure else above.delta(epsilon).high
 
         return UpperEnd(deltas, lambda delta: self.epsilon(delta).high)
+
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, is_upper=True)
 
     def pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""
@@ -195,21 +200,21 @@ class ComposedProfile(PrivacyProfile):
         return f"composition of {runs} runs" if runs > 1 else "one run"
 
     def _enclose(self, value: Callable[[PrivacyProfile], Enclosure], most: float) -> Enclosure:
-        upper = value(self._several or self.upper)
+        upper = min((value(each) for each in (self._several, self.upper) if each), key=lambda e: e.high)
+        if self.is_upper:
+            return Enclosure(0.0, min(upper.high, most), min(Rigour.INTERVAL, upper.rigour), upper.source)
         if self.is_exact and upper.low >= _NARROW * upper.high:
             return upper.clamp(0.0, most)
         low = max((e.low for e in ([upper] if self.is_exact else map(value, self.lowers))), default=0.0)
         seen = [value(each) for each, most_seen in self._seen if most_seen is None or value(most_seen).high > low]
         low = max([low, *(e.low for e in seen)])
-        if self._several and not low >= _NARROW * upper.high:
-            upper = min(upper, value(self.upper), key=lambda e: e.high)
         rigour = min([Rigour.INTERVAL, *(e.rigour for e in seen)])
         return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
 
     @cached
     def _several(self) -> PrivacyProfile | None:
         """Of runs of one plan whose pairs are all listed and none is known to dominate: which may be another one in each run."""
-        if len(self.parts) > 1 or self.is_exact or not (pairs := _all(self.parts[0].profile)):
+        if len(self.parts) > 1 or not (pairs := _all(self.parts[0].profile)) or self.is_exact:
             return None
         found = SeveralPairs(pairs, self.parts[0].times, self.upper_source)
         return found if found.applies else None

@@ -176,14 +176,16 @@ _Integral: TypeAlias = Callable[..., float]
 of its integral."""
 
 
-def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], most: float = math.inf) -> list[flint.arb]:
+def largest_positive_parts(
+    laws: Sequence[Law], m: int, numbers: Sequence[int], most: float = math.inf, least: Sequence[flint.arb] = ()
+) -> list[flint.arb]:
     """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
     For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
     number. A law may be that of the sum of several values, of which the number is at least twice as large. Laws of very different
     means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
-    it is far out in a tail; infinite where floats do not hold the values, or more than `most` laws may be the largest. The
-    precision must exceed their bits by 64.
+    it is far out in a tail; infinite where floats do not hold the values, or more than `most` laws may be the largest; and no less
+    than `least`, for which each number's need not be known better. The precision must exceed their bits by 64.
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return [flint.arb(0)] * len(numbers)
@@ -194,10 +196,12 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], 
     if not 1 / _FLOATS < scale < _FLOATS:
         return [flint.arb("inf")] * len(numbers)
     floats = _Floats.of(laws, scale)
-    first = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.levels))
+    first = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.levels), least)
     if len(laws) > most and first.likely(numbers[0]) > most:
         return [flint.arb("inf")] * len(numbers)
     found, is_normal = first.ends(numbers)
+    if least and all(each <= known for each, known in zip(found, least, strict=True)):
+        return list(least)
     if not is_normal:
         other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.heights)).ends(numbers)
         found = min(found, other, key=lambda each: float(each[0]))
@@ -207,7 +211,10 @@ def largest_positive_parts(laws: Sequence[Law], m: int, numbers: Sequence[int], 
 class _Integrand:
     """The transforms of the laws that matter for about m values, on one contour."""
 
-    def __init__(self, laws: Sequence[Law], floats: _Floats, scale: float, m: int, theta: float) -> None:
+    def __init__(
+        self, laws: Sequence[Law], floats: _Floats, scale: float, m: int, theta: float, least: Sequence[flint.arb] = ()
+    ) -> None:
+        self._least = np.array([float((each / scale).log()) if each > 0 else -math.inf for each in least])
         self.m, self.unit, self.theta = m, flint.arb(scale), theta
         self._laws, self._floats, self._nats = laws, floats, floats.cumulants(self.theta)
         self._transforms: dict[int, _Transform] = {}
@@ -219,7 +226,9 @@ class _Integrand:
         """Upper bounds for as many values, m or a little below; and whether these are about what the contour was chosen by."""
         found, integrals = self.by_moduli(numbers)
         gaps = (found.max(axis=1)[:, None] - found).min(axis=0)
-        here = np.array([i for i, each in self._transforms.items() if gaps[i] <= GAINED and each.even == _FINE])
+        here = np.array([i for i, each in self._transforms.items() if gaps[i] <= GAINED and each.even == _FINE], dtype=np.int64)
+        if not len(here):
+            return [(self.unit * flint.arb(nats).exp()).upper() for nats in found.max(axis=1)], True
 
         def closer(cosines: Cosines) -> Floats:
             part = cosines(self._edges[_FINE])
@@ -265,7 +274,8 @@ class _Integrand:
         """Of each number and law the logarithm of the bound without phases, and the integrals of those that may be the largest."""
         found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, self._tilted, numbers)
         integrals: list[dict[int, _Integral]] = [{} for _ in numbers]
-        best, left = np.full(len(numbers), -math.inf), sorted((-level, i) for i, level in enumerate(found[0].tolist()))
+        best = self._least if len(self._least) else np.full(len(numbers), -math.inf)
+        left = sorted((-level, i) for i, level in enumerate(found[0].tolist()))
         while left and not (found[:, left[0][1]] < best - GAINED).all():
             _, i = heappop(left)
             is_first = i not in self._transforms and len(self._laws) > _FEW

@@ -40,6 +40,7 @@ _LEAST, _MOST = 1e-280, 1e280
 _SLIGHT = 2.0**-40  # least ``e**epsilon - 1``: times `WRONG` it is far above the differences' errors
 _STEEPEST = 100.0  # largest exponent for which the errors above were counted
 _SPANS = (2.0, 0.6, 0.2, 0.06)  # nats by which contours on either side are tried, one time after the other
+_HIGHER = 0.1  # nats of an integrand up to which only the first one is taken
 _NEARER, _FARTHEST = 0.8, 2.5
 """At a saddle point theta times the mean of a sum is 2. How much less it is next to 0; and thetas, in inverse standard deviations
 of the sum, up to which it is."""
@@ -214,7 +215,7 @@ class QuotientLaws:
 def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
     """Contours: the saddle point of the law that is largest there, or where a sum's mean is no tail, a little below it, for moduli
     are less there and phases nearer to 0; and where the largest of all moments, over theta squared, is about least, if that is
-    another one. Any contour gives a bound.
+    less than there. Any contour gives a bound.
     """
     near, least = theta, theta
     for _ in range(4):
@@ -229,9 +230,13 @@ def _settled(w: Floats, b: Floats, theta: Floats, m: int) -> tuple[Floats, ...]:
         aim = 2 - _NEARER * (1 - near * np.sqrt(m * variance) / _FARTHEST).clip(0)
         step = (m * mean - aim / near) / (m * variance + aim / near**2)
         near = np.where(np.isfinite(step), np.clip(near - step, near / 2, near * 2), near)
+
+    def levels(theta: Floats) -> Floats:
+        moments = (b * np.exp(theta[:, None, None] * w)).sum(axis=2).max(axis=1)
+        return np.asarray(float(m) * np.log(moments) - 2 * np.log(theta), dtype=np.float64)
+
     for span in _SPANS:
         tried = least[:, None] * np.exp(span * np.linspace(-1, 1, 7))
-        moments = np.stack([(b * np.exp(each[:, None, None] * w)).sum(axis=2).max(axis=1) for each in tried.T], axis=1)
-        levels = float(m) * np.log(moments) - 2 * np.log(tried)
-        least = picked(tried, np.where(np.isnan(levels), math.inf, levels).argmin(axis=1))
-    return (near,) if np.allclose(near, least, rtol=_SPANS[-1] / 3) else (near, least)
+        found = np.stack([levels(each) for each in tried.T], axis=1)
+        least = picked(tried, np.where(np.isnan(found), math.inf, found).argmin(axis=1))
+    return (near,) if (levels(near) < levels(least) + _HIGHER).all() else (near, least)

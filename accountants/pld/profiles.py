@@ -11,6 +11,7 @@ from typing import Self
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.pld.distribution import Groups, infinite_mass
 from ldpaudit.accountants.pld.renyi import by_events, enclosed, from_above, of_one_pair, of_pairs
+from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour
 from ldpaudit.profile import Number, PrivacyProfile, Witness
 
@@ -241,8 +242,12 @@ class PostProcessedProfile(JoinedProfile):
 
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From 0 to the upper end of the inner plan's."""
-        e = reading(self.inner)
+        e = reading(self._above)
         return Enclosure(0.0, e.high, min(e.rigour, Rigour.INTERVAL), f"post-processing of: {e.source}")
+
+    @cached
+    def _above(self) -> PrivacyProfile:
+        return self.inner.from_above()
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial, reduce
+from functools import cache, partial
 from typing import Protocol, TypeAlias
 
 import flint
@@ -158,8 +158,10 @@ class Replacement:
         def by_transforms(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             found = []
             if self.groups and min(numbers) >= _FEWEST:
-                bounds = (largest_positive_parts([terms(each) for each in group], m, numbers) for group in self.groups)
-                found.append([reduce(flint.arb.max, each) for each in zip(*bounds, strict=True)])
+                largest: list[flint.arb] = []
+                for group in self.groups:
+                    largest = largest_positive_parts([terms(each) for each in group], m, numbers, math.inf, largest)
+                found.append(largest)
             if not found or m < _UNNAMED:
                 laws[:] = laws or self._laws(exp_epsilon)
                 found.append(largest_positive_parts(laws, m, numbers, math.inf if self.pairs is None else _TRANSFORMED))

@@ -12,7 +12,7 @@ import mpmath
 import pytest
 from hypothesis import given, strategies as st
 
-from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Subsample, Unsupported, account
+from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Plan, PostProcess, Repeat, Run, Shuffle, Subsample, account
 from ldpaudit.accountants.composition import composed, plan as composition
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
 from ldpaudit.accountants.composition.compose import compose
@@ -21,7 +21,8 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceCoordinates, 
 from ldpaudit.accountants.pld.exact import ExactPLD, both_directions, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
-from ldpaudit.mechanisms import BucketHeavyHitter, GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
+from ldpaudit.errors import Unsupported
+from ldpaudit.mechanisms import BucketHeavyHitter, Channel, GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
@@ -286,6 +287,20 @@ def test_what_a_part_does_is_not_known_from_its_post_processing() -> None:
     assert found.delta(5.0).low == 0
     assert found.delta(5.0).high == inner.delta(5.0).high
     assert found.epsilon(0).high >= inner.epsilon(0).low
+
+
+CYCLE = Channel([[Fraction(p, 7) for p in row] for row in ((4, 2, 1), (1, 4, 2), (2, 1, 4))])  # of which no pair dominates
+
+
+@pytest.mark.parametrize("inner", [Repeat(Shuffle(rr(3), 50), 3), Repeat(CYCLE, 3)], ids=str)
+def test_of_a_post_processed_composition_no_pairs_that_occur_are_looked_for(inner: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = account(inner)
+    wanted = both.epsilon(1e-3).high, both.delta(0.1).high
+    if isinstance(inner.plan, Shuffle):  # type: ignore[attr-defined]
+        monkeypatch.setattr(composed.Part, "lowers", property(lambda self: pytest.fail("pairs are looked for")))
+    found = account(PostProcess(inner, "rounding"))
+    assert (found.epsilon(1e-3).high, found.delta(0.1).high) == wanted
+    assert found.epsilon(1e-3).low == found.delta(0.1).low == 0
 
 
 class _Guess(PrivacyProfile):
