@@ -183,9 +183,9 @@ def largest_positive_parts(
 
     For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
     number. A law may be that of the sum of several values, of which the number is at least twice as large. Laws of very different
-    means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where
-    it is far out in a tail; infinite where floats do not hold the values, or more than `most` laws may be the largest; and no less
-    than `least`, for which each number's need not be known better. The precision must exceed their bits by 64.
+    means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where it is far out in a tail, and more
+    where a bound is below each number's of `least`; infinite where floats do not hold the values, or more than `most` laws may be
+    the largest. The precision must exceed their bits by 64.
     """
     if not any((law.values > -law.off).any() for law in laws) and all(v <= 0 for law in laws for v, _ in law.exact()):
         return [flint.arb(0)] * len(numbers)
@@ -200,8 +200,6 @@ def largest_positive_parts(
     if len(laws) > most and first.likely(numbers[0]) > most:
         return [flint.arb("inf")] * len(numbers)
     found, is_normal = first.ends(numbers)
-    if least and all(each <= known for each, known in zip(found, least, strict=True)):
-        return list(least)
     if not is_normal:
         other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, _Floats.heights)).ends(numbers)
         found = min(found, other, key=lambda each: float(each[0]))
@@ -214,7 +212,7 @@ class _Integrand:
     def __init__(
         self, laws: Sequence[Law], floats: _Floats, scale: float, m: int, theta: float, least: Sequence[flint.arb] = ()
     ) -> None:
-        self._least = np.array([float((each / scale).log()) if each > 0 else -math.inf for each in least])
+        self._least = np.array([float((each / scale).log()) if each > 0 else -math.inf for each in least] or [-math.inf])
         self.m, self.unit, self.theta = m, flint.arb(scale), theta
         self._laws, self._floats, self._nats = laws, floats, floats.cumulants(self.theta)
         self._transforms: dict[int, _Transform] = {}
@@ -239,7 +237,7 @@ class _Integrand:
             turns[:, [i]] = each.turns
         less = turned(found, here, closer, turns, self.theta, numbers)
         less = min(less, self._with_noise(found, integrals), key=lambda each: float(each.sum()))
-        is_normal = bool(found[0].max() < self._about(numbers[0]) + _ABOUT)
+        is_normal = bool(found[0].max() < self._about(numbers[0]) + _ABOUT or (less <= self._least).all())
         return [(self.unit * flint.arb(nats).exp()).upper() for nats in less], is_normal
 
     def _with_noise(self, found: Floats, integrals: list[dict[int, _Integral]]) -> Floats:
@@ -274,8 +272,7 @@ class _Integrand:
         """Of each number and law the logarithm of the bound without phases, and the integrals of those that may be the largest."""
         found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, self._tilted, numbers)
         integrals: list[dict[int, _Integral]] = [{} for _ in numbers]
-        best = self._least if len(self._least) else np.full(len(numbers), -math.inf)
-        left = sorted((-level, i) for i, level in enumerate(found[0].tolist()))
+        best, left = self._least, sorted((-level, i) for i, level in enumerate(found[0].tolist()))
         while left and not (found[:, left[0][1]] < best - GAINED).all():
             _, i = heappop(left)
             is_first = i not in self._transforms and len(self._laws) > _FEW

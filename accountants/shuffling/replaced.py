@@ -64,7 +64,7 @@ from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_pos
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
-from ldpaudit.accountants.shuffling.unnamed_pairs import own
+from ldpaudit.accountants.shuffling.unnamed_pairs import alone
 
 _NEAR = 0.2  # part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits
 _MANY = 10**5  # users from which on three moments of each law are as good as its transform
@@ -158,9 +158,10 @@ class Replacement:
         def by_transforms(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             found = []
             if self.groups and min(numbers) >= _FEWEST:
-                largest: list[flint.arb] = []
+                largest = [flint.arb(0)] * len(numbers)
                 for group in self.groups:
-                    largest = largest_positive_parts([terms(each) for each in group], m, numbers, math.inf, largest)
+                    own = largest_positive_parts([terms(each) for each in group], m, numbers, least=largest)
+                    largest = [a.max(b) for a, b in zip(own, largest, strict=True)]
                 found.append(largest)
             if not found or m < _UNNAMED:
                 laws[:] = laws or self._laws(exp_epsilon)
@@ -227,7 +228,7 @@ def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | N
     """Of all types and the mass of the blanket; None where user 1 may say what another user never does, or gamma is 0."""
     found = tuple(dict.fromkeys(types))
     never = any(b == 0 and not r1 == r2 == 0 for each in found for r1, r2, b in each.cells)
-    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found), groups=own(found))
+    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found), groups=alone(found))
 
 
 def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Replacement | None:
@@ -245,7 +246,7 @@ def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Rep
     differences = high[first] - high[second] + (low[first] - low[second])
     pairs = QuotientLaws.of(differences[:, None], high[second][:, None], high[None])
     listed = tuple(dict.fromkeys(types))
-    return None if pairs is None else Replacement(listed, gamma, pairs=pairs, groups=own(listed))
+    return None if pairs is None else Replacement(listed, gamma, pairs=pairs, groups=alone(listed))
 
 
 def of_any_map(epsilon0: flint.arb) -> Replacement:

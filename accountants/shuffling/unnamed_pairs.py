@@ -92,7 +92,7 @@ class Mixed:
         return np.where(i == j, chances / 2, chances), difference, size, second
 
 
-def own(types: Sequence[Blanket]) -> tuple[tuple[Blanket | Mixed, ...], ...]:
+def alone(types: Sequence[Blanket]) -> tuple[tuple[Blanket | Mixed, ...], ...]:
     """Each type with its mixed pairs, where all other users have one of user 1's laws; none where some do not."""
     return tuple((each, Mixed.of((r1, r2) for r1, r2, _ in each.cells)) for each in types) if all(map(_is_own, types)) else ()
 

@@ -117,6 +117,18 @@ def test_a_law_may_be_that_of_two_of_the_values(seed: int) -> None:
     assert worst <= float(found)
 
 
+@pytest.mark.parametrize("seed", some(*range(3), of=12))
+def test_what_is_below_a_number_that_is_known_may_be_bounded_by_less_work_and_no_number_by_less(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    with working_precision(200):
+        e = flint.arb(float(rng.uniform(0, 0.1))).exp()
+        laws = [module.Law.of(balls(law, e)) for law in groups(rng)[0]]
+        (alone,) = module.largest_positive_parts(laws, 300, (300,))
+        for part in (0.5, 0.99, 1.5, 1e6):
+            (found,) = module.largest_positive_parts(laws, 300, (300,), least=[alone * part])
+            assert found == alone or alone < found < alone * part
+
+
 @pytest.mark.parametrize("seed", some(*range(5), of=30))
 @pytest.mark.parametrize("users", [1, 2])
 def test_moments_and_pairs_of_values_bound_the_integral_of_each_law(seed: int, users: int) -> None:

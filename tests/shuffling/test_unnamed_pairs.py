@@ -100,6 +100,15 @@ def test_of_two_inputs_the_bound_is_above_every_data_set_and_at_most_that_with_n
         assert worst <= bound(found, e, users) <= bound(replace(found, groups=()), e, users) * (1 + 1e-3)
 
 
+def test_of_each_number_of_users_the_group_counts_whose_bound_is_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = iter([[flint.arb(3), flint.arb(2)], [flint.arb(1), flint.arb(4)]])
+    monkeypatch.setattr("ldpaudit.accountants.shuffling.replaced.largest_positive_parts", lambda *_, **__: next(bounds))
+    found = replace(replaced(SKEWED), pairs=None)
+    found = replace(found, groups=found.groups[:2])
+    with working_precision(200):
+        assert [*map(float, found.means(ball(Fraction(6, 5)))(1000, (1000, 999)))] == pytest.approx([3 / 1000, 4 / 999])
+
+
 def test_where_values_hide_user_1_in_different_ways_names_tell_more_than_the_shuffle() -> None:
     found = replaced(SKEWED)
     plain = bound(replace(found, groups=()), Fraction(3, 2), 1000)
