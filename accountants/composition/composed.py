@@ -151,7 +151,8 @@ class ComposedProfile(PrivacyProfile):
 
     def from_above(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return replace(self, is_upper=True)
+        is_guess = any(part.profile.upper_end().rigour < Rigour.INTERVAL for part in self.parts)
+        return self if is_guess else replace(self, is_upper=True)
 
     def pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""

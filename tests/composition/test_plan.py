@@ -313,7 +313,7 @@ class _Guess(PrivacyProfile):
 
 def test_a_float_part_makes_a_float_composition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(composition, "account", lambda plan, neighbours: _Guess())
-    for found in (guessed := composition.profile(Repeat(rr(3), 3)), guessed.upper_end()):
+    for found in (guessed := composition.profile(Repeat(rr(3), 3)), guessed.upper_end(), guessed.from_above()):
         assert found.delta(0.5).rigour is Rigour.FLOAT
 
 
