@@ -41,9 +41,10 @@ _DATA_SET = 2e-4
 """The same of a data set: with 1e-5 a curve takes twice as long, and epsilons of compositions move by less than 3e-5."""
 _FAR, _STEPS = 20.0, 8
 """Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
-_USUAL, _LARGE, _QUICK = 1e-6, 1e-2, 100
+_USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
 """Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
-the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well."""
+the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well. Of fewer still, half of these
+are enough, as each takes longer."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
@@ -145,7 +146,7 @@ class ShuffleProfile(SummedLosses):
         curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
         found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
-        points = _LOWER_POINTS * 2 // (1 + len(deltas))
+        points = _LOWER_POINTS * 2 // (1 + len(deltas)) // (1 + (self.bound.users <= _FEW))
         return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
 
     def repeated(self, runs: int) -> Self:
