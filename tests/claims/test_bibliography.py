@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import Mock, call
 
 import pytest
 
-from ldpaudit.accountants.claims.sentence import Printed
 from ldpaudit.commands.claims import _judged, table
 from ldpaudit.commands.options import cache_of
 from ldpaudit.gate import cache as kept
@@ -42,19 +42,14 @@ def test_bibtex_is_printed_in_place_of_a_table(capsys: pytest.CaptureFixture[str
 def test_claims_that_the_same_program_found_before_are_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = some(cache_of("claims"))
     found = _judged("subset_selection", cache)
-    judge, judged = literature.claims, list[str]()
-
-    def seen(stem: str) -> list[Printed]:
-        judged.append(stem)
-        return judge(stem)
-
-    monkeypatch.setattr(literature, "claims", seen)
+    judged = Mock(side_effect=literature.claims)
+    monkeypatch.setattr(literature, "claims", judged)
     assert _judged("subset_selection", cache) == found == _judged("subset_selection", None)
-    assert judged == ["subset_selection"], "without a cache"
+    assert judged.mock_calls == [call("subset_selection")], "without a cache"
     monkeypatch.setattr(kept, "program", lambda: "another")
     assert _judged("subset_selection", cache) == found
     (file, *_) = (each for each in cache.folder.iterdir() if each.suffix == ".json")
     for each in cache.folder.glob("*.json"):
         each.write_text(file.read_text().replace("HOLDS", "FAILS").replace("holds", "fails"))
     assert _judged("subset_selection", cache) == found
-    assert judged == ["subset_selection"] * 3, "an entry that was not sealed here is none"
+    assert judged.mock_calls == [call("subset_selection")] * 3, "an entry that was not sealed here is none"

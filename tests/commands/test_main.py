@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -130,10 +131,7 @@ def test_inputs_may_be_given_in_one_go_and_every_number_may_be_one() -> None:
 
 
 def test_a_fault_of_ours_does_not_end_as_a_refuted_claim(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def fault(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("ours")
-
-    monkeypatch.setattr(commands, "_parser", lambda _: fault)
+    monkeypatch.setattr(commands, "_parser", Mock(return_value=Mock(side_effect=ZeroDivisionError("ours"))))
     assert raises(SystemExit, "", commands.main).code == 2
     *_, said = capsys.readouterr().err.splitlines()
     assert said.startswith("ldpaudit: internal error of ldpaudit, please report it: ZeroDivisionError: ours (")

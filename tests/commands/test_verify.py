@@ -16,7 +16,7 @@ from ldpaudit.certificates.signature import private_key, public_key, require
 from ldpaudit.core import strict_json
 from ldpaudit.errors import DeploymentError, LdpauditError
 from tests.helpers import COIN, deployment, fails_in_one_line, lay_out, make_keys, process, raises, run, stdout, within
-from tests.road.forgeries import DEPLOYMENT, LOCAL, UNSEEDED, Data, Forgery, claim, counted, evidence, forged, genuine, whole
+from tests.road.forgeries import DEPLOYMENT, LOCAL, UNSEEDED, Forgery, claim, counted, evidence, forged, genuine, whole
 
 QUICK = ("--trials", "2000", "--jobs", "1")
 
@@ -58,10 +58,7 @@ def test_counts_that_were_forged_with_care_are_found_by_resampling_alone(written
 
 
 def test_what_was_changed_or_written_by_a_stranger_is_told_and_does_not_reach_the_terminal(written: Path) -> None:
-    def forge(data: Data) -> None:
-        data["claims"][0]["reason"] = "\x1b[2Jfine\nbase: stands"
-
-    written.write_text(forged(forge))
+    written.write_text(forged(claim(reason="\x1b[2Jfine\nbase: stands")))
     done = run("verify", str(written))
     assert "\x1b" not in done.stdout
     assert len(done.stdout.splitlines()) == 2
@@ -258,7 +255,6 @@ def test_a_statement_is_signed_as_the_certificate_is_and_needs_a_folder(tmp_path
     fails_in_one_line(within(tmp_path, "certify", "d.toml", "--attestation"), "needs --output, the folder for the statements")
     assert within(tmp_path, "certify", "d.toml", "--trials", "500", "--output", "out").returncode == 0
     assert not [*(tmp_path / "out").glob("*.intoto.jsonl")]
-    lay_out(tmp_path, {"d.toml": FILE})
     make_keys(tmp_path)
     assert within(tmp_path, "certify", "d.toml", *ATTESTED, "--sign", "private.pem").returncode == 0
     made = tmp_path / "out" / "votes.intoto.jsonl"

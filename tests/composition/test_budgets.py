@@ -15,7 +15,6 @@ from hypothesis import given, strategies as st
 
 from ldpaudit import Aggregate, Claim, Compose, Guarantee, PostProcess, Repeat, Shuffle, Subsample, Unsupported, account
 from ldpaudit.accountants.composition import divergences as divergence, theorems as formulas
-from ldpaudit.accountants.composition.divergences import concentrated_epsilon
 from ldpaudit.accountants.composition.filters import BudgetExceeded, Filter, Odometer, Spent, largest_rho
 from ldpaudit.accountants.composition.users import UserOdometers
 from ldpaudit.enclosure import Enclosure
@@ -208,10 +207,8 @@ def test_no_shuffler_and_no_sum_hides_a_rho() -> None:
         for plan in (Shuffle(stated, 100), Shuffle(Repeat(stated, 2), 100), Aggregate(stated, 100)):
             raises(Unsupported, None, account, plan)
     one = account(Subsample(Guarantee(mu=Fraction(1, 5)), users=10, batch=1))
-    truth = (
-        account(Gaussian(Fraction(5))).delta(0).high
-    )  # a delta of a sample of one is that of the whole, times the rate
-    assert one.delta(0).high == pytest.approx(truth / 10)
+    truth = account(Gaussian(Fraction(5))).delta(0).high
+    assert one.delta(0).high == pytest.approx(truth / 10), "the delta of the whole, times the rate"
 
 
 def test_a_guarantee_says_one_thing_and_prints_as_it_is_written() -> None:
@@ -244,8 +241,7 @@ parts = st.lists(st.tuples(st.fractions(0, 1, max_denominator=50), losses), max_
 
 ROUNDING = 1e-12  # what enumeration in floats may be off by: fewer than 2**10 terms, each at most 1
 DEEP = 8  # answers that are seen one after the other
-
-Choice = Callable[[tuple[int, ...]], Fraction]
+ASKED = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2))
 
 
 @given(parts)
@@ -281,7 +277,7 @@ def test_what_a_filter_admits_keeps_its_budget(e: Fraction, slack: Fraction, par
 @given(lengths, slacks)
 def test_the_largest_rho_promises_the_budget_and_hardly_less(e: Fraction, slack: Fraction) -> None:
     rho = largest_rho(e, slack)
-    assert float(e) * (1 - 1e-12) <= concentrated_epsilon(rho, slack).high <= float(e) * (1 + 1e-12)
+    assert float(e) * (1 - 1e-12) <= divergence.concentrated_epsilon(rho, slack).high <= float(e) * (1 + 1e-12)
 
 
 @given(lengths, slacks, parts)
@@ -299,13 +295,7 @@ def test_many_small_guarantees_cost_less_than_their_sum() -> None:
         budget = budget.spend(step)
     assert budget.spent.epsilon > 6
     assert 3 < Odometer(Fraction(1, 10**6), Spent(Fraction(20), Fraction(1, 5))).epsilon.high < 4
-    assert concentrated_epsilon(budget.spent.rho, Fraction(1, 2 * 10**6)).high <= 1  # the reserve keeps half
-
-
-def choices(seed: int) -> Choice:
-    """What an adversary asks next: it depends on every answer so far."""
-    lengths = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2))
-    return lambda seen: lengths[hash((seed, seen)) % len(lengths)]
+    assert divergence.concentrated_epsilon(budget.spent.rho, Fraction(1, 2 * 10**6)).high <= 1  # the reserve keeps half
 
 
 def outcomes(seed: int, admits: Callable[[Spent], bool]) -> Iterator[tuple[Spent, float, float, list[tuple[Spent, float]]]]:
@@ -313,11 +303,10 @@ def outcomes(seed: int, admits: Callable[[Spent], bool]) -> Iterator[tuple[Spent
 
     With what is spent, the logarithms of both probabilities, and the loss after every answer.
     """
-    choose = choices(seed)
     rows: list[tuple[tuple[int, ...], Spent, float, float, list[tuple[Spent, float]]]] = [((), Spent(), 0.0, 0.0, [])]
     while rows:
         seen, spent, p, q, path = rows.pop()
-        epsilon = choose(seen)
+        epsilon = ASKED[hash((seed, seen)) % len(ASKED)]  # it depends on every answer so far
         after = spent.after(epsilon, 0)
         if len(seen) == DEEP or not admits(after):
             yield spent, p, q, path

@@ -193,27 +193,18 @@ def delta(pairs: list[tuple[Pair, int]], epsilon: float, rounded: Callable[[Floa
     return 1 - infinite + float(np.sum(law * np.maximum(-np.expm1(epsilon - losses), 0)))
 
 
-def hits(messages: int, p: float) -> Pair:
-    """A message that speaks for an element, among random ones; and one more of these."""
+def both(messages: int, p: float, more: int) -> list[Pair]:
+    """One message that counts, among random ones, and so many more of these in its place; in either direction."""
     counts = np.arange(messages + 2)
-    return stats.binom.pmf(counts - 1, messages, p), stats.binom.pmf(counts, messages + 1, p)
-
-
-def sums(users: int, gamma: float) -> Pair:
-    """A count with one more in it; the one that the user left is like it from above."""
-    counts = np.arange(users + 2)
-    return stats.binom.pmf(counts - 1, users, gamma), stats.binom.pmf(counts, users, gamma)
-
-
-def both(pair: Pair) -> list[Pair]:
-    return [pair, (pair[1], pair[0])]
+    with_it, without = stats.binom.pmf(counts - 1, messages, p), stats.binom.pmf(counts, messages + more, p)
+    return [(with_it, without), (without, with_it)]
 
 
 CASES: dict[str, tuple[Mechanism, list[Pair]]] = {
-    "binary sums": (ShuffledBinarySums(400, 5, Fraction(1, 5)), both(sums(400, 0.2))),
-    "thin binary sums": (ShuffledBinarySums(60, 5, Fraction(1, 10)), both(sums(60, 0.1))),
-    "one oracle": (ShuffledHadamard(400, 8, 8, 40), both(hits(16_000, 2.0**-8))),
-    "an oracle per width": (RangeQueries(300, 4, 9, 50), [each for each in both(hits(15_000, 2.0**-9)) for _ in range(2)]),
+    "binary sums": (ShuffledBinarySums(400, 5, Fraction(1, 5)), both(400, 0.2, 0)),
+    "thin binary sums": (ShuffledBinarySums(60, 5, Fraction(1, 10)), both(60, 0.1, 0)),
+    "one oracle": (ShuffledHadamard(400, 8, 8, 40), both(16_000, 2.0**-8, 1)),
+    "an oracle per width": (RangeQueries(300, 4, 9, 50), [each for each in both(15_000, 2.0**-9, 1) for _ in range(2)]),
 }
 LONG = {"binary sums", "an oracle per width"}
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from ldpaudit.mechanisms.shared.public_questions.server_queries import Cells, Ch
 from ldpaudit.mechanisms.tree_histogram import HashedAnswers, HashedTreeHistogram, SplitTreeHistogram, TreeHistogram
 from ldpaudit.workers.experiment import Execution
 from ldpaudit.workers.runs import run
-from tests.helpers import raises
+from tests.helpers import UnpluggedError, raises
 from tests.samples import LEVEL, answered, once
 
 USERS = [{5: 40, 1: 7}, {2: 1}, {5: 30, 9: 12, 2: 10}]
@@ -148,15 +149,8 @@ SYSTEMS: list[Any] = [
 def test_every_system_goes_on_from_its_checkpoint_bit_by_bit(m: Any, tmp_path: Any) -> None:
     m = replace(m, p=Fraction(999, 1000)) if hasattr(m, "questions") and not isinstance(m, HashedAnswers) else m
     data, told = Partition.of_counts([{str(x): n for x, n in part.items()} for part in USERS]), list[int]()
-
-    class StopError(Exception):
-        pass
-
-    def stop(answers: int, rounds: float) -> None:
-        raise StopError
-
-    alone = run(m, data, 3)
-    raises(StopError, None, run, m, data, 3, Execution(checkpoint=tmp_path / "run", progress=stop))
+    alone, stop = run(m, data, 3), Mock(side_effect=UnpluggedError)
+    raises(UnpluggedError, None, run, m, data, 3, Execution(checkpoint=tmp_path / "run", progress=stop))
     again = run(m, data, 3, Execution(checkpoint=tmp_path / "run", progress=lambda answers, _: told.append(answers)))
     assert told[0] == 2
     assert repr(again) == repr(alone)

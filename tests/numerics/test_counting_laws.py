@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import comb
+from unittest.mock import Mock
 
 import flint
 import mpmath
@@ -144,18 +145,12 @@ def test_a_large_binomial_tail_is_what_mpmath_sums_at_60_digits(n: int, p: Fract
 
 
 def test_a_tail_is_summed_once_for_each_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    summed, factor = [], hypergeometric._urn_factor
-
-    def counted(*urn: int) -> flint.arb:
-        summed.append(urn)
-        return factor(*urn)
-
-    monkeypatch.setattr(hypergeometric, "_urn_factor", counted)
-    widths = []
+    summed, widths = Mock(side_effect=hypergeometric._urn_factor), []
+    monkeypatch.setattr(hypergeometric, "_urn_factor", summed)
     for bits in (53, 128, 53, 128):
         with flint.ctx.workprec(bits):
             widths.append(float(hypergeometric_upper(10_007, 1_003, 101, 31).rel_accuracy_bits()))
-    assert len(summed) == 2
+    assert summed.call_count == 2
     assert widths[0] == widths[2] < 56 < 120 < widths[1] == widths[3]
 
 

@@ -163,12 +163,9 @@ def test_the_first_call_of_all_may_take_longer_than_those_after_it() -> None:
 @pytest.mark.parametrize("ask", [call, probe])
 @pytest.mark.parametrize("stop", [Stopped(signal.SIGTERM), KeyboardInterrupt()], ids=["signal", "Ctrl-C"])
 def test_who_wants_the_audit_to_end_is_not_taken_for_the_callable(ask: Any, stop: BaseException) -> None:
-    def function(x: int) -> int:
-        raise stop
-
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background, it is ignored
     try:
-        raises(type(stop), "", ask, function, 0)
+        raises(type(stop), "", ask, partial(raising, stop), 0)
     finally:
         signal.signal(signal.SIGINT, before)
 

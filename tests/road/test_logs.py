@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars
@@ -201,10 +202,7 @@ def test_threads_that_read_at_once_leave_standard_error_as_it_was(tmp_path: Path
 def test_an_interruption_is_no_fault_of_a_log_and_a_panic_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(polars, "scan_parquet", interrupted)
+    monkeypatch.setattr(polars, "scan_parquet", Mock(side_effect=KeyboardInterrupt))
     raises(KeyboardInterrupt, "", read_log, tmp_path / "log.parquet")
     monkeypatch.setattr(polars, "scan_parquet", _panics)
     with pytest.raises(DeploymentError, match=r"needs a readable Parquet file: assertion failed left: 1 right: 2$"):

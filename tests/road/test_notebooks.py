@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
@@ -199,11 +200,8 @@ def test_the_curve_is_delta_and_the_claim_stands_where_it_belongs(tmp_path: Path
 def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def computed(*_: object, **__: object) -> None:
-        raise AssertionError("it was computed before the refusal")
-
     for name in ("account", "studies.comparison.contenders", "studies.ggkpv_tables.lines"):
-        monkeypatch.setattr(f"ldpaudit.{name}", computed)
+        monkeypatch.setattr(f"ldpaudit.{name}", Mock(side_effect=AssertionError("it was computed before the refusal")))
     fails_in_one_line(within(tmp_path, *command, "--plot", "x.gif"), "needs an ending among")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     fails_in_one_line(within(tmp_path, *command, "--plot", "x.png"), "pip install matplotlib")

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest.mock import Mock, patch
 
 import flint
 import numpy as np
@@ -15,7 +16,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision
-from ldpaudit.accountants.shuffling.bounds import BlanketBound, Bound
+from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
 from ldpaudit.accountants.shuffling.randomizers import of_mechanism
@@ -323,18 +324,13 @@ PLANS = [
 
 
 def test_a_lower_end_of_which_nothing_is_known_at_0_is_looked_for_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, looks = profile(Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)), list[Fraction]()
+    known, low = profile(Shuffle(KaryRandomizedResponse(3, Fraction(3, 4)), 9)), Mock(return_value=flint.arb(0.5, 0.5))
     before = known.epsilon(1e-6)
-
-    def unknown(bound: Bound, epsilon: Fraction, tolerance: float) -> flint.arb:
-        looks.append(epsilon)
-        return flint.arb(0.5, 0.5)
-
-    monkeypatch.setattr(type(known.bound), "low", unknown)
+    monkeypatch.setattr(type(known.bound), "low", low)
     found = known.epsilon(1e-6)
     assert found.low == 0
     assert found.high == pytest.approx(before.high, rel=known.bound.finest)
-    assert looks == [0]
+    assert [call.args[0] for call in low.call_args_list] == [0]
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
@@ -494,15 +490,9 @@ def test_bundles_of_long_fractions_are_told_apart_and_never_multiplied(monkeypat
     assert 0 < found.low <= found.high <= alone.high
 
 
-def test_a_bundle_that_nothing_hides_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_that_nothing_hides_is_not_searched() -> None:
     bundle = Repeat(Run(KaryRandomizedResponse(4, Fraction(9, 10))), 8)
-    found, looks = account(Shuffle(Compose([bundle, Guarantee(Fraction(1, 2))]), 10**4)), list[Fraction]()
-    high = ShuffleProfile._high
-
-    def counted(profile: ShuffleProfile, epsilon: Fraction, tolerance: float) -> flint.arb:
-        looks.append(epsilon)
-        return high(profile, epsilon, tolerance)
-
-    monkeypatch.setattr(ShuffleProfile, "_high", counted)
-    assert found.epsilon(1e-6).high > 26
-    assert len(looks) <= 2
+    found = account(Shuffle(Compose([bundle, Guarantee(Fraction(1, 2))]), 10**4))
+    with patch.object(ShuffleProfile, "_high", autospec=True, side_effect=ShuffleProfile._high) as high:
+        assert found.epsilon(1e-6).high > 26
+    assert 0 < high.call_count <= 2
