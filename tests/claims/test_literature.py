@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -288,14 +289,9 @@ def test_a_claim_that_fails_at_the_examples_is_on_record_and_elsewhere_ends_with
 
 
 def test_a_simulation_that_is_stopped_has_said_what_it_knew(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    measured, once = literature.measure, iter([True])
-
-    def stopped(*given: Any) -> literature.Measured:
-        if not next(once, False):
-            raise KeyboardInterrupt
-        return measured(*given)
-
-    monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (at_most(400.0, 0.1),))
+    claim = at_most(400.0, 0.1)
+    stopped = Mock(side_effect=[literature.measure(SMALL, claim, 20, seed=3), KeyboardInterrupt])
+    monkeypatch.setattr(literature, "accuracy", lambda stem, setting: (claim,))
     monkeypatch.setattr(literature, "simulated", lambda *_: (SMALL, SMALL))
     monkeypatch.setattr(literature, "measure", stopped)
     raises(KeyboardInterrupt, None, accuracy, "sign_oracle", None, runs=20)

@@ -21,6 +21,7 @@ from ldpaudit.accountants.pld import lattice
 from ldpaudit.mechanisms import ShuffledBinarySums, ShuffledCountMin
 from ldpaudit.neighbours import ADD_REMOVE
 from tests.helpers import at_most, some
+from tests.oracles.pairs import heads
 from tests.oracles.shuffle import law_of
 
 F = Fraction
@@ -44,10 +45,7 @@ def test_masses_of_cells_are_differences_of_tails(n: int, gamma: Fraction) -> No
     CounterTotal(60, F(1, 4), 51),
 ], ids=str)  # fmt: skip
 def test_cells_of_a_short_law_are_its_counts(counter: AnyCounter) -> None:
-    def law(n: int) -> dict[int, Fraction]:
-        return {y: math.comb(n, y) * counter.gamma**y * (1 - counter.gamma) ** (n - y) for y in range(n + 1)}
-
-    found, there, back = cells(counter), law(counter.n), law(counter.fewer)
+    found, there, back = cells(counter), heads(counter.n, counter.gamma), heads(counter.fewer, counter.gamma)
     for y, p, q, g in zip(counter.edges(), found.shifted, found.plain, found.ratios, strict=False):
         a, b = there[y - counter.shift], back[y]
         for value, exact in ((p, a), (q, b), (g, a / b)):
@@ -129,7 +127,7 @@ def test_totals_and_single_counters_enclose_the_same_number() -> None:
 def test_cells_whose_mass_may_be_0_leave_the_total_a_number(exchanged: bool) -> None:
     """Nine counters of six coins, one coin less for a user who leaves; truth by enumerating ratios of rationals."""
     gamma = F(1, 4)
-    more, fewer = ([math.comb(n, y) * gamma**y * (1 - gamma) ** (n - y) if y <= n else F(0) for y in range(7)] for n in (6, 5))
+    more, fewer = heads(6, gamma), [*heads(5, gamma), F(0)]
     p, q = (fewer, more) if exchanged else (more, fewer)
     ratios: dict[Fraction, Fraction] = {F(1): F(1)}  # Q over P
     for _ in range(9):

@@ -276,14 +276,10 @@ def test_a_long_change_costs_what_short_ones_add_up_to() -> None:
     assert found.low < account(replace(m, change=(6001,))).epsilon(0).low
 
 
-def shares(variance: mpmath.mpf, h: int, reach: int) -> list[mpmath.mpf]:
+def shares(variance: mpmath.mpf, h: int, reach: int) -> np.ndarray:
     """P[X = z] but for a factor, from -h reach to h reach, term by term."""
-    one = [mpmath.exp(-z * z / (2 * variance)) for z in range(-reach, reach + 1)]
-
-    def plus(a: list[mpmath.mpf], b: list[mpmath.mpf]) -> list[mpmath.mpf]:
-        return [sum(a[i] * b[k - i] for i in range(max(0, k - len(b) + 1), min(k + 1, len(a)))) for k in range(len(a) + len(b) - 1)]
-
-    return reduce(plus, [one] * h)
+    one = np.array([mpmath.exp(-z * z / (2 * variance)) for z in range(-reach, reach + 1)])
+    return reduce(np.convolve, [one] * h)
 
 
 @pytest.mark.parametrize(("variance", "h"), [(F(1, 5), 3), (F(1), 4), (F(1, 50), 6), (F(7, 4), 2)])

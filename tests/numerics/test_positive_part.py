@@ -233,17 +233,12 @@ def test_a_float_estimate_is_about_what_it_estimates(m: Mechanism, users: int) -
 @pytest.mark.parametrize(("m", "users"), [*ESTIMATED[:3], pytest.param(*ESTIMATED[3], marks=pytest.mark.slow)], ids=str)
 def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechanism, users: int) -> None:
     bound = account(Shuffle(m, users)).bound  # type: ignore[attr-defined]
-    top, looked = account(m).epsilon(0).high, [0]
-
-    def counted(value: Callable[[Fraction, float], flint.arb], epsilon: float, tolerance: float) -> flint.arb:
-        looked[0] += 1
-        return value(F(epsilon), tolerance)
-
-    delta = F(1, 10**9)
+    top, delta = account(m).epsilon(0).high, F(1, 10**9)
+    counted = Mock(side_effect=lambda value, epsilon, tolerance: value(F(epsilon), tolerance))
     below, above = bound.estimates()
     low = some(guided(partial(counted, bound.low), delta, top, 1e-7, below, -1.0))
     high = some(guided(partial(counted, bound.high), delta, top, 1e-7, above, 1.0))
-    assert looked[0] <= 8
+    assert counted.call_count <= 8
     assert bound.low(F(low), 1e-7) > ball(delta)
     assert bound.high(F(high), 1e-7) <= ball(delta)
     for value, found in ((bound.low, low), (bound.high, high)):
@@ -254,15 +249,10 @@ def test_a_float_estimate_saves_looks_and_the_ends_stay_where_they_are(m: Mechan
 @pytest.mark.parametrize("far", [0.5, 5.0])
 def test_numbers_that_mislead_a_search_cost_it_some_halvings(far: float) -> None:
     """As do balls that are wider beyond some place, which a line through two points leads to again and again."""
-    seen: list[float] = []
-
-    def misleading(x: float) -> tuple[bool, float]:
-        seen.append(x)
-        return x >= 0.3001, x - 0.3 if x >= 0.3001 else -far
-
+    misleading = Mock(side_effect=lambda x: (x >= 0.3001, x - 0.3 if x >= 0.3001 else -far))
     good, bad = close_in(misleading, 1.0, 0.0)
     assert bad < 0.3001 <= good < bad * (1 + 2.0**-33)
-    assert len(seen) < 100
+    assert misleading.call_count < 100
 
 
 @pytest.mark.parametrize("off", [2.0, 0.3, -0.3, -1.5])

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
+from unittest.mock import Mock
 
 import flint
 import pytest
@@ -154,8 +155,6 @@ def test_a_step_is_found_where_all_ratios_are_powers(ratios: tuple[Fraction, ...
     assert (found.ratio if found else None) == base
 
 
-
-
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer points of lattices: a fraction of the time, and bounds that are a little wider."""
@@ -245,14 +244,9 @@ def test_masses_of_a_loose_curve_add_up_to_one(times: Fraction) -> None:
 
 
 def test_a_curve_is_not_looked_at_closely_where_an_upper_end_rises_above_what_is_known_at_less() -> None:
-    seen: list[Number] = []
-
-    def rising(epsilon: Number) -> float:
-        seen.append(epsilon)
-        return 1e-3 * (1 - epsilon / 0.3) ** 2 + 1e-20 if epsilon < 0.3 else math.exp(30 * (0.3 - epsilon))
-
+    rising = Mock(side_effect=lambda e: 1e-3 * (1 - e / 0.3) ** 2 + 1e-20 if e < 0.3 else math.exp(30 * (0.3 - e)))
     assert dominating_curve(UpperEnd(rising, lambda delta: 2.0), 40).infinite <= 1e-20
-    assert sum(epsilon < 0.3 for epsilon in seen) > 15
+    assert sum(call.args[0] < 0.3 for call in rising.call_args_list) > 15
 
 
 @given(st.data())

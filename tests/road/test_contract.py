@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -80,20 +81,12 @@ def test_a_comparison_fails_for_every_difference_but_a_tighter_enclosure(
 
 
 def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def item(number: int) -> Any:
-        if number == 2 and len(made) < 3:
-            made.append(-1)
-            raise KeyboardInterrupt
-        made.append(number)
-        return number
-
+    item = Mock(side_effect=[0, 1, KeyboardInterrupt, 2, 3])
     monkeypatch.setitem(contract.SECTIONS, "names", lambda wanted: ((str(i), partial(item, i)) for i in range(4)))
     raises(KeyboardInterrupt, "", record, tmp_path, ["names"], Wanted(0, None), most=9)
     record(tmp_path, ["names"], Wanted(0, None), most=1)
     record(tmp_path, ["names"], Wanted(0, None), most=9)
-    assert made == [0, 1, -1, 2, 3]
+    assert [call.args[0] for call in item.call_args_list] == [0, 1, 2, 2, 3]
     assert json.loads((tmp_path / "names.json").read_text()) == {"0": 0, "1": 1, "2": 2, "3": 3}
 
 

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -139,18 +140,13 @@ def test_the_program_is_known_by_every_text_that_it_consists_of(tmp_path: Path, 
 
 def test_users_code_is_run_each_time_and_a_deployment_says_that_it_has_some(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a target of the gate's or an implementation beside a deployment."""
-    ran: list[str] = []
-
-    def here(_: Crew, task: Task) -> Any:
-        ran.append(task.name)
-        return task.function(*task.arguments)
-
+    here = Mock(side_effect=lambda task: task.function(*task.arguments))
     monkeypatch.setattr(Crew, "do", here)
     beside = f'{FILES["matrix.ldp.toml"]}[implementation]\ncallable = "tests.broken_callables:fair"\n'
     lay_out(folder, {"matrix.ldp.toml": beside, "ldpaudit.toml": CONFIG + target("fair")})
     for expected in ("0 of 3 from the cache", "1 of 3 from the cache"):
         assert reused(result := checked(folder)) == expected
-    assert ran == [str(folder / "matrix.ldp.toml"), "code"] * 2
+    assert [call.args[0].name for call in here.call_args_list] == [str(folder / "matrix.ldp.toml"), "code"] * 2
     assert some(result.reuse).anew == ("matrix.ldp.toml", "code")
     assert len(list((folder / ".cache").glob("*.json"))) == 1
     ours = load(folder / "ours.ldp.toml")

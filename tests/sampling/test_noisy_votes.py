@@ -17,6 +17,7 @@ from ldpaudit.mechanisms.trie_heavy_hitter import NoisyTrieHeavyHitter
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, Neighbours
 from tests.mechanisms.test_trie_heavy_hitter import alike
 from tests.oracles.shuffle import divergence
+from tests.oracles.trie import partitions
 
 
 def votes(users: int, batch: int, relation: Neighbours) -> NoisyVotes:
@@ -109,14 +110,8 @@ def test_numbers_of_votes_are_looked_at_that_are_not_too_rare_and_no_others() ->
 
 def data_sets(users: int) -> Iterator[tuple[str, ...]]:
     """Words of this many users, up to their names; an empty word votes for nothing."""
-
-    def parts(left: int, most: int) -> Iterator[tuple[int, ...]]:
-        yield from ((),) if not left else ()
-        for size in range(min(left, most), 0, -1):
-            yield from ((size, *rest) for rest in parts(left - size, size))
-
     for silent in range(users + 1):
-        for sizes in parts(users - silent, users):
+        for sizes in partitions(users - silent):
             yield (*("",) * silent, *(letter for letter, size in zip("abcdefgh", sizes, strict=False) for _ in range(size)))
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 import flint
@@ -32,14 +32,7 @@ from tests.oracles.sums import outcomes, summed
 F = Fraction
 
 
-def draws(gamma: Fraction, k: int) -> KaryRandomizedResponse:
-    return KaryRandomizedResponse.with_uniform_draw(gamma, k)
-
-
-def flips(q: Fraction, k: int) -> UnaryEncoding:
-    return UnaryEncoding.flips(q, k)
-
-
+draws, flips = KaryRandomizedResponse.with_uniform_draw, UnaryEncoding.flips
 HALF, QUARTER = F(1, 2), F(1, 4)
 EXACT = [
     (draws(HALF, 2), 2, F(2), F(3, 16)),
@@ -99,13 +92,8 @@ def test_the_blanket_of_both_is_what_its_formula_says(m: Mechanism, users: int, 
 
 def coin_told(q: Fraction, users: int, epsilon: Fraction) -> float:
     """delta of RAPPOR where user 1 tells whether the report is blanket: (1 - g) of T(1), T(2) among blankets."""
-    g, cells = q / (1 - q), []
-    for first in (0, 1):
-        for second in (0, 1):
-            base = (q if first else 1 - q) * (q if second else 1 - q)
-            there = (q if second else 1 - q) * first
-            back = (q if first else 1 - q) * second
-            cells.append((there, back, g * base))
+    g, law, both = q / (1 - q), (1 - q, q), product((0, 1), repeat=2)
+    cells = [(law[second] * first, law[first] * second, g * law[first] * law[second]) for first, second in both]
     with working_precision(precision(users)):
         return float((1 - ball(g)) * Blanket.of(cells).delta(ball(epsilon).exp(), users, 1e-9))
 
