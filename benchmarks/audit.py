@@ -14,6 +14,7 @@ that make it one of the four values would have to be sought.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,13 +143,6 @@ def _smooth(power: Callable[[int], float], n: int) -> float:
     return float(np.mean([power(max(1, round(n * ratio))) for ratio in (0.99, 0.995, 1.0, 1.005, 1.01)]))
 
 
-def played(case: Case, m: Mechanism) -> tuple[int, Game]:
-    """The game of a case among those of its mechanism."""
-    found = Planned(m).games()
-    place = next(i for i, game in enumerate(found) if game.inputs == case.inputs)
-    return place, found[place]
-
-
 @dataclass(frozen=True)
 class Only:
     """A source of one game alone."""
@@ -163,7 +157,7 @@ class Only:
 
     def games(self) -> tuple[Game, ...]:
         """The case's game."""
-        return (played(self.case, self.m)[1],)
+        return (next(game for game in Planned(self.m).games() if game.inputs == self.case.inputs),)
 
 
 def rates(case: Case, m: Mechanism, epsilon: float, event: Any, views: int = 400_000) -> tuple[float, float]:
@@ -193,14 +187,12 @@ def fixed_used(case: Case, epsilon: float, needed: int, seeds: int = 5) -> float
             state = play.begin(job)
             if state.rule not in known:
                 known[state.rule] = rates(case, m, epsilon, state.rule)
-            if not (fired := sum(known[state.rule])):
+            if not sum(known[state.rule]):
                 reached.append(0.0)
                 continue
-            assert fired > 0
-            near = (0.99, 0.995, 1.0, 1.005, 1.01)
             right, wrong = known[state.rule]
-            bounds = [reach(round((trials - state.drawn) * r), right, wrong, epsilon, case.inputs) for r in near]
-            reached.append(float(np.mean(bounds)))
+            near = partial(reach, right=right, wrong=wrong, epsilon=epsilon, inputs=case.inputs)
+            reached.append(_smooth(near, trials - state.drawn))
         return float(np.mean(reached))
 
     return next((ratio for ratio in np.arange(0.9, 2.0, 0.01) if power(ratio) >= 0.5), math.inf)

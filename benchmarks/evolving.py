@@ -76,17 +76,9 @@ class Row:
 class Line:
     """The runs of one system under one number of changes."""
 
+    name: str  # of the system
+    changes: int  # of each stream
     runs: tuple[Row, ...]
-
-    @property
-    def name(self) -> str:
-        """Of the system."""
-        return self.runs[0].name
-
-    @property
-    def changes(self) -> int:
-        """Of each stream."""
-        return self.runs[0].changes
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -112,7 +104,7 @@ class Line:
 def lines(rows: Sequence[Row]) -> list[Line]:
     """Rows by system and number of changes."""
     keys = sorted({(row.name, row.changes) for row in rows}, key=lambda key: (key[0] != CONSTANT, *key))
-    return [Line(tuple(row for row in rows if (row.name, row.changes) == key)) for key in keys]
+    return [Line(*key, tuple(row for row in rows if (row.name, row.changes) == key)) for key in keys]
 
 
 def advice(found: Sequence[Line]) -> str:

@@ -69,23 +69,6 @@ COMPOSITION = (
 )  # fmt: skip
 
 
-def over_users(grid: Iterable[float]) -> list[Line]:
-    """Shuffled three-ary reports of epsilon 1/2."""
-    report = KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 3)
-    return looseness(((n, Shuffle(report, n)) for n in map(round, grid)), SHUFFLING)
-
-
-def over_epsilon(grid: Iterable[float]) -> list[Line]:
-    """A million shuffled three-ary reports."""
-    return looseness(((e, Shuffle(KaryRandomizedResponse.for_epsilon(e, 3), 10**6)) for e in grid), SHUFFLING)
-
-
-def over_runs(grid: Iterable[float]) -> list[Line]:
-    """Repeated binary reports of epsilon 1/100."""
-    report = KaryRandomizedResponse.for_epsilon(Fraction(1, 100), 2)
-    return looseness(((t, Repeat(report, t)) for t in map(round, grid)), COMPOSITION)
-
-
 def noise(grid: Iterable[float]) -> list[Line]:
     """Printed over sufficient noise; for TrieHH, whose noise is what its batch leaves out, sufficient over printed batch."""
     users = [round(n) for n in grid]
@@ -124,13 +107,17 @@ def powers(low: float, high: float, per_decade: int) -> tuple[float, ...]:
 
 
 LOOSE = "formula's epsilon / certified epsilon (ratio)"
+HALF, HUNDREDTH = KaryRandomizedResponse.for_epsilon(Fraction(1, 2), 3), KaryRandomizedResponse.for_epsilon(Fraction(1, 100), 2)
 PICTURES = (
     Picture("shuffling-users", "Shuffled three-ary reports of epsilon 1/2, at delta = 1e-6.",
-            "users n", LOOSE, "certified", powers(3, 8, 2), over_users),
+            "users n", LOOSE, "certified", powers(3, 8, 2),
+            lambda grid: looseness(((n, Shuffle(HALF, n)) for n in map(round, grid)), SHUFFLING)),
     Picture("shuffling-epsilon", "A million shuffled three-ary reports, at delta = 1e-6; EFMRTT19 ends at its epsilon of 1/2.",
-            "epsilon of one report (nats)", LOOSE, "certified", powers(-1.25, 0.75, 8), over_epsilon),
+            "epsilon of one report (nats)", LOOSE, "certified", powers(-1.25, 0.75, 8),
+            lambda grid: looseness(((e, Shuffle(KaryRandomizedResponse.for_epsilon(e, 3), 10**6)) for e in grid), SHUFFLING)),
     Picture("composition-runs", "T binary reports of epsilon 1/100, at delta = 1e-6; HKR12 ends where its total epsilon is 1.",
-            "runs T", LOOSE, "certified", powers(0, 6, 2), over_runs),
+            "runs T", LOOSE, "certified", powers(0, 6, 2),
+            lambda grid: looseness(((t, Repeat(HUNDREDTH, t)) for t in map(round, grid)), COMPOSITION)),
     Picture("noise-users", "Noise as printed over noise that suffices for the printed promise; for TrieHH, the largest batch that "
             "keeps it over the printed one.",
             "users n", "printed noise / noise that suffices (ratio)", "suffices", powers(4, 10, 1), noise),

@@ -40,7 +40,7 @@ def stage(folder: Path, stems: Sequence[str] = ()) -> None:
     shutil.copytree(DOCS, folder)
     for path in (*DOCS.rglob("*.md"), *(ROOT / name for name in ABOVE)):
         (folder / _place(path)).write_text(relinked(path))
-    (folder / "api.md").write_text(api())
+    (folder / "api.md").write_text("\n".join(_api()) + "\n")
     shown = tuple(stems) or mechanisms.stems()
     (folder / "mechanisms").mkdir()
     for name, text in zip(("index", *shown), (mechanism_pages.contents(shown), *_printed(shown)), strict=True):
@@ -107,12 +107,8 @@ def _table(title: str, command: Any) -> str:
     return "\n".join([title, "", *rows])
 
 
-def api() -> str:
-    """The page of the public names, each with its docstring."""
-    return "\n".join(_api()) + "\n"
-
-
 def _api() -> Iterator[str]:
+    """The page of the public names, each with its docstring."""
     yield from ("# Python", "", "`import ldpaudit as ldp`; every public name, from its docstring.",
                 "The [mechanisms](mechanisms/index.md) have pages of their own.")  # fmt: skip
     for name in sorted(set(ldpaudit.__all__) - {"mechanisms"}, key=str.lower):

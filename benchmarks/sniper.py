@@ -74,11 +74,9 @@ def event(scores: Floats) -> tuple[float, float]:
 def sniper(function: Function, a: Any, b: Any, views: int, rng: np.random.Generator) -> float:
     """DP-Sniper's lower bound."""
     third = views // 6  # on each input
-    trained = [drawn(function, x, third) for x in (a, b)]
-    log_odds = regression(*trained)
-    sides = [(1.0, [a, b]), (-1.0, [b, a])]
+    log_odds = regression(*(drawn(function, x, third) for x in (a, b)))
     found = []
-    for sign, pair in sides:
+    for sign, pair in ((1.0, [a, b]), (-1.0, [b, a])):
         first, second = (sign * log_odds(drawn(function, x, third // 2)) for x in pair)
         threshold, tie = event(second)
         fires = np.mean(first > threshold) + tie * np.mean(first == threshold)

@@ -23,7 +23,8 @@ def prove() -> tuple[Theorem | Steps, ...]:
 def _one_of_many() -> Theorem:
     (excess, heard_low, heard_high, room), (low,) = nonnegative("excess", "heard_low", "heard_high", "room"), positive("low")
     names = ("slots", "lowest", "highest", "silent_lowest", "silent_highest")
-    fields = slots_field, low_field, high_field, silent_low, silent_high = [named(name) for name in names]
+    slots_field, low_field, high_field, silent_low, silent_high = map(named, names)
+    most_field, least_field = _weight(silent_low, high_field / low_field), _weight(silent_high, low_field / high_field)
     s, loud, ratio = 1 / (1 + heard_low), 1 / (1 + heard_high), 1 + excess
     most, least = s + (1 - s) * ratio, loud + (1 - loud) / ratio  # times the number of slots
     slots = most + least + room
@@ -37,21 +38,16 @@ def _one_of_many() -> Theorem:
         sentence="GenProt, its draws accepted with probabilities in a range,",
         fields=dict(zip(names, (slots, low, low * ratio, s, loud), strict=True)),
         recover={low: low_field, excess: high_field / low_field - 1, heard_low: 1 / silent_low - 1,
-                 heard_high: 1 / silent_high - 1, room: slots_field - _most(fields) - _least(fields)},
-        parts=[Part(_most(fields) / _least(fields), [own])],
+                 heard_high: 1 / silent_high - 1, room: slots_field - most_field - least_field},
+        parts=[Part(most_field / least_field, [own])],
         tight="where draws of the kinds (highest, lowest) and (lowest, highest) occur on two inputs",
         assumes=("positions",),
     )  # fmt: skip
 
 
-def _most(fields: list[Expr]) -> Expr:
-    _, low, high, silent, _ = fields
-    return silent + (1 - silent) * high / low
-
-
-def _least(fields: list[Expr]) -> Expr:
-    _, low, high, _, silent = fields
-    return silent + (1 - silent) * low / high
+def _weight(silent: Expr, ratio: Expr) -> Expr:
+    """A position's probability, times the number of slots, of its draw's probability over that of all others."""
+    return silent + (1 - silent) * ratio
 
 
 def _one_bit(*, by_ones: bool) -> Theorem:

@@ -48,14 +48,10 @@ class _InOrder:
     """A program, or a log, that makes its reports in its own order."""
 
     many: Callable[..., Any]  # (x, size, rng) -> reports
-    ordered: Callable[[Sequence[Any], Sequence[int]], list[list[Any]]]  # see `callables.in_order`
+    in_order: Callable[[Sequence[Any], Sequence[int]], list[list[Any]]]  # see `callables.in_order`
 
     def __call__(self, x: Any, size: int, rng: np.random.Generator) -> Any:
         return self.many(x, size, rng)
-
-    def in_order(self, xs: Sequence[Any], order: Sequence[int]) -> list[list[Any]]:
-        """See `callables.in_order`."""
-        return self.ordered(xs, order)
 
 
 def read_by(function: Callable[..., Any], read: Read) -> Callable[..., Any]:

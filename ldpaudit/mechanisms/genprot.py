@@ -274,12 +274,10 @@ class GenProt(_Protected):
         Every draw is accepted with the same probability a, and given its coin it has the accepted or the refused law, whatever
         the other draws are: :math:`(1 - (1-a)^T)` times the accepted law and :math:`(1-a)^T` times the refused one.
         """
-        none = (1 - self.acceptance(x)) ** self.slots
         a = self.acceptance(x)
-        found = {}
-        for y, q, p in zip(self.table.outputs, self.table.public, self.table.accepted[x], strict=True):
-            found[y] = (1 - none) * q * p / a + none * q * (1 - p) / (1 - a)
-        return found
+        none = (1 - a) ** self.slots
+        rows = zip(self.table.outputs, self.table.public, self.table.accepted[x], strict=True)
+        return {y: (1 - none) * q * p / a + none * q * (1 - p) / (1 - a) for y, q, p in rows}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -110,13 +110,9 @@ class Hashtogram(InParts, CountedEstimate, PublicSign):
 
     def tally(self, views: Views) -> NDArray[np.int64]:
         """How many reports are of each group, column and sign."""
-        return self._add(np.zeros(2 * self.groups * self.cells, dtype=np.int64), np.asarray(views))
-
-    def _add(self, tally: NDArray[np.int64], views: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count reports by group, column and sign, in place."""
-        group, column = self.places(views[:, 0])
-        tally += np.bincount((group * self.cells + column) * 2 + (views[:, 1] > 0), minlength=len(tally))
-        return tally
+        index, sign = np.asarray(views).T
+        group, column = self.places(index)
+        return np.bincount((group * self.cells + column) * 2 + (sign > 0), minlength=2 * self.groups * self.cells)
 
     def estimate_from_tally(self, tally: NDArray[np.int64]) -> NDArray[np.float64]:
         r"""The table that `query` asks: unbiased counts of each group's users in each cell, ``(groups, cells)``.
@@ -155,7 +151,7 @@ class Hashtogram(InParts, CountedEstimate, PublicSign):
         tally = np.zeros(2 * self.groups * self.cells, dtype=np.int64)
         for before, values in chunks:
             index = (first + before + np.arange(len(values))) % self.users
-            self._add(tally, self.reports(values.astype(np.int64), index, rng))
+            tally += self.tally(self.reports(values.astype(np.int64), index, rng))
         return tally
 
     def truth(self, data: ArrayLike) -> NDArray[np.float64]:

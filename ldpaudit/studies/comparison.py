@@ -254,11 +254,10 @@ def _counts(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimated counts of values, and these post-processed; a sketch is queried, an oracle that lists all counts has them."""
     result = _run(m, data, rng)
-    query = getattr(m, "query", None)
-    if query is not None and np.shape(result) != (len(m.inputs),):
-        return (found := np.asarray(query(result, asked), dtype=np.float64)), found
     if np.shape(result) != (len(m.inputs),):
-        raise Unsupported(m, "it neither lists counts of values nor answers queries for them")
+        if (query := getattr(m, "query", None)) is None:
+            raise Unsupported(m, "it neither lists counts of values nor answers queries for them")
+        return (found := np.asarray(query(result, asked), dtype=np.float64)), found
     processed = found = np.asarray(result, dtype=np.float64)
     if type(m).truth is Mechanism.truth:
         processed = Estimates(m, len(data), (), found).processed(post)

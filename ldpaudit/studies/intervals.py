@@ -296,7 +296,9 @@ def _reach_of_noise(m: Mechanism, users: int) -> Reach | None:
     """Of the sum of all users' noises, where a report is a number, or an indicator, plus noise; else None."""
     match m:
         case GaussianReport():
-            return lambda alpha: _quantile(alpha / 2) * float(m.sigma) * math.sqrt(users)
+            from scipy.special import ndtri  # here: it takes a while to import
+
+            return lambda alpha: -float(ndtri(alpha / 2)) * float(m.sigma) * math.sqrt(users)
         case Laplace() | LaplaceHistogram():
             return lambda alpha: _largest_laplace(m.scale, users, alpha / 2)
         case Geometric():
@@ -316,13 +318,6 @@ def _reach_of_masses(noise: Masses) -> Reach:
     order = np.argsort(distances)[::-1]
     beyond = np.cumsum(noise.values[order])
     return lambda alpha: float(distances[order[np.searchsorted(beyond, alpha, side="right")]])
-
-
-def _quantile(tail: float) -> float:
-    """Beyond which a normal number lies with this probability."""
-    from scipy.special import ndtri  # here: it takes a while to import
-
-    return -float(ndtri(tail))
 
 
 def _masses(noise: CountNoise) -> Masses:
