@@ -154,6 +154,10 @@ def load_everything() -> None:
         import_module(each.name)
 
 
+def _asked(profile: Any, what: str, at: str) -> Any:
+    return _ends(getattr(profile, what)(Fraction(at)))
+
+
 def _answer(pipe: Connection, plan: str, neighbours: str, number: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -162,7 +166,7 @@ def _answer(pipe: Connection, plan: str, neighbours: str, number: int) -> None:
     try:
         profile = ldp.account(*(eval(text, {}, _PublicNames()) for text in (plan, neighbours)))
         for what, at in asked:
-            pipe.send({f"{what}({at})": _or_error(lambda what=what, at=at: _ends(getattr(profile, what)(Fraction(at))))})
+            pipe.send({f"{what}({at})": _or_error(partial(_asked, profile, what, at))})
     except Exception as error:  # whatever it is, users see it
         pipe.send({"account": f"{type(error).__name__}: {error}"})
     pipe.send({"ended": ""})

@@ -88,7 +88,7 @@ _MOST_SUMS, _MOST_SUMMED, _SUMMED = 1000, 10_000, (8, 60)
 """Overlaps of bundles of fewer reports up to which none are rounded; pairs up to which all are added up, and of how many else."""
 _LISTED = 9  # bits of values up to which all overlaps are listed
 _TRIED, _KEPT = 256, 3  # third values that are tried, and data sets that are kept
-_SIDES, _MOST_MIXED = ((True, False), (False, True)), 8
+_SIDES, _MOST_MIXED = ((True, False), (False, True)), 6
 """Whether an overlap's second and third numbers are above 0; and coordinates up to which two users have no names."""
 _EQUAL = 3
 """Of as many reports of a bundle user 1's one does not change in one more data set, and differs from all others': the larger
