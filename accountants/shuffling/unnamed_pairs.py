@@ -5,19 +5,18 @@ apart, held by half of the users each, the multiset hides user 1 better than if 
 
 Those left are put into pairs, and of each pair both reports are told without names. Who are left is known before user 1 takes the
 place of one of them, which is any with equal chances, so that pairs may be chosen by what these hold. With the laws q and q' of a
-pair's two users, user 1's value :math:`x_j` adds to the density of the reports y and y' of that pair
+pair's two users, and :math:`u = R_{x_1} - e^\varepsilon R_{x_2}`, its reports y and y' have in place of two W
 
-.. math:: \frac{R_{x_j}(y)\,(q + q')(y') + R_{x_j}(y')\,(q + q')(y)}{q(y)\,q'(y') + q(y')\,q'(y)},
+.. math:: \frac{u(y)\,(q + q')(y') + u(y')\,(q + q')(y)}{q(y)\,q'(y') + q(y')\,q'(y)}
 
-for each of the two places of user 1 one of both, and W of a pair is that of :math:`R_{x_1} - e^\varepsilon R_{x_2}`. Of equal laws
-it is the sum of two W; of others its law is smaller in the convex order than the sum of one of each, whose mean it is, given the
-reports. In a secret sample, W is mixed with twice :math:`1 - e^\varepsilon`, as there.
+for both places that user 1 may take. Of equal laws it is the sum of two W; of others it is the mean of one of each, given the
+reports without names, and so smaller in the convex order. In a secret sample it is mixed with :math:`2 (1 - e^\varepsilon)`.
 
-As many users as possible are in mixed pairs, with one of either of two sides. All others but one side's are then in such a pair,
-so that an expectation is at most the largest integral of mixed pairs, each in place of two values, and of one side's types
-(`numerics.largest_positive_part`); and each side has its own contour. Sides are: users with either of user 1's laws, where all
-have one of these; of vectors plus Laplace noise those who have user 1's second numbers wherever its two values differ, and those
-who have the first ones (`laplace_vectors`).
+There are two sides, and as many pairs as possible have one user of each: these are mixed. Those who are in no pair are then of one
+side, or of neither. So an expectation is at most the largest integral of mixed pairs, each in place of two values, and of the
+types of one side and of neither (`numerics.largest_positive_part`); and each side has its own contour. Sides are: users with
+either of user 1's laws, where all have one of these; of vectors plus Laplace noise those who have user 1's second numbers wherever
+its two values differ, and those who have the first ones (`laplace_vectors`).
 
 Source: derived here; enumerated in tests/shuffling.
 """

@@ -13,7 +13,7 @@ coins with errors of the right law. So it grows with epsilon, falls with v, and 
 
 Proof. Flip the coin i. The events "i is guessed right and W = k + 1" become "i is guessed wrong and W = k": they are disjoint
 for different k, so that what privacy allows each of them beyond :math:`e^\varepsilon` times the other sums to at most delta for
-each guessed side. LinearEstimate over the canaries, with :math:`A_k = \Pr[W = k]`, and averaged over the coins,
+each guessed side. Added up over the canaries, with :math:`A_k = \Pr[W = k]`, and averaged over the coins,
 
 .. math:: (k + 1) A_{k+1} \le e^\varepsilon (r - k) A_k + m \delta_k, \quad \sum_k \delta_k \le \delta d / 2.
 
