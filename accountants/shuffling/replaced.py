@@ -228,7 +228,7 @@ def replacement(types: Iterable[Blanket], gamma: Probability) -> Replacement | N
     """Of all types and the mass of the blanket; None where user 1 may say what another user never does, or gamma is 0."""
     found = tuple(dict.fromkeys(types))
     never = any(b == 0 and not r1 == r2 == 0 for each in found for r1, r2, b in each.cells)
-    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found), groups=alone(found))
+    return None if never or not gamma > 0 else Replacement(found, gamma, pairs=quotients(found))
 
 
 def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Replacement | None:
@@ -246,7 +246,9 @@ def of_rows(rows: Sequence[Sequence[Fraction]], types: Iterable[Blanket]) -> Rep
     differences = high[first] - high[second] + (low[first] - low[second])
     pairs = QuotientLaws.of(differences[:, None], high[second][:, None], high[None])
     listed = tuple(dict.fromkeys(types))
-    return None if pairs is None else Replacement(listed, gamma, pairs=pairs, groups=alone(listed))
+    # A type may stand for others whose values are less, of users who have neither of user 1's laws: not so where there are two.
+    groups = alone(listed) if len(set(map(tuple, rows))) == 2 else ()
+    return None if pairs is None else Replacement(listed, gamma, pairs=pairs, groups=groups)
 
 
 def of_any_map(epsilon0: flint.arb) -> Replacement:

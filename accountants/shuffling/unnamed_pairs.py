@@ -12,11 +12,12 @@ pair's two users, and :math:`u = R_{x_1} - e^\varepsilon R_{x_2}`, its reports y
 for both places that user 1 may take. Of equal laws it is the sum of two W; of others it is the mean of one of each, given the
 reports without names, and so smaller in the convex order. In a secret sample it is mixed with :math:`2 (1 - e^\varepsilon)`.
 
-There are two sides, and as many pairs as possible have one user of each: these are mixed. Those who are in no pair are then of one
-side, or of neither. So an expectation is at most the largest integral of mixed pairs, each in place of two values, and of the
-types of one side and of neither (`numerics.largest_positive_part`); and each side has its own contour. Sides are: users with
-either of user 1's laws, where all have one of these; of vectors plus Laplace noise those who have user 1's second numbers wherever
-its two values differ, and those who have the first ones (`laplace_vectors`).
+There are two sides, and as many pairs as possible have one user of each: these are mixed. Those who are in no pair are then of
+one side, or of neither. So an expectation is at most the largest integral of mixed pairs, each in place of two values, and of
+the types of one side and of neither (`numerics.largest_positive_part`); and each side has its own contour. It is not enough
+that a user's W is less than that of a side, for pairs of such users may tell more. Sides are: users with either of user 1's
+laws, where there are no others; of vectors plus Laplace noise those who have user 1's second numbers wherever its two values
+differ, and those who have the first ones (`laplace_vectors`).
 
 Source: derived here; enumerated in tests/shuffling.
 """
@@ -92,7 +93,7 @@ class Mixed:
 
 
 def alone(types: Sequence[Blanket]) -> tuple[tuple[Blanket | Mixed, ...], ...]:
-    """Each type with its mixed pairs, where all other users have one of user 1's laws; none where some do not."""
+    """Each type with its mixed pairs, of reports that have two laws at all; none where floats do not hold them."""
     return tuple((each, Mixed.of((r1, r2) for r1, r2, _ in each.cells)) for each in types) if all(map(_is_own, types)) else ()
 
 

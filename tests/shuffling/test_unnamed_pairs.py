@@ -4,21 +4,26 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 
 import flint
 import numpy as np
 import pytest
 
-from ldpaudit import Shuffle, account
+from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, mixed_pairs
+from ldpaudit.accountants.shuffling.replaced import Replacement, of_rows
 from ldpaudit.accountants.shuffling.unnamed_pairs import Mixed
 from ldpaudit.accountants.shuffling.vector_laws import Products
 from ldpaudit.core.working_precision import working_precision
+from ldpaudit.mechanisms import UnaryEncoding
+from ldpaudit.mechanisms.bassily_smith import BassilySmith
+from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from tests.oracles import shuffle as oracle
-from tests.shuffling.test_replaced import Row, bound, positive_mean, replaced, terms, worst_of
+from tests.shuffling.test_replaced import Row, bound, positive_mean, terms, worst_of
 
 SKEWED = [[Fraction(1, 50), Fraction(9, 50), Fraction(40, 50)], [Fraction(10, 50), Fraction(20, 50), Fraction(20, 50)]]
 
@@ -26,6 +31,15 @@ SKEWED = [[Fraction(1, 50), Fraction(9, 50), Fraction(40, 50)], [Fraction(10, 50
 def laws(seed: int, views: int = 3) -> list[Row]:
     weights = np.random.default_rng(seed).integers(1, 12, size=(2, views)).tolist()
     return [[Fraction(w, sum(row)) for w in row] for row in weights]
+
+
+def replaced(rows: Sequence[Row]) -> Replacement:
+    """Of a channel, all of whose inputs anybody may hold."""
+    inputs = range(len(rows))
+    types = (Blanket.of(zip(rows[x1], rows[x2], rows[x], strict=True)) for x1, x2 in permutations(inputs, 2) for x in inputs)
+    found = of_rows(rows, types)
+    assert found is not None
+    return found
 
 
 def pair_law(rows: Sequence[Row], e: Fraction, held: Sequence[Row], rate: Fraction = Fraction(1)) -> dict[Fraction, Fraction]:
@@ -107,6 +121,17 @@ def test_of_each_number_of_users_the_group_counts_whose_bound_is_largest(monkeyp
     found = replace(found, groups=found.groups[:2])
     with working_precision(200):
         assert [*map(float, found.means(ball(Fraction(6, 5)))(1000, (1000, 999)))] == pytest.approx([3 / 1000, 4 / 999])
+
+
+HALF = Fraction(1, 2)
+NEITHER = [UnaryEncoding(k=4, p=HALF, q=Fraction(1, 3)), BassilySmith(3, Fraction(3, 4)), TruncatedGeometric(3, HALF)]
+
+
+@pytest.mark.parametrize("m", NEITHER, ids=str)
+def test_where_some_users_have_neither_law_of_user_1_each_has_a_name(m: Mechanism) -> None:
+    """Also where their types are left out, as their values are less than those of a type: in pairs they may not be."""
+    assert account(Shuffle(m, 1000)).bound.replaced.groups == ()  # type: ignore[attr-defined]
+    assert replaced([*SKEWED, [Fraction(1, 3)] * 3]).groups == ()
 
 
 def test_where_values_hide_user_1_in_different_ways_names_tell_more_than_the_shuffle() -> None:
