@@ -140,7 +140,7 @@ class ComposedProfile(PrivacyProfile):
 
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        if any(part.profile.rigour < Rigour.INTERVAL for part in self.parts):
+        if self.is_guess:
             return self
         above, pure = (self._several or self.upper).coarse(), self.pure().high
 
@@ -151,8 +151,12 @@ class ComposedProfile(PrivacyProfile):
 
     def from_above(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        is_guess = any(part.profile.upper_end().rigour < Rigour.INTERVAL for part in self.parts)
-        return self if is_guess else replace(self, is_upper=True)
+        return self if self.is_guess else replace(self, is_upper=True)
+
+    @cached
+    def is_guess(self) -> bool:
+        """Whether a part is computed, but not enclosed."""
+        return any(part.profile.upper_end().rigour < Rigour.INTERVAL for part in self.parts)
 
     def pure(self) -> Enclosure:
         """Epsilon at delta = 0: the sum of the parts' epsilons; tight, as each part's pair and event are free."""

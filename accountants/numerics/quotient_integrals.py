@@ -100,9 +100,9 @@ def by_moments(
     with np.errstate(all="ignore"):
         variance, fourth, end = _moments(w - (tilted * w).sum(axis=1, keepdims=True), a, tilted)
         here = np.full(len(w), theta)
-        near = (chords(variance / users, fourth / users, here, m, COARSE, end) for m in numbers)
-        far = (np.fmin(1 / end, _far(w, a, tilted, m / users, end)) for m in numbers)
-        return logs(levels, here, np.array([*near]) + np.array([*far]))
+        moments = variance / users, fourth / users, here
+        parts = [chords(*moments, m, COARSE, end) + np.fmin(1 / end, _far(w, a, tilted, m / users, end)) for m in numbers]
+        return logs(levels, here, np.array(parts))
 
 
 def _moments(left: Floats, a: Floats, tilted: Floats) -> tuple[Floats, Floats, Floats]:

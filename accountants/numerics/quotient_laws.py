@@ -72,6 +72,14 @@ class QuotientLaws:
         is_lost = (others == 0) & ((differences != 0) | (seconds != 0))  # a probability below all floats, which is no padding
         return None if is_lost.any() else cls(differences, seconds, others)
 
+    @classmethod
+    def of_types(cls, types: Sequence[Floats]) -> Self | None:
+        """One group of laws, each of R1 - R2, R2 and R, shape ``(cells, 3)``."""
+        found = np.zeros((3, 1, len(types), max(map(len, types))))
+        for i, each in enumerate(types):
+            found[:, 0, i, : len(each)] = each.T
+        return cls.of(*found)
+
     def drawn(self, rate: Fraction) -> QuotientLaws:
         """Of R1 and R2 which, but for this probability, are R."""
         return replace(self, rate=self.rate * rate)

@@ -209,13 +209,12 @@ def _along(first: flint.arb, last: flint.arb, missed: flint.arb, steps: int) -> 
 
 def quotients(types: Sequence[Blanket]) -> QuotientLaws | None:
     """One group of laws in floats, at the current precision; None where floats do not hold them."""
-    found = np.zeros((3, 1, len(types), max(len(each.cells) for each in types)))
-    for i, each in enumerate(types):
-        for j, (r1, r2, b) in enumerate(each.cells):
-            if not b == 0:
-                apart = r1 - r2 if type(r1) is type(r2) else as_ball(r1) - as_ball(r2)  # type: ignore[operator]
-                found[:, 0, i, j] = float(apart), float(r2), float(b)
-    return QuotientLaws.of(*found)
+
+    def row(r1: Probability, r2: Probability, b: Probability) -> tuple[float, ...]:
+        apart = r1 - r2 if type(r1) is type(r2) else as_ball(r1) - as_ball(r2)  # type: ignore[operator]
+        return (0.0, 0.0, 0.0) if b == 0 else (float(apart), float(r2), float(b))
+
+    return QuotientLaws.of_types([np.array([row(*cell) for cell in each.cells]) for each in types])
 
 
 def halves(p: Probability) -> tuple[float, float]:

@@ -120,11 +120,7 @@ class Products:
 
     def quotients(self, overlaps: Sequence[Overlap]) -> QuotientLaws | None:
         """Of each overlap, in floats; grid points are told. None where floats do not hold the probabilities."""
-        types = [self._floats(each) for each in overlaps]
-        cells = np.zeros((3, 1, len(types), max(map(len, types))))
-        for i, each in enumerate(types):
-            cells[:, 0, i, : len(each)] = each.T
-        return QuotientLaws.of(*cells)
+        return QuotientLaws.of_types([self._floats(each) for each in overlaps])
 
     def _floats(self, overlap: Overlap) -> Floats:
         """User 1's first law less the second one, the second one, and another user's, shape ``(kinds, 3)``."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
@@ -65,14 +65,14 @@ def terms(first: Row, second: Row, other: Row, e: Fraction) -> dict[Fraction, Fr
     return oracle.law_of(((r1 - e * r2) / r, r) for r1, r2, r in zip(first, second, other, strict=True))
 
 
-def replaced(rows: Sequence[Row]) -> Replacement:
+def types_of(rows: Sequence[Row]) -> Iterator[Blanket]:
     """Of a channel, all of whose inputs anybody may hold."""
-    cells = (
-        Blanket.of(zip(rows[x1], rows[x2], rows[x], strict=True))
-        for x1, x2 in permutations(range(len(rows)), 2)
-        for x in range(len(rows))
-    )
-    found = replacement(cells, sum((min(column) for column in zip(*rows, strict=True)), Fraction(0)))
+    for x1, x2 in permutations(range(len(rows)), 2):
+        yield from (Blanket.of(zip(rows[x1], rows[x2], row, strict=True)) for row in rows)
+
+
+def replaced(rows: Sequence[Row]) -> Replacement:
+    found = replacement(types_of(rows), sum((min(column) for column in zip(*rows, strict=True)), Fraction(0)))
     assert found is not None
     return found
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, permutations, product
+from itertools import combinations_with_replacement, product
 
 import flint
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 
 from ldpaudit import Mechanism, Shuffle, account
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.laplace_vectors import LaplaceVectors, mixed_pairs
 from ldpaudit.accountants.shuffling.replaced import Replacement, of_rows
 from ldpaudit.accountants.shuffling.unnamed_pairs import Mixed
@@ -23,7 +22,7 @@ from ldpaudit.mechanisms.bassily_smith import BassilySmith
 from ldpaudit.mechanisms.geometric import TruncatedGeometric
 from ldpaudit.mechanisms.jl_heavy_hitter import FreshProducts, JLHeavyHitter
 from tests.oracles import shuffle as oracle
-from tests.shuffling.test_replaced import Row, bound, positive_mean, terms, worst_of
+from tests.shuffling.test_replaced import Row, bound, positive_mean, terms, types_of, worst_of
 
 SKEWED = [[Fraction(1, 50), Fraction(9, 50), Fraction(40, 50)], [Fraction(10, 50), Fraction(20, 50), Fraction(20, 50)]]
 
@@ -34,10 +33,7 @@ def laws(seed: int, views: int = 3) -> list[Row]:
 
 
 def replaced(rows: Sequence[Row]) -> Replacement:
-    """Of a channel, all of whose inputs anybody may hold."""
-    inputs = range(len(rows))
-    types = (Blanket.of(zip(rows[x1], rows[x2], rows[x], strict=True)) for x1, x2 in permutations(inputs, 2) for x in inputs)
-    found = of_rows(rows, types)
+    found = of_rows(rows, types_of(rows))
     assert found is not None
     return found
 
