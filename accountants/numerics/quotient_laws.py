@@ -20,7 +20,7 @@ How these are integrated `quotient_integrals` says, and what their phases gain `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
@@ -29,10 +29,10 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.float_laws import Law
 from ldpaudit.accountants.numerics.phases import ROOM, WRONG, Floats
-from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, chords, integrals, logs, picked
+from ldpaudit.accountants.numerics.spread import raised
 from ldpaudit.core.cached import cached
 
 _LEAST, _MOST = 1e-280, 1e280
@@ -137,14 +137,15 @@ class QuotientLaws:
         groups, laws, cells = np.broadcast_shapes(self.differences.shape, self.seconds.shape, self.others.shape)
         return groups, laws, cells
 
-    def laws(self, growth: flint.arb, exact: Sequence[Callable[[], Sequence[PointMass]]]) -> list[Law]:
-        """Of the first group, each with what makes it in balls."""
+    def laws(self, growth: flint.arb) -> list[Law]:
+        """Of the first group."""
         rise, found = float(growth), []
-        for d, r2, b, made in zip(self.differences[0], self.seconds[0], self.others[0], exact, strict=True):
+        for d, r2, b in zip(self.differences[0], self.seconds[0], self.others[0], strict=True):
             kept = b > 0
             d, r2, b = d[kept], r2[kept], b[kept]
             d, r2 = float(self.rate) * d, float(self.rate) * r2 + float(1 - self.rate) * b
-            found.append(Law((d - rise * r2) / b, b, WRONG * (np.abs(d) + rise * r2) / b, made))
+            values = (d - rise * r2 + WRONG * (np.abs(d) + rise * r2)) / b
+            found.append(Law(values, raised(values, b, WRONG)))
         return found
 
     def widest(self, count: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.trapezoid import EDGES, sums
+from ldpaudit.accountants.numerics.trapezoid import EDGES, sums, transformed
 
 _STEPS = 80  # most steps of Newton's method, which halves its bracket [-100, 100] where it would leave it
 _SETTLED = 1e-9  # relative step at which Newton's method ends
@@ -88,13 +88,12 @@ class Tilt:
 
     def integral(self, s: float, h: float, nodes: int = _NODES) -> float:
         """The trapezoidal sum over the first nodes, divided by M(s)**n."""
-        p, t = self.tilted(s), h * np.arange(1, nodes + 1)
-        phases = np.multiply.outer(t, self.values)
-        real, imaginary = sums(-2 * np.sin(phases / 2) ** 2, p), sums(np.sin(phases), p)
+        p, t = self.tilted(s), h * np.arange(1.0, nodes + 1)
+        (lost,), (imaginary,) = transformed(self.values[None], p[None], t)
         with np.errstate(divide="ignore"):
-            modulus = np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0)) / 2
-        turned = self.n * np.arctan2(imaginary, 1 + real) - 2 * np.arctan2(t, s)
-        shares = np.exp(self.n * modulus) / (s * s + t * t) * np.cos(turned)
+            modulus = np.log1p(np.maximum(lost**2 - 2 * lost + imaginary**2, -1.0)) / 2
+        phase = self.n * np.arctan2(imaginary, 1 - lost) - 2 * np.arctan2(t, s)
+        shares = np.exp(self.n * modulus) / (s * s + t * t) * np.cos(phase)
         return float(h * (1 / (s * s) + 2 * shares.sum()))
 
     def level(self) -> float:

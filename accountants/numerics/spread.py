@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-import flint
 import numpy as np
 from numpy.typing import NDArray
-
-from ldpaudit.accountants.numerics.positive_part import PointMass
 
 Floats = NDArray[np.float64]
 
@@ -58,13 +55,10 @@ def summed(starts: NDArray[np.intp], values: Floats) -> Floats:
 def raised(values: Floats, masses: Floats, wrong: float) -> Floats:
     """Masses of a law that is at least any whose masses are these but for a part; the likeliest one is what is left of 1."""
     most = masses.argmax()
-    found = masses * (1 + wrong * np.sign(values - values[most]))
-    found[most] = 1 - np.delete(found, most).sum()
-    return np.asarray(found, dtype=np.float64)
+    return rest_of_one(masses * (1 + wrong * np.sign(values - values[most])), most)
 
 
-def points(values: Floats, masses: Floats) -> list[PointMass]:
-    """In balls; the likeliest one is what is left of 1."""
-    balls = [*map(flint.arb, masses.tolist())]
-    balls[int(masses.argmax())] += 1 - sum(balls, flint.arb(0))
-    return list(zip(map(flint.arb, values.tolist()), balls, strict=True))
+def rest_of_one(masses: Floats, at: np.intp) -> Floats:
+    """The same but for one of them: it is what the others leave of 1, to the last digit."""
+    masses[at] = 1 - math.fsum(np.delete(masses, at))
+    return masses

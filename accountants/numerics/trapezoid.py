@@ -45,6 +45,7 @@ _SECOND = 1 << 13
 """Most cells when a gap is first tried with more; 2**11 or 2**17 double the time of shuffle bounds at n = 300."""
 _ATTEMPTS = 3  # gaps that are tried; with 1 a shuffle bound at n = 1e5 is 9 % wider, with 6 nothing changes
 _AT_ONCE = 1 << 13  # points times gaps whose sines are computed together
+_TOGETHER = 1 << 14  # points times values whose tangents are computed together: to allocate larger arrays takes longer than that
 _HARDLY = 0.02  # nats that the least likely pairs are left out for
 _ENOUGH = 25.0  # nats by which a peak is lower than the highest possible one if its rings are not bounded again
 _WINDOWS = (1 << 7, 1 << 10, 1 << 13)
@@ -54,7 +55,7 @@ _MOST_TERMS = 4096  # nodes times values that are evaluated at most, some micros
 _REFERENCES, _ENOUGH_NATS, _MORE_TERMS = 8, 64.0, 1 << 15
 """Most reference values, the nats of all pairs together from which on one more is not needed, and terms where there are several:
 with one reference value nothing is known of a shuffle of a thousand numbers plus Gaussian noise."""
-_MOST_PAIRS = 512  # that are looked at: of a few sums of thousands of values, each says little, and all take minutes
+_MOST_PAIRS = 128  # that are looked at: of a few sums of thousands of values, each says little, and all take minutes
 _NOT_NEEDED, _LEFT_OUT = 80.0, 5.0
 """Nats by which the transform has fallen at a node that may be left out at every tolerance, and beyond those at which all nodes
 together are as much as is allowed."""
@@ -64,6 +65,18 @@ _WIDER_PAYS = 0.7  # a wider window must leave at most this share of the error
 def sums(rows: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     """Of each row, weighted. Not by `@`: BLAS starts threads for that, and to wake them takes longer than to add."""
     return np.asarray(np.einsum("ij,j->i", rows, weights))
+
+
+def transformed(values: NDArray[np.float64], masses: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the transforms of laws, a row each, at each u: what the real part is less than their mass by, and the imaginary part."""
+    found, some = np.empty((2, len(values), len(u))), max(1, _TOGETHER // values.size)
+    for i in range(0, len(u), some):
+        tangents = np.tan(values[:, None, :] * (u[i : i + some] / 2)[:, None])  # in place of a sine and a cosine
+        squares = tangents**2
+        scale = 2 / (1 + squares)
+        for part, each in zip(found, (scale * squares, scale * tangents), strict=True):
+            part[:, i : i + some] = np.einsum("iej,ij->ie", each, masses)
+    return found
 
 
 def widest_step(

@@ -32,7 +32,7 @@ import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball, between, floor
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_pmf, binomial_upper
-from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.float_laws import Law
 from ldpaudit.accountants.numerics.positive_part import INVISIBLE, Contour, PointMass, positive_part, rarely
 from ldpaudit.accountants.numerics.rationals import fraction, rational
 from ldpaudit.accountants.numerics.saddle import Tilt

@@ -39,10 +39,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import flint
+import numpy as np
 
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import log_of
-from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_parts
+from ldpaudit.accountants.numerics.float_laws import Law
+from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_parts
+from ldpaudit.accountants.numerics.phases import WRONG
 from ldpaudit.accountants.shuffling.blanket import FloatEstimate, float_estimate, largest, precision
 from ldpaudit.accountants.shuffling.bounds import Attained, BlanketBound, Bound, OthersAlike, Value
 from ldpaudit.accountants.shuffling.gaussian_cells import Guide
@@ -266,10 +269,12 @@ class _Capped(Replacement):
 
     def means(self, exp_epsilon: flint.arb) -> Callable[[int, Sequence[int]], list[flint.arb]]:
         """See `Replacement`; what is cut off is added. In a sample, where user 1 is not drawn W is 1 - E."""
+        exp_epsilon = flint.arb(round_down(exp_epsilon))  # W falls with it
         laws, added = self.line.terms(exp_epsilon, self.least * _HARDLY)
         if self.is_sample:
-            q, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
-            laws, added = [Law.of([(q * w + rest, p) for w, p in law.exact()]) for law in laws], q * added
+            q, rest = float(self.rate), float(ball(1 - self.rate) * (1 - exp_epsilon))
+            both = [(q * law.values + rest, np.abs(law.values) + abs(rest), law.masses) for law in laws]
+            laws, added = [Law(values + WRONG * sizes, masses) for values, sizes, masses in both], ball(self.rate) * added
 
         def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             return [each / n + added for each, n in zip(largest_positive_parts(laws, m, numbers), numbers, strict=True)]

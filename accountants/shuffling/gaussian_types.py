@@ -51,7 +51,7 @@ import flint
 from scipy.special import ndtr
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law
+from ldpaudit.accountants.numerics.float_laws import Law
 from ldpaudit.accountants.numerics.positive_part import PointMass
 
 Gain: TypeAlias = tuple[flint.arb, flint.arb]

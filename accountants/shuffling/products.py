@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, product
 from typing import Any, TypeAlias
 
@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law
-from ldpaudit.accountants.numerics.positive_part import PointMass
+from ldpaudit.accountants.numerics.float_laws import Law
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.numerics.spread import Floats, alike, spread
+from ldpaudit.accountants.numerics.spread import Floats, alike, raised, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket, precision, product_kinds
 from ldpaudit.accountants.shuffling.bounds import FINE, ROUGHLY, AnyReportBound, BlanketBound, Bound, OthersAlike
 from ldpaudit.accountants.shuffling.laplace_noise import CutBlanket
@@ -52,7 +51,8 @@ _MOST_KINDS, _KNOTS = 20_000, 300
 """Kinds of bundles that are not listed, but spread or not told apart; and values to which those of a type are spread."""
 _DEVIATIONS, _KINDS = 5.0, 10
 """Standard deviations of a sum of losses at which delta is about 1e-6; and kinds that each consists of."""
-_ROOM = 1e-9  # relative error of a sum of up to millions of floats above 0, which are products, of each run
+_ROOM, _MASSES = 1e-9, 1e-12
+"""Relative errors, for each run, of a sum of up to millions of floats above 0, which are products; and of the masses of a type."""
 _FEW_TERMS = 64  # of which a sum of floats, one after the other, is right to 1e-14
 _HALF = 2.0**27 + 1  # times a float, this tells its first 26 bits
 _LEAST = 1e-290
@@ -90,10 +90,9 @@ class ProductType:
         rate, e = float(self.rate), float(exp_epsilon)
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
         off = (1 + len(self.runs)) * _EQUAL * (first + e * second)  # ratios that were taken for one, run by run, differ by less
-        if _is_exact(self.runs):
-            return Law(first - e * second, p, off, partial(self._exact, exp_epsilon))
-        w, p = spread(first - e * second + off, p, _KNOTS)  # of values that are no less
-        return Law(w, p, np.zeros_like(w), lambda: list(zip(map(flint.arb, w.tolist()), _balls(p, len(self.runs)), strict=True)))
+        w = first - e * second + off
+        w, p = (w, p) if _is_exact(self.runs) else spread(w, p, _KNOTS)
+        return Law(w, raised(w, p, (1 + len(self.runs)) * _MASSES))
 
     def drawn(self, rate: Fraction) -> ProductType:
         """See `Blanket.drawn`."""
@@ -102,12 +101,6 @@ class ProductType:
     def part(self, rate: Fraction) -> ProductType:
         """See `Blanket.part`."""
         return replace(self, sent=self.sent * rate)
-
-    def _exact(self, exp_epsilon: flint.arb) -> list[PointMass]:
-        drawn, rest = ball(self.rate), ball(1 - self.rate) * (1 - exp_epsilon)
-        kinds = product_kinds(self.runs, _MOST_CELLS)
-        sent, nothing = ball(self.sent), [(1 - exp_epsilon, ball(1 - self.sent))] if self.sent != 1 else []
-        return [(drawn * (flint.arb(u) - exp_epsilon * flint.arb(v)) + rest, sent * flint.arb(b)) for u, v, b in kinds] + nothing
 
 
 def bound(parts: Sequence[tuple[Bound | None, Fraction, int]], otherwise: AnyReportBound) -> BlanketBound | None:
@@ -169,22 +162,28 @@ def _covering(types: Sequence[tuple[Part, int]]) -> list[Part]:
     sizes = [len(part) for part, _ in types]
     runs = ([np.bincount(each, minlength=k) for each, k in zip(choice, sizes, strict=True)] for choice in choices)
     counts = np.array([np.concatenate(each) for each in runs])
-    cells = [np.array([[float(p) for p in cell] for cell in each.cells if cell[2]]).T for each in own]
-    squares = np.log([[(a * b / c).sum() for a, b in ((r1, r1), (r2, r2), (r1, r2))] for r1, r2, c in cells])
-
-    def told(counts: NDArray[np.int64]) -> Floats:
-        """The chi-squared divergence of user 1's laws from the other user's; where floats do not hold it none is clearly less."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            first, second, both = np.exp(counts @ squares).T
-            return np.asarray(first + second - 2 * both, dtype=np.float64)
-
-    grain, most = 2, told(counts).max()
+    squares = np.array(list(map(_squares, own)))
+    grain, most = 2, _told(counts @ squares).max()
     while grain <= counts.max():
         rounded = -(-counts // grain) * grain
-        less = told(rounded) < (1 - _CLEARLY) * most
+        less = _told(rounded @ squares) < (1 - _CLEARLY) * most
         counts = np.unique(np.where(less[:, None], rounded, counts), axis=0)
         grain *= 2
     return [tuple(each for each, n in zip(own, row, strict=True) for _ in range(n)) for row in counts.tolist()]
+
+
+@lru_cache(maxsize=4096)
+def _squares(run: Blanket) -> tuple[float, ...]:
+    """Logarithms of the means of R1^2, R2^2 and R1 R2 over R^2, of which those of a bundle are the sums."""
+    r1, r2, b = np.array([[float(p) for p in cell] for cell in run.cells if cell[2]]).T
+    return tuple(math.log((each / b).sum()) for each in (r1 * r1, r2 * r2, r1 * r2))
+
+
+def _told(squares: Floats) -> Floats:
+    """The chi-squared divergence of user 1's laws from the other user's; where floats do not hold it none is clearly less."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, second, both = np.exp(squares).T
+        return np.asarray(first + second - 2 * both, dtype=np.float64)
 
 
 def _moments(types: Sequence[tuple[Part, int]]) -> QuotientLaws | None:
@@ -247,14 +246,17 @@ def _bundles(types: Sequence[tuple[Sequence[Any], int]]) -> Iterator[tuple[Any, 
 
 
 def _sets(parts: Sequence[tuple[tuple[OthersAlike, ...], int]], users: int) -> Iterator[OthersAlike]:
-    """Bundles that all others hold; where there are too many, those with one kind of value in all runs of a part."""
+    """Bundles that all others hold; where there are too many, those with one kind of value in all runs of a part that tell most."""
     many = math.prod(math.comb(times + len(sets) - 1, times) for sets, times in parts) > _MOST_SETS
     choices = (
         (run for part in choice for run in part)
         for choice in product(*([(own,) * times for own in sets] for sets, times in parts))
     )
-    too_many = _MOST_KINDS + 1
-    for runs in map(tuple, choices) if many else _bundles(parts):
+    bundles, too_many = list(map(tuple, choices) if many else _bundles(parts)), _MOST_KINDS + 1
+    if len(bundles) > _MOST_SETS:
+        told = _told(np.array([np.sum([_squares(run.blanket) for run in runs], axis=0) for runs in bundles]))
+        bundles = [bundles[i] for i in np.argsort(-told, kind="stable")[:_MOST_SETS]]
+    for runs in bundles:
         first, second = zip(*(run.pair for run in runs), strict=True)
         blankets = tuple(run.blanket for run in runs)
         if (fewest := _fewest_kinds(blankets)) >= too_many:

@@ -53,22 +53,21 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from typing import Protocol, TypeAlias
 
 import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball, ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law, largest_positive_parts
-from ldpaudit.accountants.numerics.positive_part import PointMass
+from ldpaudit.accountants.numerics.float_laws import Law
+from ldpaudit.accountants.numerics.largest_positive_part import largest_positive_parts
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
 from ldpaudit.accountants.shuffling.blanket import Blanket
 from ldpaudit.accountants.shuffling.unnamed_pairs import alone
 
 _NEAR = 0.2  # part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits
 _MANY = 10**5  # users from which on three moments of each law are as good as its transform
-_TRANSFORMED = 64  # laws that may be the largest up to which their transforms are taken
 _FEWEST, _UNNAMED = 4, 32
 """Users in pairs without names at least; and up to how many these may be bounded worse than with names, by phases."""
 _ROUNDED = 1e-13  # relative error of a sum of two logarithms
@@ -165,7 +164,7 @@ class Replacement:
                 found.append(largest)
             if not found or m < _UNNAMED:
                 laws[:] = laws or self._laws(exp_epsilon)
-                found.append(largest_positive_parts(laws, m, numbers, math.inf if self.pairs is None else _TRANSFORMED))
+                found.append(largest_positive_parts(laws, m, numbers))
             return min(found, key=lambda each: float(sum(each, flint.arb(0))))
 
         ways = [by_transforms] if self.types else []
@@ -186,11 +185,7 @@ class Replacement:
         """Of all types; in floats at first, where these are known."""
         if self.pairs is None or self.pairs.shape[:2] != (1, len(self.types)):
             return [each.terms(exp_epsilon) for each in self.types]
-        return self.pairs.laws(exp_epsilon - 1, [partial(_exact, each, exp_epsilon) for each in self.types])
-
-
-def _exact(each: Type, exp_epsilon: flint.arb) -> Sequence[PointMass]:
-    return each.terms(exp_epsilon).exact()
+        return self.pairs.laws(exp_epsilon - 1)
 
 
 def _power(nats: float) -> flint.arb:

@@ -33,8 +33,8 @@ import flint
 import numpy as np
 
 from ldpaudit.accountants.numerics.balls import Probability, as_ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law
-from ldpaudit.accountants.numerics.spread import Floats, points, raised, spread
+from ldpaudit.accountants.numerics.float_laws import Law
+from ldpaudit.accountants.numerics.spread import Floats, raised, spread
 from ldpaudit.accountants.shuffling.blanket import Blanket
 
 _LARGEST, _RAREST = 256, 1e-140  # kinds of reports, and their least probability, of which products are floats
@@ -76,8 +76,7 @@ class Mixed:
         rise, q, (masses, differences, sizes, seconds) = float(exp_epsilon - 1), float(self.rate), self._sums
         less = rise * (q * seconds + 2 * float(1 - self.rate))
         values, masses = spread(q * differences - less + _WRONG * (q * sizes + less), masses, _KNOTS)
-        masses = raised(values, masses, _MASSES)
-        return Law(values, masses, np.zeros_like(values), lambda: points(values, masses), 2)
+        return Law(values, raised(values, masses, _MASSES), 2)
 
     @property
     def _sums(self) -> tuple[Floats, Floats, Floats, Floats]:

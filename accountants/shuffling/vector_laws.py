@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.numerics.largest_positive_part import Law
-from ldpaudit.accountants.numerics.positive_part import PointMass
+from ldpaudit.accountants.numerics.float_laws import Law
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws
-from ldpaudit.accountants.numerics.spread import Floats, alike, points, raised, spread
+from ldpaudit.accountants.numerics.spread import Floats, alike, raised, spread
 from ldpaudit.accountants.shuffling.laplace_noise import Balls, grid_weights, reports
 from ldpaudit.accountants.shuffling.unnamed_pairs import Mixed
 from ldpaudit.core.cached import cached
@@ -71,13 +70,7 @@ class VectorType:
     def terms(self, exp_epsilon: flint.arb) -> Law:
         """See `replaced.Type`."""
         e = min(round_down(exp_epsilon), _LARGEST)  # W falls with it
-
-        @cache
-        def exact() -> list[PointMass]:
-            return points(*self._spread(e, 1))
-
-        values, masses = self._spread(e, 0)
-        return Law(values, masses, np.zeros_like(values), exact)
+        return Law(*self._spread(e, 0), closer=cache(lambda: Law(*self._spread(e, 1))))
 
     @cached
     def _factors(self) -> list[list[tuple[Floats, Floats]]]:

@@ -14,12 +14,14 @@ from hypothesis import given, strategies as st
 from scipy import integrate
 
 from ldpaudit import Shuffle, account
-from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws
+from ldpaudit.accountants.numerics import largest_positive_part as module, quotient_integrals, quotient_laws, transforms
 from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.float_laws import FloatLaws, Law
 from ldpaudit.accountants.numerics.phases import Floats
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
 from ldpaudit.accountants.numerics.quotient_integrals import _falling, fallen, integrals
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _settled
+from ldpaudit.accountants.numerics.transforms import Transforms
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 
@@ -64,15 +66,15 @@ def enumerated(laws: tuple[list[PointMass], ...]) -> float:
     return float(np.maximum(sums, 0) @ chances)
 
 
-def largest_positive_part(laws: list[module.Law], m: int) -> flint.arb:
+def largest_positive_part(laws: list[Law], m: int) -> flint.arb:
     (found,) = module.largest_positive_parts(laws, m, (m,))
     return found
 
 
 def on_a_contour(laws: Sequence[list[PointMass]], m: int) -> module._Integrand:
-    some = list(map(module.Law.of, laws))
-    floats = module._Floats.of(some, 1.0)
-    return module._Integrand(some, floats, 1.0, m, module._contour(floats, m, module._Floats.heights))
+    some = list(map(Law.of, laws))
+    floats = FloatLaws.of(some, 1.0)
+    return module._Integrand(some, floats, 1.0, m, module._contour(floats, m, FloatLaws.heights))
 
 
 def some(*seeds: int, of: int) -> list[Any]:
@@ -103,7 +105,7 @@ def test_a_law_may_be_that_of_two_of_the_values(seed: int) -> None:
         e = flint.arb(float(rng.uniform(0, 0.7))).exp()
         one, two = ([balls(law, e) for law in groups(rng)[0]][:2] for _ in range(2))
         doubled = [[(2 * v, p) for v, p in law] for law in two]
-        laws = [*map(module.Law.of, one), *(replace(module.Law.of(law), users=2) for law in doubled)]
+        laws = [*map(Law.of, one), *(replace(Law.of(law), users=2) for law in doubled)]
         found = largest_positive_part(laws, m)
         worst = max(
             enumerated((*singles, *pairs))
@@ -111,9 +113,9 @@ def test_a_law_may_be_that_of_two_of_the_values(seed: int) -> None:
             for pairs in combinations_with_replacement(doubled, count)
             for singles in combinations_with_replacement(one, m - 2 * count)
         )
-        twice = module.Law.of([(v + w, p * q) for v, p in one[0] for w, q in one[0]])
+        twice = Law.of([(v + w, p * q) for v, p in one[0] for w, q in one[0]])
         alike = largest_positive_part([replace(twice, users=2)], 300)
-        assert float(alike) == pytest.approx(float(largest_positive_part([module.Law.of(one[0])], 300)), rel=5e-3)
+        assert float(alike) == pytest.approx(float(largest_positive_part([Law.of(one[0])], 300)), rel=5e-3)
     assert worst <= float(found)
 
 
@@ -122,7 +124,7 @@ def test_what_is_below_a_number_that_is_known_may_be_bounded_by_less_work_and_no
     rng = np.random.default_rng(seed)
     with working_precision(200):
         e = flint.arb(float(rng.uniform(0, 0.1))).exp()
-        laws = [module.Law.of(balls(law, e)) for law in groups(rng)[0]]
+        laws = [Law.of(balls(law, e)) for law in groups(rng)[0]]
         (alone,) = module.largest_positive_parts(laws, 300, (300,))
         for part in (0.5, 0.99, 1.5, 1e6):
             (found,) = module.largest_positive_parts(laws, 300, (300,), least=[alone * part])
@@ -157,7 +159,7 @@ def test_it_is_above_the_certified_value_of_alike_ones_and_as_near_as_the_transf
         laws = [balls(law, e) for law in group]
         assert all(positive_part(law, m, 1e-6).lower() <= found for law in laws)
         if m >= 10**6:
-            assert found <= largest_positive_part([module.Law.of(law) for law in laws], m) * 1.001
+            assert found <= largest_positive_part([Law.of(law) for law in laws], m) * 1.001
 
 
 @pytest.mark.parametrize("seed", some(*range(3), of=8))
@@ -172,7 +174,7 @@ def test_between_two_numbers_the_chord_of_logarithms_is_above_the_certified_valu
         e = flint.arb(float(rng.uniform(0.5, 6)) * spread / most**0.5).exp()
         laws = [balls(law, e) for law in some[0]]
         by_moments = floats(some).log_ends(e - 1, middle, (most, few))
-        found = module.largest_positive_parts(list(map(module.Law.of, laws)), middle, (most, few))
+        found = module.largest_positive_parts(list(map(Law.of, laws)), middle, (most, few))
         by_transforms = [float(each.log()) for each in found]
         for first, last in (by_moments, by_transforms):
             chord = first + (last - first) * (most - m) / (most - few)
@@ -227,11 +229,21 @@ def test_beyond_an_end_a_transform_is_bounded_interval_by_interval(
             assert float(integrate.trapezoid(heights, u)) <= bound * (1 + FINE) + 1e-300
 
 
-def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> module._Transform:
+def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> Transforms:
     values, masses = rng.normal(size=count), rng.dirichlet(np.full(count, 2.0))
     values -= values @ masses
-    even, deviation = module._FINE, math.sqrt(masses @ values**2)
-    return module._Transform(values, masses, flint.arb(1), theta, module._edges(deviation, theta, m, even), even)
+    edges = transforms.edges(math.sqrt(masses @ values**2), theta, m, transforms.FINE)
+    values, masses = (each[None, np.argsort(-masses)] for each in (values, masses))
+    variance = (masses * values**2).sum(axis=1)
+    return Transforms(values, masses, variance, np.zeros(1), theta, edges, transforms.FINE, np.ones(1, dtype=np.int64))
+
+
+def integral(some: Transforms, m: int) -> float:
+    return float(some.integrals(m).nats()[0])
+
+
+def heights(some: Transforms, m: int) -> list[Floats]:
+    return [each[0] for each in some.heights(np.array([[float(m)]]))]
 
 
 @pytest.mark.parametrize("seed", some(*range(5), of=30))
@@ -242,13 +254,13 @@ def test_chords_between_few_points_are_above_the_transform(seed: int, m: int, mo
     state = again.bit_generator.state
     fine = transform(again, 3, theta, m)
     u = np.concatenate([np.linspace(0, 20 / m**0.5, 20_001), np.linspace(20 / m**0.5, 60, 60_000)[1:]])
-    heights = np.abs(np.exp(1j * np.multiply.outer(u, fine.values)) @ fine.masses) ** m
+    heights = np.abs(np.exp(1j * np.multiply.outer(u, fine.values[0])) @ fine.masses[0]) ** m
     truth = float(integrate.trapezoid(heights / (theta**2 + u**2), u)) / math.pi
-    assert math.log(truth) <= fine.integral(m)(1.0) + FINE
-    monkeypatch.setattr(module, "_FINE", 16)
-    monkeypatch.setattr(module, "_RATIO", 1.5)
+    assert math.log(truth) <= integral(fine, m) + FINE
+    monkeypatch.setattr(transforms, "FINE", 16)
+    monkeypatch.setattr(transforms, "_RATIO", 1.5)
     again.bit_generator.state = state
-    assert math.log(truth) <= transform(again, 3, theta, m).integral(m)(1.0) + FINE <= math.log(truth * (4 if m < 10 else 1.5))
+    assert math.log(truth) <= integral(transform(again, 3, theta, m), m) + FINE <= math.log(truth * (4 if m < 10 else 1.5))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -272,7 +284,7 @@ def test_the_integral_is_next_to_its_certified_value_in_forty_digits(seed: int, 
             return (first * second) ** (m // 2) * theta.sinh() / (2 * theta * (theta.cosh() - u.cos()))
 
         value = moment**m * flint.acb.integral(integrand, 0, flint.acb.pi(), rel_tol=flint.arb(10) ** -42).real / flint.arb.pi()
-        found = (some.unit * flint.arb(some.by_moduli((m,))[0].max()).exp()).upper()
+        found = (flint.arb(some.unit) * flint.arb(some.by_moduli((m,)).max()).exp()).upper()
     assert value.rel_accuracy_bits() > 40 * math.log2(10)
     assert value <= found <= value * (1.01 if m >= 1000 else 1.05)
 
@@ -283,15 +295,15 @@ def test_a_transform_is_below_its_chords_and_what_they_are_bent_by(seed: int) ->
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 30))
     some = transform(rng, 4, 1.0, m)
-    some = replace(some, edges=np.cumsum(rng.uniform(0, 2 / math.sqrt(m * some.variance), size=14)) - 1e-9)
-    at, tops, bent = some.heights(m)
+    some = replace(some, edges=np.cumsum(rng.uniform(0, 2 / math.sqrt(m * some.variances[0]), size=14)) - 1e-9)
+    at, tops, bent = heights(some, m)
     steps = np.linspace(0, 1, 101)
     widths = np.diff(some.edges)[:, None]
     u = some.edges[:-1, None] + widths * steps
-    heights = np.abs(np.exp(1j * np.multiply.outer(u, some.values)) @ some.masses) ** m
+    moduli = np.abs(np.exp(1j * np.multiply.outer(u, some.values[0])) @ some.masses[0]) ** m
     chords = at[:-1, None] * (1 - steps) + at[1:, None] * steps
-    assert (heights <= tops[:, None] + 1e-12).all()
-    assert (heights <= chords + widths**2 * steps * (1 - steps) / 2 * bent[:, None] + 1e-12).all()
+    assert (moduli <= tops[:, None] + 1e-12).all()
+    assert (moduli <= chords + widths**2 * steps * (1 - steps) / 2 * bent[:, None] + 1e-12).all()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -417,9 +429,9 @@ def test_it_is_above_every_assignment_however_coarse_the_intervals(seed: int, mo
     with working_precision(200):
         laws = [random_law(rng, mean) for mean in -rng.uniform(0, 0.5, size=int(rng.integers(1, 4)))]
         m = int(rng.integers(1, 6))
-        found = float(largest_positive_part(list(map(module.Law.of, laws)), m))
-        monkeypatch.setattr(module, "_FINE", 512)
-        coarse = float(largest_positive_part(list(map(module.Law.of, laws)), m))
+        found = float(largest_positive_part(list(map(Law.of, laws)), m))
+        monkeypatch.setattr(module, "FINE", 512)
+        coarse = float(largest_positive_part(list(map(Law.of, laws)), m))
     worst = max(enumerated(each) for each in combinations_with_replacement(laws, m))
     assert worst <= found * (1 + 1e-12)
     assert worst <= coarse * (1 + 1e-12)
@@ -435,7 +447,7 @@ def test_far_in_a_tail_it_is_within_a_percent_of_the_largest_of_alike_values(see
         deviations = [float(sum((v * v * p for v, p in law), flint.arb(0)).sqrt()) for law in laws]
         mean = -5 * max(deviations) / m**0.5
         laws = [[(v + mean, p) for v, p in law] for law in laws]
-        found = largest_positive_part(list(map(module.Law.of, laws)), m)
+        found = largest_positive_part(list(map(Law.of, laws)), m)
         alike = [positive_part(law, m, 1e-6) for law in laws]
     assert all(each.lower() <= found for each in alike)
     if m >= 10**6:
@@ -449,17 +461,17 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
         for level in np.linspace(-0.05, 0.05, 21):
             atoms = [[(flint.arb(v) - 0.2, flint.arb(0.5)) for v in (1, -1)], [(flint.arb(level), flint.arb(1))]]
             some = on_a_contour(atoms, 50)
-            edges = some._edges[module._FINE], module._FINE
-            each = [module._Transform.of(module.Law.of(law), some.unit, some.theta, *edges) for law in atoms]
-            integrals = [one.integral(50)(1.0) for one in each]
-            assert float(some.by_moduli((50,))[0].max()) >= max(integrals) - 1e-12
-            turned += integrals[1] > integrals[0] and bool(each[1].moment < each[0].moment)
+            laws = FloatLaws.of(list(map(Law.of, atoms)), 1.0)
+            each = Transforms.of(laws, some.theta, some._edges[transforms.FINE], transforms.FINE, 50)
+            one, other = each.integrals(50).nats()
+            assert some.by_moduli((50,)).max() >= max(one, other) - 1e-12
+            turned += bool(other > one and each.nats[1] < each.nats[0])
     assert turned
 
 
 def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_zero() -> None:
     with working_precision(400):
-        laws = [module.Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]
+        laws = [Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]
         (found,) = module.largest_positive_parts(laws, 2, (2,))
     assert found >= 2 * flint.arb("0.876")
 
@@ -467,23 +479,23 @@ def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_ze
 def test_an_interval_of_which_nothing_is_known_bounds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     some = transform(rng, 3, 0.5, 40)
-    known, (heights, tops, bent) = some.integral(40)(1.0), some.heights(40)
-    unknown = [np.where(np.arange(len(each)) == len(each) - 2, math.nan, each) for each in (heights, tops, bent)]
-    monkeypatch.setattr(module._Transform, "heights", lambda *_: unknown)
-    assert known - 1e-9 <= some.integral(40)(1.0) <= math.log(1 / (2 * some.theta))
-    monkeypatch.setattr(module._Transform, "heights", lambda *_: [np.full_like(each, math.nan) for each in (heights, tops, bent)])
-    assert some.integral(40)(1.0) == pytest.approx(float((40 * some.moment.log()).upper()) + math.log(1 / (2 * some.theta)))
+    known, found = integral(some, 40), heights(some, 40)
+    unknown = [np.where(np.arange(len(each)) == len(each) - 2, math.nan, each)[None] for each in found]
+    monkeypatch.setattr(Transforms, "heights", lambda *_: unknown)
+    assert known - 1e-9 <= integral(some, 40) <= math.log(1 / (2 * some.theta))
+    monkeypatch.setattr(Transforms, "heights", lambda *_: [np.full_like(each, math.nan)[None] for each in found])
+    assert integral(some, 40) == pytest.approx(math.log(1 / (2 * some.theta)), abs=1e-10)
 
 
 def test_without_positive_values_it_is_zero() -> None:
     with working_precision(100):
-        assert largest_positive_part([module.Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
+        assert largest_positive_part([Law.of([(flint.arb(v), flint.arb(1))]) for v in (-1, 0)], 5) == 0
 
 
 @pytest.mark.parametrize("value", ["1e-400", "1e250", "1e400"])
 def test_where_floats_do_not_hold_the_values_nothing_is_said(value: str) -> None:
     with working_precision(100):
-        law = module.Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
+        law = Law.of([(flint.arb(value), flint.arb(1) / 4), (-flint.arb(value), flint.arb(3) / 4)])
         assert largest_positive_part([law], 5) == flint.arb("inf")
 
 

@@ -13,7 +13,8 @@ from scipy.integrate import trapezoid
 from scipy.optimize import linprog
 
 from ldpaudit.accountants.numerics import largest_positive_part as module, phases
-from ldpaudit.accountants.numerics.largest_positive_part import Law, _Floats, _Integrand
+from ldpaudit.accountants.numerics.float_laws import FloatLaws, Law
+from ldpaudit.accountants.numerics.largest_positive_part import _Integrand
 from ldpaudit.accountants.numerics.phases import Floats, _cosines, _means, turning
 from ldpaudit.accountants.numerics.quotient_integrals import COARSE, FINE, _by_blocks, integrals
 from ldpaudit.core.working_precision import working_precision
@@ -62,17 +63,17 @@ class TwoLaws:
 
     def ends_with_noise(self, *numbers: int) -> list[float]:
         """The same with noise on the sum, and without phases."""
-        return self._by_transforms(lambda some: (some._with_noise(*some.by_moduli(numbers)) + math.log(float(some.unit))).tolist())
+        return self._by_transforms(lambda some: (some._with_noise(some.by_moduli(numbers)) + math.log(float(some.unit))).tolist())
 
     def ends_by_moduli(self, *numbers: int) -> list[float]:
         """The same of neither."""
-        return self._by_transforms(lambda some: (some.by_moduli(numbers)[0].max(axis=1) + math.log(float(some.unit))).tolist())
+        return self._by_transforms(lambda some: (some.by_moduli(numbers).max(axis=1) + math.log(float(some.unit))).tolist())
 
     def _by_transforms(self, ends: Callable[[_Integrand], list[float]]) -> list[float]:
         with working_precision(200):
             both, scale = zip(self.values.tolist(), self.laws.tolist(), strict=True), float(np.abs(self.values).max())
             laws = [Law.of([(flint.arb(v), flint.arb(p)) for v, p in zip(*each, strict=True)]) for each in both]
-            return ends(_Integrand(laws, _Floats.of(laws, scale), scale, self.m, self.theta * scale))
+            return ends(_Integrand(laws, FloatLaws.of(laws, scale), scale, self.m, self.theta * scale))
 
     def worst(self, m: int) -> float:
         """The logarithm of the largest expected positive part, of all m + 1 assignments."""

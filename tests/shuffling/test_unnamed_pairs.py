@@ -1,5 +1,6 @@
 """Where two users at a time have no names, the bound is above every data set, and nearer to the worst one."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -93,8 +94,7 @@ def test_the_law_of_a_mixed_pair_is_that_of_its_unordered_reports(seed: int, rat
                 merged[round(value, 9)] += mass
             assert list(merged) == pytest.approx([float(value) for value, _ in truth], abs=1e-8)
             assert list(merged.values()) == pytest.approx([float(p) for _, p in truth])
-            exact = law.exact()
-            assert sum((p for _, p in exact), flint.arb(0)) == 1
+            assert math.fsum(law.masses) == 1
 
 
 @pytest.mark.parametrize("rows", [SKEWED, *map(laws, range(4))], ids=["skewed", *map(str, range(4))])

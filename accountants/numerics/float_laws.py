@@ -1,0 +1,125 @@
+"""Laws of finitely many values in floats, exactly: what was rounded on the way made values larger, and larger ones likelier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpaudit.accountants.numerics.phases import Floats, turning
+from ldpaudit.accountants.numerics.positive_part import PointMass
+from ldpaudit.accountants.numerics.quotient_integrals import by_moments
+from ldpaudit.accountants.numerics.saddle import Tilt
+from ldpaudit.accountants.numerics.spread import rest_of_one
+
+ROUNDED = 1e-11  # relative error of tilted probabilities, sums of up to a thousand floats and their exponentials, with room
+_LEAST = -690.0  # logarithm of a tilted probability, over the largest one, below which it is 0: floats there have few digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """A law; the probability of the likeliest value is what the others leave of 1, of which the float is the nearest."""
+
+    values: Floats
+    masses: Floats
+    users: int = 1  # of how many of the values that are added it is the sum
+    closer: Callable[[], Law] | None = None  # what makes another one that is above the same laws, by less, where it matters
+
+    @classmethod
+    def of(cls, atoms: Sequence[PointMass]) -> Self:
+        """Of values and their probabilities, in balls: one that is at least theirs."""
+        values, masses = (np.array(list(map(_floats, column))).T for column in zip(*atoms, strict=True))
+        above = _beyond(values, 1)
+        likeliest = masses[0].argmax()
+        found = np.where(above > above[likeliest], _beyond(masses, 1), _beyond(masses, -1).clip(0))
+        return cls(above, rest_of_one(found, likeliest))
+
+
+def _floats(ball: flint.arb) -> tuple[float, float]:
+    """A middle and a radius; of 0 alone both are 0."""
+    return float(ball), float(ball.rad()) or (0.0 if ball == 0 else 5e-324)
+
+
+def _beyond(balls: Floats, sign: int) -> Floats:
+    """What is at least a ball, or at most, with this sign; infinite where floats do not hold it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = balls[0] + sign * balls[1]
+        for _ in range(2):
+            found = np.where((balls == 0).all(axis=0), 0.0, np.nextafter(found, sign * math.inf))
+    return np.where(np.isnan(found), sign * math.inf, found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloatLaws:
+    """Laws of values of at most 1, a row each; where some have fewer, the last is there again, with no probability."""
+
+    values: Floats
+    masses: Floats
+    users: NDArray[np.int64]  # of each law
+
+    @classmethod
+    def of(cls, laws: Sequence[Law], scale: float) -> Self:
+        """Of values that are divided by the scale, a power of two."""
+        places = np.arange(max(len(law.values) for law in laws))
+        rows = []
+        for law in laws:
+            at = np.minimum(places, len(law.values) - 1)
+            rows.append((law.values[at] / scale, law.masses[at] * (at == places), law.users))
+        return cls(*map(np.array, zip(*rows, strict=True)))
+
+    def some(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the laws."""
+        return type(self)(self.values[rows], self.masses[rows], self.users[rows])
+
+    def cumulants(self, theta: Floats | float) -> Floats:
+        """Upper bounds of the logarithms of their moments, per value; on each contour, where these are several."""
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite one may have no probability
+            exponents = np.asarray(theta)[..., None, None] * self.values
+            growth = np.expm1(exponents)
+            parts = self.masses * (growth + ROUNDED * np.abs(exponents) * (1 + np.maximum(growth, 0)))
+        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=-1)
+        return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)) / self.users, dtype=np.float64)
+
+    def heights(self, theta: Floats | float, m: int) -> Floats:
+        """The logarithms of the integrands where they are largest."""
+        return np.asarray(m * self.cumulants(theta) - 2 * np.log(np.asarray(theta)[..., None]), dtype=np.float64)
+
+    def levels(self, theta: Floats | float, m: int) -> Floats:
+        """About the logarithms of the integrals on each contour, as if the tilted laws were normal."""
+        from scipy.special import erfcx  # here: it takes a while to import
+
+        at = np.asarray(theta)[..., None]
+        narrowed = at * erfcx(at * self.deviations(self.tilted(theta)) * math.sqrt(m / 2))
+        return np.asarray(self.heights(theta, m) + np.log(narrowed), dtype=np.float64)
+
+    def tilted(self, theta: Floats | float) -> Floats:
+        """The tilted probabilities."""
+        with np.errstate(divide="ignore"):
+            exponents = np.log(self.masses) + np.asarray(theta)[..., None, None] * self.values
+        exponents -= exponents.max(axis=-1, keepdims=True)
+        found = np.where(exponents > _LEAST, np.exp(exponents), 0.0)
+        return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+    def deviations(self, tilted: Floats) -> Floats:
+        """About the standard deviations of the tilted laws, per value."""
+        squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
+        return np.asarray(np.sqrt((tilted * squares).sum(axis=-1) / self.users), dtype=np.float64)
+
+    def saddles(self, m: int) -> list[float]:
+        """The saddle points of those that have a positive value."""
+        rows = ((v, p, p > 0, n) for v, p, n in zip(self.values, self.masses, self.users, strict=True) if (v > 0).any())
+        return [Tilt(v[kept], np.log(p[kept]), max(1, m // n)).saddle() for v, p, kept, n in rows]
+
+    def turns(self, tilted: Floats) -> Floats:
+        """See `phases.turning`."""
+        left = self.values - (tilted * self.values).sum(axis=1, keepdims=True)
+        return turning(self.values, np.abs(self.values), tilted, left, self.users)
+
+    def bounds(self, levels: Floats, theta: float, tilted: Floats, numbers: Sequence[int]) -> Floats:
+        """See `quotient_integrals.by_moments`."""
+        return by_moments(levels, self.values, np.abs(self.values), tilted, theta, numbers, self.users)
