@@ -32,7 +32,7 @@ from ldpaudit.core.cached import cached
 
 FINE = 192  # intervals of the main part for the laws whose integrals are largest: chords are too large there by some 1e-4
 _DEVIATIONS = 8.0  # standard deviations of the integrand, or thetas, that are cut evenly
-_RATIO, _FAR = 1.02, 64.0
+_RATIO, _FAR = 1.015, 64.0
 """Growth of the last ones beyond, and their end in standard deviations of one value, where they are too wide to be of use."""
 _RARE, _PAIRS = 1e-6, 6
 """Nats that a power may lose to values that are left out; and values that are paired with the likeliest one, to bound tails."""
