@@ -138,6 +138,10 @@ class AtDataSets(PrivacyProfile):
     def seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
 
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return self.above.upper_end()
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
         return self._enclosure(largest_low(self.seen, require_epsilon(epsilon)), self.above.delta(epsilon))

@@ -194,6 +194,10 @@ class SmallestBound(JoinedProfile):
         best = min(map(reading, self.bounds), key=lambda e: e.high)
         return Enclosure(0.0, best.high, Rigour.INTERVAL, best.source)
 
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, bounds=tuple(each.upper_end() for each in self.bounds))
+
 
 @dataclass(frozen=True)
 class Twice(JoinedProfile):
@@ -209,6 +213,10 @@ class Twice(JoinedProfile):
         if found.low >= self.near * found.high:
             return found
         return _both(found, reading(self.second), min(found.rigour, Rigour.INTERVAL))
+
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, first=self.first.upper_end(), second=self.second.upper_end())
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The first one's."""
