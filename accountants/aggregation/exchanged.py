@@ -180,6 +180,10 @@ class ToldMore(PrivacyProfile):
     def _high(self, epsilon: float, enough: float = 1.0) -> float:
         """Upper bound of delta; or, where it is more, something that is more than enough."""
 
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, bound=self.bound.upper_end())
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the least upper end."""
         found = self.bound.delta(require_epsilon(epsilon))

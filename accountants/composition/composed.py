@@ -314,7 +314,7 @@ def _all(profile: PrivacyProfile) -> tuple[ExactPLD, ...]:
             return tuple(pair.part(rate) for pair in _all(inner))
         case ComposedProfile(parts):
             listed = [(_all(part.profile), part.times) for part in parts]
-            if math.prod(math.comb(len(pairs) + n - 1, n) if pairs else 0 for pairs, n in listed) <= _MOST_CHOICES:
+            if 0 < math.prod(math.comb(len(pairs) + n - 1, n) if pairs else 0 for pairs, n in listed) <= _MOST_CHOICES:
                 choices = product(*(combinations_with_replacement(pairs, n) for pairs, n in listed))
                 found = [enumerated(tuple(Counter(chain(*each)).items()), "a pair for each run") for each in choices]
                 several = tuple(each.pairs[0] for each in found if isinstance(each, FiniteProfile))
