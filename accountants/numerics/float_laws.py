@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ldpaudit.accountants.numerics.phases import Floats, turning
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_integrals import by_moments
-from ldpaudit.accountants.numerics.saddle import Tilt
 from ldpaudit.accountants.numerics.spread import rest_of_one
 
 ROUNDED = 1e-11  # relative error of tilted probabilities, sums of up to a thousand floats and their exponentials, with room
@@ -109,11 +108,6 @@ class FloatLaws:
         """About the standard deviations of the tilted laws, per value."""
         squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
         return np.asarray(np.sqrt((tilted * squares).sum(axis=-1) / self.users), dtype=np.float64)
-
-    def saddles(self, m: int) -> list[float]:
-        """The saddle points of those that have a positive value."""
-        rows = ((v, p, p > 0, n) for v, p, n in zip(self.values, self.masses, self.users, strict=True) if (v > 0).any())
-        return [Tilt(v[kept], np.log(p[kept]), max(1, m // n)).saddle() for v, p, kept, n in rows]
 
     def turns(self, tilted: Floats) -> Floats:
         """See `phases.turning`."""

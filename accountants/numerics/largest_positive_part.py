@@ -42,13 +42,11 @@ _FIRST, _FEW, _TOGETHER = 32, 4, 16
 """Intervals at first, of which chords are too large by some 1e-3; laws up to which there is no first look; and how many are looked
 at together."""
 _ROUNDS, _LIKELY = 6, 8  # laws by which the contour is chosen: those that are largest on one that others were
-_LOWER, _ABOUT = 0.4, 0.1
-"""How much lower than saddle points contours are tried, as moduli count where phases are not known; and the nats by which integrals
-may differ from those of normal laws, by which the contour is chosen: else another one is tried, too.
-"""
+_ABOUT = 0.1  # nats by which integrals may differ from those of normal laws, by which the contour is chosen: else another is tried
 _NOISE = 0.4  # largest size of noise, in distances of the two likeliest values: it adds some percent of what it takes away
-_CLOSE, _TRIED, _AT_ONCE = 0.002, 9, 1 << 12
-"""Nats in which the best contour is known, contours that are tried at once, and values up to which that is in one array."""
+_REACH, _CLOSE, _FARTHEST, _TRIED, _AT_ONCE = 0.5, 0.001, 20.0, 9, 1 << 12
+"""Nats within which contours are tried at first, and at last, and in all; how many at once, and values up to which that is in one
+array."""
 _FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
 
 _Level: TypeAlias = Callable[[FloatLaws, Floats | float, int], Floats]
@@ -182,8 +180,11 @@ class _Integrand:
 
 def _contour(laws: FloatLaws, m: int, level: _Level) -> float:
     """Where the largest of the laws' levels is about least."""
-    squares = (laws.masses * laws.values**2).sum(axis=1) * np.where((laws.values > 0).any(axis=1), 1, 1e-300)
-    (theta,) = laws.some(squares.argmax(keepdims=True)).saddles(m) or [1.0]
+    squares, means = ((laws.masses * each).sum(axis=1) for each in (laws.values**2, laws.values))
+    widest = int((squares * np.where((laws.values > 0).any(axis=1), 1, 1e-300)).argmax())
+    square, mean = float(squares[widest]), float(means[widest])
+    # Where the integrand of a normal law would be least on the real line.
+    theta = (math.sqrt(mean**2 + 8 * square / m) - mean) / (2 * square)
     rows = np.array([], dtype=np.intp)
     for _ in range(_ROUNDS):
         order = np.argsort(-level(laws, theta, m))
@@ -195,13 +196,15 @@ def _contour(laws: FloatLaws, m: int, level: _Level) -> float:
 
 
 def _lowest(laws: FloatLaws, m: int, level: _Level, theta: float) -> float:
-    """Where the largest level of these few is about least; next to theta where nothing is positive."""
-    saddles = laws.saddles(m) or [theta]
-    low, high = math.log(min(saddles)) - _LOWER, math.log(max(saddles))
-    while high - low > _CLOSE:  # it is at first: see `_LOWER`
-        tried = np.linspace(low, high, _TRIED)
+    """Where the largest level of these few is about least; not far from theta where nothing is positive."""
+    middle = first = math.log(theta)
+    reach = _REACH
+    while reach > _CLOSE:
+        tried = middle + reach * np.linspace(-1, 1, _TRIED)
         at = np.exp(tried)
         levels = level(laws, at, m) if laws.values.size <= _AT_ONCE else np.array([level(laws, each, m) for each in at])
         best = int(np.nan_to_num(levels.max(axis=1), nan=math.inf).argmin())
-        low, high = float(tried[max(best - 1, 0)]), float(tried[min(best + 1, _TRIED - 1)])
-    return math.exp(float(tried[best]))
+        middle = float(tried[best])
+        if 0 < best < _TRIED - 1 or abs(middle - first) > _FARTHEST:
+            reach *= 2 / (_TRIED - 1)
+    return math.exp(middle)
