@@ -142,6 +142,10 @@ class AtDataSets(PrivacyProfile):
         """See `PrivacyProfile`."""
         return self.above.upper_end()
 
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return self.above.from_above()
+
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
         return self._enclosure(largest_low(self.seen, require_epsilon(epsilon)), self.above.delta(epsilon))
@@ -183,6 +187,10 @@ class ToldMore(PrivacyProfile):
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
         return replace(self, bound=self.bound.upper_end())
+
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, bound=self.bound.from_above())
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the least upper end."""

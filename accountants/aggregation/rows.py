@@ -96,5 +96,6 @@ class ToldRows(ToldMore):
         """Of this many reports in one row."""
         if users not in self._known:
             once = Run(self.added.one)
-            self._known[users] = account(Aggregate(once if self.rounds == 1 else Repeat(once, self.rounds), users, self.noise))
+            plan = Aggregate(once if self.rounds == 1 else Repeat(once, self.rounds), users, self.noise)
+            self._known[users] = account(plan).from_above()
         return self._known[users]

@@ -198,6 +198,10 @@ class SmallestBound(JoinedProfile):
         """See `PrivacyProfile`."""
         return replace(self, bounds=tuple(each.upper_end() for each in self.bounds))
 
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, bounds=tuple(each.from_above() for each in self.bounds))
+
 
 @dataclass(frozen=True)
 class Twice(JoinedProfile):
@@ -217,6 +221,10 @@ class Twice(JoinedProfile):
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
         return replace(self, first=self.first.upper_end(), second=self.second.upper_end())
+
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, first=self.first.from_above(), second=self.second.from_above())
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The first one's."""

@@ -23,6 +23,7 @@ from ldpaudit.accountants.pld.finite import FiniteProfile, law_atoms
 from ldpaudit.enclosure import Enclosure, Rigour, round_up
 from ldpaudit.errors import Unsupported
 from ldpaudit.mechanisms import BucketHeavyHitter, Channel, GlpsHeavyHitter, HadamardResponse, JLHeavyHitter, Rappor, UnaryEncoding
+from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
@@ -340,6 +341,21 @@ def test_no_question_is_answered_with_a_nan_or_out_of_range(plan: Plan) -> None:
     for epsilon in (0, 0.5, 1e3, math.inf):
         found = account(plan).delta(epsilon)
         assert found.low <= account(plan).upper_end().delta(epsilon).high == pytest.approx(found.high, rel=1e-9)
+
+
+def test_a_sum_in_a_composition_is_asked_for_nothing_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Aggregate(Repeat(CountMeanSketch(2, 2, Fraction(2, 3), domain=2), 2), 4)
+    wanted = [account(plan).delta(epsilon).high for epsilon in (0.1, 0.5)]
+    monkeypatch.setattr(ComposedProfile, "lowers", property(lambda _: pytest.fail("pairs are looked for")))
+    for above in (account(plan).upper_end(), account(plan).from_above()):
+        found = [above.delta(epsilon) for epsilon in (0.1, 0.5)]
+        assert [each.low for each in found] == [0, 0]
+        assert [each.high for each in found] == pytest.approx(wanted, rel=1e-3)
+
+
+def test_no_choices_of_pairs_are_listed_where_a_part_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composed, "combinations_with_replacement", lambda *_: pytest.fail("choices are listed"))
+    assert composed._all(account(Repeat(Compose([Run(HadamardResponse(2, Fraction(3, 4))), Guarantee(Fraction(1))]), 100))) == ()
 
 
 def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -469,6 +469,42 @@ def test_the_largest_integral_counts_and_not_the_largest_moment() -> None:
     assert turned
 
 
+@pytest.mark.parametrize("seed", some(*range(4), of=40))
+def test_no_law_within_the_balls_has_a_larger_chance_of_exceeding_any_number(seed: int) -> None:
+    """In rationals; masses are known to a part of a thousandth, and add up to 1."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 7))
+    values, weights = [Fraction(float(v)) / 3 for v in rng.normal(size=size)], 10 ** rng.uniform(-9, 1, size=size)
+    masses = [Fraction(w) / sum(map(Fraction, weights)) for w in weights]
+    blurs = [Fraction(float(b)) * p for b, p in zip(rng.uniform(0, 1e-3, size=size), masses, strict=True)]
+    with working_precision(100):
+        found = Law.of([(ball(v), flint.arb(ball(p), ball(b))) for v, p, b in zip(values, masses, blurs, strict=True)])
+    own, most = list(map(Fraction, found.masses.tolist())), int(found.masses.argmax())
+    own[most] = 1 - sum(own) + own[most]
+    assert float(own[most]) == found.masses[most]
+    for at in range(size):
+        law = [p + b * int(rng.integers(-1, 2)) for p, b in zip(masses, blurs, strict=True)]
+        law[at] += 1 - sum(law)
+        if abs(law[at] - masses[at]) > blurs[at]:
+            continue
+        for number in values:
+            above = sum((p for v, p in zip(found.values.tolist(), own, strict=True) if v >= number), Fraction(0))
+            assert above >= sum((p for v, p in zip(values, law, strict=True) if v >= number), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", some(*range(4), of=20))
+@pytest.mark.parametrize("m", [10, 10**5])
+def test_rare_values_are_left_out_where_moduli_seem_to_fall_hardly_less(seed: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, masses = rng.normal(size=(2, 40)), rng.dirichlet(np.r_[np.full(4, 2.0), np.full(36, 1e-3)], size=2)
+    laws, u = FloatLaws(values, masses, np.ones(2, dtype=np.int64)), np.linspace(0, 9, 50)
+    found = Transforms.of(laws, 0.5, u, 49, m)
+    assert found.values.shape[1] < 40
+    moduli = np.abs(np.einsum("lc,ulc->lu", laws.tilted(0.5), np.exp(1j * np.multiply.outer(u, values))))
+    assert (found.fallen <= 1 - moduli**2 + 1e-14).all()
+    assert (found.fallen >= 1 - moduli**2 - 3 * transforms._RARE / m - 1e-9).all()
+
+
 def test_values_that_are_one_but_for_the_rounding_of_balls_are_not_bounded_by_zero() -> None:
     with working_precision(400):
         laws = [Law.of([(flint.arb(value) / 1000, flint.arb(1))]) for value in (876, 871)]

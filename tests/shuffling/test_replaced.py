@@ -14,7 +14,7 @@ import pytest
 
 from ldpaudit import Compose, Guarantee, Mechanism, Plan, Repeat, Run, Shuffle, Subsample
 from ldpaudit.accountants import account, bassily_smith, count_mean_sketch, local_hashing, rappor
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.spread import spread
 from ldpaudit.accountants.pld.own_law import table
 from ldpaudit.accountants.shuffling import bloom, products, randomizers
@@ -32,6 +32,7 @@ from ldpaudit.mechanisms.longitudinal_unary import LongitudinalUnary
 from ldpaudit.mechanisms.one_bit import DBitFlip, OneBitMean
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.mechanisms.rappor import PermanentRappor, Rappor
+from tests.helpers import typed
 from tests.oracles import shuffle as oracle
 
 Row = Sequence[Fraction]
@@ -633,6 +634,20 @@ def test_the_probabilities_of_kinds_that_become_one_are_summed_as_exactly_as_a_l
     assert products._summed(np.r_[0, 1, tenths.astype(int)], np.r_[0.2, 0.3, tenths]).tolist() == pytest.approx(
         [float(20_000 * Fraction(0.1) + Fraction(0.2)), 0.3], rel=1e-15
     )
+
+
+def test_of_too_many_bundles_those_are_tried_that_tell_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Compose([UnaryEncoding(3, Fraction(3, 4), Fraction(1, 4)), UnaryEncoding(3, Fraction(2, 3), Fraction(1, 5))])
+    bound = typed(BlanketBound, account(Shuffle(plan, 1000)).bound)  # type: ignore[attr-defined]
+    monkeypatch.setattr(products, "_MOST_SETS", 2)
+    fewer = typed(BlanketBound, account(Shuffle(Compose(plan.parts[::-1]), 1000)).bound)  # type: ignore[attr-defined]
+
+    def told(blanket: Blanket) -> float:
+        return sum(float(as_ball(r1) - as_ball(r2)) ** 2 / float(b) for r1, r2, b in blanket.cells)
+
+    every = sorted(told(each.blanket) for each in bound.data_sets)
+    assert len(every) > 2
+    assert [told(each.blanket) for each in fewer.data_sets] == pytest.approx(every[:-3:-1])
 
 
 def test_a_bundle_that_nobody_hides_lists_nothing() -> None:
