@@ -36,9 +36,10 @@ from ldpaudit.accountants.aggregation.envelope import CountLaw, Curve, hidden, n
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets
 from ldpaudit.accountants.numerics.float_masses import TRIM, UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
+from ldpaudit.accountants.pld.profiles import SmallestBound
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
-from ldpaudit.profile import Number
+from ldpaudit.profile import Number, PrivacyProfile
 
 _INPUTS, _SETS = 16, 64
 """Integers up to which all pairs of them are looked at from above, and most data sets that are all looked at."""
@@ -59,6 +60,7 @@ _LEAST, _NEAR, _NEAREST, _NEXT, _ENOUGH = 1e-9, 1e-4, 1e-9, 1.005, 1.02
 first place that is tried, and one at which the shuffled reports need not be asked."""
 _UNLISTED = 1e-8
 """What is left out of either end of a sum, of a part of the usual delta for each pair of users."""
+_POINTS = 96  # of a curve that is composed: each takes a tenth of a second
 _POWERS, _RARE, _CURVED = (-30, -3), 1e-7, (1e-8, 1e-10)
 """Powers of ten between which it is the next one to delta at whose epsilon the worst data sets are looked for; the part of it at
 which a curve ends that is composed; and where epsilon is given, the delta below which it is another one than usual."""
@@ -86,6 +88,14 @@ class ClampedProfile(AtDataSets):
     laws: tuple[CountLaw, ...]  # of each input, on 0, 1, ...
     usual: float = 1e-6  # delta at whose epsilon the worst data sets are looked for
     below = "the others all hold one integer"
+
+    def upper_end(self) -> PrivacyProfile:
+        """The profile itself, which knows more than what bounds it, at fewer points."""
+        return SmallestBound((self,), _POINTS)
+
+    def from_above(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return self
 
     def delta(self, epsilon: Number) -> Enclosure:
         """As `AtDataSets`, or from above by what is known of all data sets."""

@@ -32,7 +32,7 @@ from ldpaudit.accountants.composition.laplace_vector import LaplaceShifts, toget
 from ldpaudit.accountants.composition.product import ProductProfile
 from ldpaudit.accountants.numerics.rationals import root_above
 from ldpaudit.accountants.pld.all_pairs import AllPairs
-from ldpaudit.accountants.pld.curve import dominated_curve, dominated_pair, dominating_curve
+from ldpaudit.accountants.pld.curve import POINTS, dominated_curve, dominated_pair, dominating_curve
 from ldpaudit.accountants.pld.distribution import Groups, PrivacyLossDistribution, infinite_mass
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair, guarantee
 from ldpaudit.accountants.pld.finite import FiniteProfile
@@ -278,9 +278,9 @@ def _upper(profile: PrivacyProfile) -> Groups:
             return groups
         case FiniteProfile(pairs):
             return ((dominating_pair(pairs), 1),)
-        case SmallestBound(points=int(points)):
-            return ((dominating_curve(profile, points), 1),)
-    return ((dominating_curve(profile.upper_end()), 1),)
+    above = profile.upper_end()
+    points = above.points if isinstance(above, SmallestBound) else None
+    return ((dominating_curve(above, points or POINTS), 1),)
 
 
 def _pairs(profile: PrivacyProfile) -> tuple[Groups, ...]:

@@ -36,7 +36,9 @@ class Law:
         above = _beyond(values, 1)
         likeliest = masses[0].argmax()
         found = np.where(above > above[likeliest], _beyond(masses, 1), _beyond(masses, -1).clip(0))
-        return cls(above, rest_of_one(found, likeliest))
+        if rest_of_one(found, likeliest)[likeliest] <= 0:  # so little is known of the probabilities
+            return cls(above.max(keepdims=True), np.ones(1))
+        return cls(above, found)
 
 
 def _floats(ball: flint.arb) -> tuple[float, float]:

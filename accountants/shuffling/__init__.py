@@ -15,8 +15,9 @@ the law of what the others hold in place of b, in which some :math:`1/\gamma` us
 Reading order, for k-ary response with n = 10**6: ``accountants/randomized_response.py`` (`shuffled`: its laws), `plan` (which
 bound), `shuffled` (the search for epsilon), `bounds` (both ends), `randomizers` (laws to bounds), `blanket` (the bound itself, and
 floats that guide), and below them, in ``numerics``, `positive_part`, `saddle`, `trapezoid`, `certified_search`. Then `replaced`
-(with `unnamed_pairs`, `largest_positive_part`, `quotient_laws`, `quotient_integrals`, `phases`), `clones`, `bloom` (RAPPOR),
-`laplace_noise` (numbers), `laplace_vectors`, `vector_laws`, `few_users`, `products` and `spreads` (bundles of reports);
+(with `unnamed_pairs`, `float_laws`, `largest_positive_part`, `transforms`, `quotient_laws`, `quotient_integrals`, `phases`),
+`clones`, `bloom` (RAPPOR), `laplace_noise` (numbers), `laplace_vectors`, `vector_laws`, `few_users`, `products` and `spreads`
+(bundles of reports);
 binary response, where the worst data set is found: `binary_bound`, `binary`, `binary_data_set`; many messages per user:
 `hidden_message`; what papers print: `theorems`; the inverse problems: `calibrate`; what privacy leaves of the estimates:
 `frequencies`.
