@@ -97,3 +97,9 @@ def test_the_ends_of_many_users_are_near_where_a_shuffle_says_much_more(bound: i
     found = account(Aggregate(m, 1000)).epsilon(1e-6)
     assert found.high < worse * found.low
     assert 1.5 * found.high < account(Shuffle(m, 1000)).epsilon(1e-6).low
+
+
+def test_a_curve_that_is_composed_says_as_much_from_above() -> None:
+    sums = account(Aggregate(TruncatedGeometric(6, F(2, 3)), 30))
+    assert sums.upper_end().delta(1).high == sums.from_above().delta(1).high == sums.delta(1).high
+    assert sums.delta(1).high < account(Shuffle(TruncatedGeometric(6, F(2, 3)), 30)).delta(1).high / 2
