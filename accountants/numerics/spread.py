@@ -60,5 +60,5 @@ def raised(values: Floats, masses: Floats, wrong: float) -> Floats:
 
 def rest_of_one(masses: Floats, at: np.intp) -> Floats:
     """The same but for one of them: it is what the others leave of 1, to the last digit."""
-    masses[at] = 1 - math.fsum(np.delete(masses, at))
+    masses[at] = math.fsum([1.0, *-np.delete(masses, at)])
     return masses
