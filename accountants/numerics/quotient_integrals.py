@@ -28,11 +28,7 @@ _FIRST, COARSE, FINE, _BEYOND = 24, 96, 384, 192
 _STEPS, _FALLEN = 4, 16.0
 """Values that are used one after the other beyond that, and the nats that each has lost where it is first used."""
 _CLOSE = 0.99  # part of a number, of which what is beyond does as well
-_SEEN, _DOUBLINGS, _SOME = 1e-4, 24, 0.1
-"""Part of the integral from which on what is beyond is looked at by its values, and from ten times which on in intervals; how many,
-and the nats that a law must have lost where one begins."""
-_ANCHORS = (0.0, 0.5, 0.999)
-"""Where the likeliest value lies in its block: the best of these is taken."""
+_SEEN = 1e-4  # part of the integral from which on what is beyond is looked at by its values
 _BLOCKS, _NARROW, _REACH = 64, 1024, 4  # of values, up to as many standard deviations; of which pairs are added up
 _APART = np.tri(_BLOCKS, k=-2)  # of each two blocks, whether others are between them
 _INVERSE = _APART / np.maximum(np.subtract.outer(np.arange(_BLOCKS), np.arange(_BLOCKS)) - 1, 1)  # one over how many
@@ -72,9 +68,9 @@ def integrals(w: Floats, a: Floats, b: Floats, theta: Floats, rise: float, numbe
     kept = np.flatnonzero(~(found < least).all(axis=0))
     fewest = [min(each for each in numbers if each > _CLOSE * m) for m in numbers]
     wholes = dict(zip(fewest, np.tile(1 / end, (len(fewest), 1)), strict=True))  # a row each, which is made smaller
-    for looked, unseen in _BEYOND_ENDS[not is_one :]:
+    for looked in _BEYOND_ENDS[not is_one :]:
         for few, whole in wholes.items():
-            seen = kept[~(whole[kept] * theta[kept] ** 2 * np.sqrt(float(few) * variance[kept]) < unseen)]
+            seen = kept[~(whole[kept] * theta[kept] ** 2 * np.sqrt(float(few) * variance[kept]) < _SEEN)]
             if len(seen):
                 whole[seen] = np.fmin(whole[seen], looked(w[seen], a[seen], tilted[seen], few, end[seen]))
         for i, m in enumerate(numbers):
@@ -193,51 +189,8 @@ def _far(w: Floats, a: Floats, tilted: Floats, m: int | Floats, end: Floats) -> 
     return np.asarray(passed + np.minimum(periods, 1 / reached), dtype=np.float64)
 
 
-def _by_intervals(w: Floats, a: Floats, tilted: Floats, m: int, end: Floats) -> Floats:
-    """Of each law, the integral of its bound over u squared from its end on: as far as it falls, and then by pairs."""
-    passed, reached = _falling(w, tilted, 2 * WRONG * a.max(axis=1, initial=0.0), m, end)
-    return passed + _far(w, a, tilted, m, reached)
-
-
-def _falling(w: Floats, tilted: Floats, blur: Floats, m: int, end: Floats) -> tuple[Floats, Floats]:
-    """Of each law, the integral of its bound from its end on, as far as it falls, and how far that is."""
-    order = w.argsort(axis=1)
-    values, masses = np.take_along_axis(w, order, 1), np.take_along_axis(tilted, order, 1)
-    values = values - picked(values, masses.argmax(axis=1)[:, None])
-    passed, reached, left = np.zeros(len(end)), end.copy(), np.arange(len(end))
-    for _ in range(_DOUBLINGS):
-        at = reached[left]
-        width = (np.pi / 2 / at * (1 - ROOM) - blur[left]).clip(0)
-        spread = np.max([_within_blocks(values[left], masses[left], width[:, None], each) for each in _ANCHORS], axis=0)
-        room = 2 * width * blur[left]  # of all pairs, whose masses are at most 1 together
-        falls = 2 * float(m) * (at / np.pi) ** 2 * (spread - room).clip(0) * (1 - ROOM)
-        further = falls > _SOME
-        left = left[further]
-        if not len(left):
-            break
-        passed[left] += np.exp(-falls[further]) / (2 * reached[left])
-        reached[left] *= 2
-    return passed, reached
-
-
-def _within_blocks(values: Floats, masses: Floats, width: Floats, at: float) -> Floats:
-    """Of each law, the sum over pairs of values in one block of this width, of their masses and squared distance: a lower bound.
-
-    ``values``: rising, less the likeliest one, which lies at this part of its block.
-    """
-    with np.errstate(all="ignore"):
-        block = np.floor(values / width + at)
-        begins = np.diff(block, axis=1, prepend=-math.inf) > 0
-    begins[:, 0] = True
-    within = values - (block - at) * width
-    starts = np.flatnonzero(begins)
-    mass, first, second = (np.add.reduceat((masses * each).ravel(), starts) for each in (1.0, within, within**2))
-    parts = (mass * second * (1 - ROOM) - first**2).clip(0)
-    return np.asarray(np.add.reduceat(parts, np.searchsorted(starts, values.shape[1] * np.arange(len(values)))), dtype=np.float64)
-
-
-_BEYOND_ENDS = (_by_blocks, _SEEN), (_far, _SEEN), (_by_intervals, 10 * _SEEN)
-"""How one looks beyond the ends, one after the other, and the part of an integral below which one does not; at one group by all."""
+_BEYOND_ENDS = _by_blocks, _far
+"""How one looks beyond the ends, one after the other; where there are several groups, by pairs alone."""
 
 
 def picked(values: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:

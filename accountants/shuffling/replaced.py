@@ -68,7 +68,6 @@ from ldpaudit.accountants.shuffling.unnamed_pairs import alone
 
 _NEAR = 0.2  # part of the users who may be passed on one contour; of more parts bounds are the same to 5 digits
 _MANY = 10**5  # users from which on three moments of each law are as good as its transform
-_MANY_TYPES, _FEW_VALUES = 64, 1 << 14  # types from which on two ways are tried, and values of all their laws up to which these are
 _FEWEST, _UNNAMED = 4, 32
 """Users in pairs without names at least; and up to how many these may be bounded worse than with names, by phases."""
 _ROUNDED = 1e-13  # relative error of a sum of two logarithms
@@ -168,17 +167,15 @@ class Replacement:
                 found.append(largest_positive_parts(laws, m, numbers))
             return min(found, key=lambda each: float(sum(each, flint.arb(0))))
 
-        ways, is_both = [by_transforms] if self.types else [], False
+        ways = [by_transforms] if self.types else []
         if (pairs := self.pairs) is not None:
             ways.append(lambda m, numbers: list(map(_power, pairs.log_ends(exp_epsilon - 1, m, numbers))))
-            is_both = len(self.types) > _MANY_TYPES and math.prod(pairs.shape) <= _FEW_VALUES
 
         def ends(m: int, numbers: Sequence[int]) -> list[flint.arb]:
             found = [flint.arb("inf")] * len(numbers)
             for way in ways[:: -1 if m >= _MANY else 1]:
-                closer = [each / n for each, n in zip(way(m, numbers), numbers, strict=True)]
-                found = min(found, closer, key=lambda each: float(sum(each, flint.arb(0))))
-                if not is_both and all(each < 1 for each in found):
+                found = [each / n for each, n in zip(way(m, numbers), numbers, strict=True)]
+                if all(each < 1 for each in found):
                     break
             return found
 

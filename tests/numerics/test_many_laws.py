@@ -19,7 +19,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.float_laws import FloatLaws, Law
 from ldpaudit.accountants.numerics.phases import Floats
 from ldpaudit.accountants.numerics.positive_part import Contour, PointMass, _enumerated, positive_part, rarely
-from ldpaudit.accountants.numerics.quotient_integrals import _falling, fallen, integrals
+from ldpaudit.accountants.numerics.quotient_integrals import fallen, integrals
 from ldpaudit.accountants.numerics.quotient_laws import QuotientLaws, _settled
 from ldpaudit.accountants.numerics.transforms import Transforms
 from ldpaudit.core.working_precision import working_precision
@@ -207,26 +207,6 @@ def test_it_is_above_the_integral_that_it_bounds(seed: int, m: int) -> None:
     for count in (48, 383):  # with one more, phases count
         found = float(integrals(w, np.abs(w), b, theta, rise, (m,), count)[0, 0])
         assert truth <= found + FINE
-
-
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("doublings", [1, 24])
-def test_beyond_an_end_a_transform_is_bounded_interval_by_interval(
-    doublings: int, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Laws on two values, of which the bound is nearly attained, or four on several, of which one may be on one alone."""
-    rng = np.random.default_rng(seed)
-    monkeypatch.setattr(quotient_integrals, "_DOUBLINGS", doublings)
-    m, (laws, values), skew = int(10 ** rng.uniform(0, 5)), ((1, 2), (4, 6))[seed % 2], (1.0, 0.3)[seed % 3 == 0]
-    w, p = rng.normal(size=(laws, values)) * 10 ** rng.uniform(-1, 1), rng.dirichlet(np.full(values, skew), size=laws)
-    w[0] = w[0, 0] if seed % 10 == 1 else w[0]
-    ends = rng.uniform(0.2, 1.5, size=laws) / np.ptp(w)
-    passed, reached = _falling(w, p, np.zeros(laws), m, ends)
-    for values, masses, end, bound, last in zip(w, p, ends, passed, reached, strict=True):
-        u = np.geomspace(end, max(last, 2 * end), 20_000)
-        heights = np.abs(np.exp(1j * np.multiply.outer(u, values)) @ masses) ** m / u**2
-        if last > end:
-            assert float(integrate.trapezoid(heights, u)) <= bound * (1 + FINE) + 1e-300
 
 
 def transform(rng: np.random.Generator, count: int, theta: float, m: int) -> Transforms:
