@@ -91,7 +91,7 @@ class ProductType:
         first, second = rate * u + 1 - rate, rate * v + 1 - rate
         off = (1 + len(self.runs)) * _EQUAL * (first + e * second)  # ratios that were taken for one, run by run, differ by less
         w = first - e * second + off
-        w, p = (w, p) if _is_exact(self.runs) else spread(w, p, _KNOTS)
+        w, p = (w, p) if len(w) <= _MOST_CELLS else spread(w, p, _KNOTS)
         return Law(w, raised(w, p, (1 + len(self.runs)) * _MASSES))
 
     def drawn(self, rate: Fraction) -> ProductType:
@@ -283,11 +283,11 @@ def _told_apart(ratios: Ratios, runs: int, users: int) -> CutBlanket:
 
 
 def _is_listed(bundle: ProductType) -> bool:
-    """Whether its kinds are few enough, and where they are spread no float is too small."""
+    """Whether its kinds are few enough, and no float is too small."""
     if _fewest_kinds(bundle.runs) > _MOST_KINDS:
         return False
     _, _, p = _ratios(bundle.runs)
-    return _is_exact(bundle.runs) or (len(p) <= _MOST_KINDS and p.min() > _LEAST)
+    return len(p) <= _MOST_KINDS and bool(p.min() > _LEAST)
 
 
 def _balls(p: Floats, runs: int) -> list[flint.arb]:
