@@ -48,7 +48,7 @@ def edges(deviation: float, theta: float, m: int, even: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Transforms:
-    """Those of several laws, a row each, tilted by theta, of the likeliest values: two of any say that a modulus falls."""
+    """Those of several laws, a row each, tilted by theta, of the likeliest values: without the others moduli fall less."""
 
     values: Floats  # less the means of all
     masses: Floats  # from the largest one on
