@@ -1,5 +1,5 @@
-"""Laws of finitely many values in floats, rounded so that each is at least the law that it stands for: values are larger, and larger
-ones likelier. So it is exactly what it says, and only what is computed of it has errors."""
+"""Laws of finitely many values in floats, rounded so that each is at least the law that it stands for: values are larger, and
+larger ones likelier. So a law is exactly what it says, and only what is computed of it has errors."""
 
 from __future__ import annotations
 
