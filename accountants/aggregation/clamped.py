@@ -125,11 +125,15 @@ class ClampedProfile(AtDataSets):
         """The same, made for about this delta."""
         least, most = _POWERS
         usual = 10.0 ** max(least, min(most, round(math.log10(delta)))) if delta else self.usual
-        return self if usual == self.usual else self._made.setdefault(usual, replace(self, usual=usual))
+        if usual == self.usual:
+            return self
+        if usual not in self._made:
+            self._made.clear()
+        return self._made.setdefault(usual, replace(self, usual=usual))
 
     @cached
     def _made(self) -> dict[float, ClampedProfile]:
-        """For other deltas."""
+        """For another delta; of one alone, for of many users each keeps hundreds of megabytes."""
         return {}
 
     @property
