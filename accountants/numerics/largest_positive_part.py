@@ -171,7 +171,7 @@ class _Integrand:
         transforms = Transforms.of(floats, self.theta, self._edges[even], even, self.m)
         integrals = [transforms.integrals(m) for m in numbers]
         self._looks.append((rows, transforms, integrals))
-        found[:, rows] = np.minimum(less, [each.nats() for each in integrals])
+        found[:, rows] = np.fmin(less, [each.nats() for each in integrals])
 
     def _closer(self, i: int) -> Law:
         law = self._laws[i]

@@ -93,7 +93,9 @@ class Transforms:
 
         found = np.tile(1 / end, (len(m), 1))
         for values, masses in list(zip(self.values.T, self.masses.T, strict=True))[1:_PAIRS]:
-            gaps, means = np.abs(values - self.values[:, 0]), i0e(m[:, 0] * self.masses[:, 0] * masses * (1 - ROUNDED))
+            wrong = _ANGLES * (np.abs(values) + np.abs(self.values[:, 0]))
+            gaps = (np.abs(values - self.values[:, 0]) - wrong).clip(0)
+            means = i0e(m[:, 0] * self.masses[:, 0] * masses * (1 - ROUNDED))
             with np.errstate(divide="ignore"):  # of equal values
                 found = np.minimum(found, means[:, None] * (1 / end + np.multiply.outer(2 * np.pi / gaps, end**-2.0)))
         return found
