@@ -163,12 +163,13 @@ class _Integrand:
         return found
 
     def _look(self, rows: NDArray[np.intp], even: int, found: Floats, numbers: Sequence[int]) -> None:
-        """Bounds of some laws, by chords of so many intervals that are alike, take the place of what is found."""
-        floats, less = self._floats.some(rows), found[:, rows]
+        """Bounds of some laws, by chords of this many intervals that are alike, take the place of what is found."""
+        floats, tilted, nats, less = self._floats.some(rows), self._tilted[rows], self._nats[rows], found[:, rows]
         if even == FINE and any(self._laws[i].closer for i in rows):
             floats, less = FloatLaws.of([self._closer(i) for i in rows], self.unit), np.full_like(less, math.inf)
-            self._turns[:, rows] = floats.turns(floats.tilted(self.theta))
-        transforms = Transforms.of(floats, self.theta, self._edges[even], even, self.m)
+            tilted, nats = floats.tilted(self.theta), floats.cumulants(self.theta)
+            self._turns[:, rows] = floats.turns(tilted)
+        transforms = Transforms.of(floats, tilted, nats, self.theta, self._edges[even], even, self.m)
         integrals = [transforms.integrals(m) for m in numbers]
         self._looks.append((rows, transforms, integrals))
         found[:, rows] = np.fmin(less, [each.nats() for each in integrals])

@@ -60,15 +60,14 @@ class Transforms:
     users: NDArray[np.int64]  # of how many of the values that are added each law is the sum
 
     @classmethod
-    def of(cls, laws: FloatLaws, theta: float, edges: Floats, even: int, m: int) -> Self:
-        """Of laws that are not tilted, for about m values."""
-        tilted = laws.tilted(theta)
+    def of(cls, laws: FloatLaws, tilted: Floats, nats: Floats, theta: float, edges: Floats, even: int, m: int) -> Self:
+        """Of laws, their tilted probabilities and the logarithms of their moments, for about m values."""
         left = laws.values - (tilted * laws.values).sum(axis=1, keepdims=True)
         variances = (tilted * left**2).sum(axis=1) * (1 + ROUNDED)
         order = np.argsort(-tilted, axis=1)
         left, tilted = np.take_along_axis(left, order, 1), np.take_along_axis(tilted, order, 1)
         kept = 1 + int((np.cumsum(tilted, axis=1) < 1 - _RARE / m).sum(axis=1).max())
-        return cls(left[:, :kept], tilted[:, :kept], variances, laws.cumulants(theta), theta, edges, even, laws.users)
+        return cls(left[:, :kept], tilted[:, :kept], variances, nats, theta, edges, even, laws.users)
 
     @cached
     def fallen(self) -> Floats:
