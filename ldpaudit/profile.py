@@ -334,6 +334,10 @@ class PrivacyProfile(ABC):
         """The same upper ends, and perhaps nothing from below, where that is cheaper."""
         return self
 
+    def from_below(self) -> PrivacyProfile:
+        """The same lower ends, and perhaps looser upper ones, where that is cheaper."""
+        return self
+
     def witness(self, epsilon: Number) -> Witness | None:
         """What attains the lower end of ``delta(epsilon)``, where the accountant knows it."""
         return None

@@ -24,7 +24,7 @@ from ldpaudit.accountants.numerics.float_masses import Masses
 from ldpaudit.accountants.pld.curve import lower_hull
 from ldpaudit.accountants.pld.distribution import Groups
 from ldpaudit.accountants.pld.exact import ExactPLD
-from ldpaudit.accountants.pld.profiles import SummedLosses
+from ldpaudit.accountants.pld.profiles import SummedLosses, UpperEnd
 from ldpaudit.accountants.pld.renyi import of_pairs
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
@@ -64,8 +64,7 @@ class BitsProfile(SummedLosses):
         alone = self.local.delta(require_epsilon(epsilon))
         if alone.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, alone.high, alone.rigour, "a sum is computed from the reports")
-        low = largest_low(self._data_sets(), epsilon)
-        return self._enclosure(low, min(self._high(below_exp(epsilon)), alone.high), 1.0)
+        return self._enclosure(largest_low(self._data_sets(), epsilon), self._most(epsilon), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
@@ -75,10 +74,12 @@ class BitsProfile(SummedLosses):
                 return self._enclosure(self.epsilon(TINY).low, top.high, math.inf)
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
-        above, goal = round_up(Fraction(delta)), round_down(Fraction(delta))
-        low = max(each.epsilon(above) for each in self._data_sets())
-        high = bracket(lambda e: e >= top.high or self._high(below_exp(e)) <= goal)[1]
-        return self._enclosure(low, min(high, top.high), math.inf)
+        low = max(each.epsilon(round_up(Fraction(delta))) for each in self._data_sets())
+        return self._enclosure(low, self._least(delta), math.inf)
+
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return UpperEnd(self._most, self._least)
 
     def renyi(self, order: Number) -> Enclosure:
         """From the worst of the data sets to the envelopes' pairs, coordinate by coordinate, or to that of a known report."""
@@ -108,6 +109,19 @@ class BitsProfile(SummedLosses):
         bits = self.bits
         one_hot = bits.spare is not None and max(map(max, bits.possible)) == self.rounds == 1
         return one_hot and self.plan.users - 1 <= _FEW and bits.attained == bits.possible
+
+    def _most(self, epsilon: Number) -> float:
+        """Upper end of delta."""
+        alone = self.local.delta(epsilon).high
+        return alone if alone == 0 or math.isinf(epsilon) else min(self._high(below_exp(epsilon)), alone)
+
+    def _least(self, delta: Number) -> float:
+        """Upper end of epsilon."""
+        top = self.local.epsilon(0).high
+        if delta == 0:
+            return top
+        goal = round_down(Fraction(delta))
+        return min(top, bracket(lambda e: e >= top or self._high(below_exp(e)) <= goal)[1])
 
     def _high(self, x: float) -> float:
         """Upper bound of delta at ``log x``, over all data sets and all moves that are possible."""

@@ -30,16 +30,16 @@ from itertools import combinations, combinations_with_replacement, permutations
 
 import numpy as np
 
-from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp
+from ldpaudit.accountants.aggregation.coordinate import Floats, Pair, TwoCoordinates, below_exp, largest_low
 from ldpaudit.accountants.aggregation.ends import Draws, Ends, Moves, Range, halved
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Curve, hidden, nodes_of
 from ldpaudit.accountants.aggregation.exchanged import AtDataSets
 from ldpaudit.accountants.numerics.float_masses import TRIM, UNIT, Masses
 from ldpaudit.accountants.numerics.search import crossing
-from ldpaudit.accountants.pld.profiles import SmallestBound
+from ldpaudit.accountants.pld.profiles import SmallestBound, UpperEnd
 from ldpaudit.core.cached import cached
 from ldpaudit.enclosure import Enclosure, Rigour, round_down
-from ldpaudit.profile import Number, PrivacyProfile
+from ldpaudit.profile import Number, PrivacyProfile, require_epsilon
 
 _INPUTS, _SETS = 16, 64
 """Integers up to which all pairs of them are looked at from above, and most data sets that are all looked at."""
@@ -90,8 +90,14 @@ class ClampedProfile(AtDataSets):
     below = "the others all hold one integer"
 
     def upper_end(self) -> PrivacyProfile:
-        """The profile itself, which knows more than what bounds it, at fewer points."""
-        return SmallestBound((self,), _POINTS)
+        """Of what is known of all data sets, too, at fewer points."""
+        above = self.above.upper_end()
+
+        def deltas(epsilon: Number) -> float:
+            low = largest_low(self.seen, require_epsilon(epsilon))
+            return min(above.delta(epsilon).high, self._for_curves(low)._high(round_down(epsilon)))
+
+        return SmallestBound((UpperEnd(deltas, lambda delta: self.epsilon(delta).high),), _POINTS)
 
     def from_above(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
@@ -100,7 +106,7 @@ class ClampedProfile(AtDataSets):
     def delta(self, epsilon: Number) -> Enclosure:
         """As `AtDataSets`, or from above by what is known of all data sets."""
         found = super().delta(epsilon)
-        near = self if found.low > _CURVED[0] else self._near(_CURVED[1])  # for curves not as many as for one epsilon
+        near = self._for_curves(found.low)
         return near._least(found, near._high(round_down(epsilon)))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
@@ -120,6 +126,10 @@ class ClampedProfile(AtDataSets):
         if high > found.high:
             return found
         return self._enclosure(found.low, Enclosure(found.low, high, Rigour.INTERVAL, self._known))
+
+    def _for_curves(self, low: float) -> ClampedProfile:
+        """What is made for a delta that is at least this: not as many as for one epsilon."""
+        return self if low > _CURVED[0] else self._near(_CURVED[1])
 
     def _near(self, delta: float) -> ClampedProfile:
         """The same, made for about this delta."""

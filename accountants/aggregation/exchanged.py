@@ -37,7 +37,8 @@ _WEIGHED = 1 << 14
 _WIDTH = 1e-5
 """Relative, to which an upper epsilon is searched."""
 TINY = 1e-30
-"""Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound."""
+"""Delta at which an epsilon at delta = 0 is bounded from below, where there is noise that may have losses without bound; and upper
+bound of one that needs no better one."""
 
 
 _BITS, _SMALL, _ROOT = 256, Fraction(1, 1 << 60), 2.0**-180
@@ -195,7 +196,7 @@ class ToldMore(PrivacyProfile):
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the least upper end."""
         found = self.bound.delta(require_epsilon(epsilon))
-        return self._least(found, self._high(round_down(epsilon), found.high))
+        return found if found.high <= TINY else self._least(found, self._high(round_down(epsilon), found.high))
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """From 0 to the least upper end."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpaudit.accountants.composition.coins import BinomialCoins, TrinomialCoins
-from ldpaudit.accountants.numerics.balls import ball
+from ldpaudit.accountants.numerics.balls import as_ball, ball
 from ldpaudit.accountants.numerics.certified_search import log_of
 from ldpaudit.accountants.numerics.precision import narrow
 from ldpaudit.accountants.numerics.search import last_before, step_down, step_up
@@ -101,10 +101,13 @@ class LatticeProfile(PrivacyProfile):
             return self._pure
         with working_precision(_WORK):
             rest = ball(Fraction(delta)) - infinite_mass(self.groups)  # what is left to finite losses
+            listed = math.prod((as_ball(law.listed) ** times for law, times in self.groups), start=flint.arb(1))
         if rest < 0:
             return Enclosure(math.inf, math.inf, Rigour.EXACT, self.source)
         if not rest > 0:  # this precision does not decide whether delta covers the infinite-loss mass
             return Enclosure(0.0, math.inf, Rigour.INTERVAL, self.source)
+        if listed < rest:  # of a lower bound
+            return Enclosure(0.0, 0.0, Rigour.INTERVAL, self.source)
         tilt = self._total.moments.for_delta(max(float(rest.log()), _LEAST_LOG))
         at_zero = self._read(tilt, 0.0)
         if at_zero.high <= delta:

@@ -235,9 +235,9 @@ class ComposedProfile(PrivacyProfile):
             formula = alone.is_exact and isinstance(alone.upper, BinomialCoins | TrinomialCoins | LaplaceShifts)
             match part.upper:
                 case ((ExactPLD() as pair, 1),) if not formula:
-                    seen.append((part.profile, FiniteProfile((pair,), "a dominating pair")))
+                    seen.append((part.profile.from_below(), FiniteProfile((pair,), "a dominating pair")))
                 case _:
-                    seen.append((alone.upper if formula else part.profile, None))
+                    seen.append((alone.upper if formula else part.profile.from_below(), None))
         return tuple(seen)
 
     @cached

@@ -96,11 +96,7 @@ class FloatLaws:
 
     def levels(self, theta: Floats | float, m: int) -> Floats:
         """About the logarithms of the integrals on each contour, as if the tilted laws were normal."""
-        from scipy.special import erfcx  # here: it takes a while to import
-
-        at = np.asarray(theta)[..., None]
-        narrowed = at * erfcx(at * self.deviations(self.tilted(theta)) * math.sqrt(m / 2))
-        return np.asarray(self.heights(theta, m) + np.log(narrowed), dtype=np.float64)
+        return normal_levels(self.heights(theta, m), theta, self.deviations(self.tilted(theta)), m)
 
     def tilted(self, theta: Floats | float) -> Floats:
         """The tilted probabilities."""
@@ -123,3 +119,12 @@ class FloatLaws:
     def bounds(self, levels: Floats, theta: float, tilted: Floats, numbers: Sequence[int]) -> Floats:
         """See `quotient_integrals.by_moments`."""
         return by_moments(levels, self.values, np.abs(self.values), tilted, theta, numbers, self.users)
+
+
+def normal_levels(heights: Floats, theta: Floats | float, deviations: Floats, m: int) -> Floats:
+    """About the logarithms of the integrals on each contour, from those of the integrands where they are largest, if these were of
+    normal laws with these standard deviations."""
+    from scipy.special import erfcx  # here: it takes a while to import
+
+    at = np.asarray(theta)[..., None]
+    return np.asarray(heights + np.log(at * erfcx(at * deviations * math.sqrt(m / 2))), dtype=np.float64)

@@ -34,7 +34,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpaudit.accountants.numerics.float_laws import ROUNDED, FloatLaws, Law
+from ldpaudit.accountants.numerics.float_laws import ROUNDED, FloatLaws, Law, normal_levels
 from ldpaudit.accountants.numerics.phases import GAINED, Cosines, Floats, turned
 from ldpaudit.accountants.numerics.transforms import FINE, Integrals, Transforms, edges
 
@@ -58,25 +58,29 @@ def largest_positive_parts(
 ) -> list[flint.arb]:
     """Upper bounds of the expected positive part of a sum of independent values, whatever law each has of the given ones.
 
-    For each number of values, or for 1 alone, on one contour that is made for about m: of an integral that is log-convex in the
-    number. A law may be that of the sum of several values, of which the number is at least twice as large. Laws of very different
-    means cost time; mixtures of them are covered, too. Too large by about 1e-3 of itself where it is far out in a tail, and more
-    where a bound is below each number's of `least`; infinite where floats do not hold the values.
+    For each number of values, on one contour that is made for about m: of an integral that is log-convex in the number, or where
+    that says more, of the positive parts of all values. A law may be that of the sum of several values, of which the number is at
+    least twice as large. Laws of very different means cost time; mixtures of them are covered, too. Too large by about 1e-3 of
+    itself where it is far out in a tail, and more where a bound is below each number's of `least`; infinite where floats do not
+    hold the values.
     """
     if not any((law.values > 0).any() for law in laws):
         return [flint.arb(0)] * len(numbers)
-    if 1 in numbers:
-        largest = max(float(law.masses @ law.values.clip(0)) for law in laws) * (1 + ROUNDED)
-        return [flint.arb(largest)] * len(numbers)
     scale = max(float(np.abs(law.values).max()) for law in laws)
     if not 1 / _FLOATS < scale < _FLOATS:
         return [flint.arb("inf")] * len(numbers)
+    one = max(float(law.masses @ law.values.clip(0)) / law.users for law in laws) * (1 + ROUNDED)
+    apart = [flint.arb(one) * number for number in numbers]  # positive parts of sums are at most sums of positive parts
+    if 1 in numbers or one == 0:
+        return apart
     scale = 2.0 ** math.frexp(scale)[1]
     floats = FloatLaws.of(laws, scale)
     first = _Integrand(laws, floats, scale, m, _contour(floats, m, FloatLaws.levels), least)
+    if all(first.about(number) > math.log(number * one / scale) + _ABOUT for number in numbers):
+        return apart
     found, is_normal = first.ends(numbers)
     if not is_normal:
-        other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, FloatLaws.heights)).ends(numbers)
+        other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, FloatLaws.heights, first.theta)).ends(numbers)
         found = min(found, other, key=lambda each: float(each[0]))
     return found
 
@@ -93,8 +97,8 @@ class _Integrand:
         self._tilted = floats.tilted(theta)
         self._turns = floats.turns(self._tilted)
         self._looks: list[tuple[NDArray[np.intp], Transforms, list[Integrals]]] = []  # at some laws, and later ones at fewer
-        deviation = floats.deviations(self._tilted).max() or 1.0
-        self._edges = {even: edges(deviation, theta, m, even) for even in (_FIRST, FINE)}
+        self._deviations = floats.deviations(self._tilted)
+        self._edges = {even: edges(self._deviations.max() or 1.0, theta, m, even) for even in (_FIRST, FINE)}
 
     def ends(self, numbers: Sequence[int]) -> tuple[list[flint.arb], bool]:
         """Upper bounds for as many values, m or a little below; and whether these are about what the contour was chosen by."""
@@ -111,7 +115,7 @@ class _Integrand:
 
         less = turned(found, here, closer, self._turns, self.theta, numbers)
         less = min(less, self._with_noise(found), key=lambda each: float(each.sum()))
-        is_normal = bool(found[0].max() < self._about(numbers[0]) + _ABOUT or (less <= self._least).all())
+        is_normal = bool(found[0].max() < self.about(numbers[0]) + _ABOUT or (less <= self._least).all())
         return self._balls(less), is_normal
 
     def _balls(self, nats: Floats) -> list[flint.arb]:
@@ -138,13 +142,17 @@ class _Integrand:
                 less[j, rows] = own.nats(*parts[each.even])
         return np.asarray(less.max(axis=1) + math.log(math.sinh(x) / x) + ROUNDED, dtype=np.float64)
 
-    def _about(self, m: int) -> float:
+    def about(self, m: int) -> float:
         """About the logarithm of the largest integral."""
-        return float(self._floats.levels(self.theta, m).max()) - math.log(2)
+        heights = m * self._nats - 2 * math.log(self.theta)
+        return float(normal_levels(heights, self.theta, self._deviations, m).max()) - math.log(2)
 
     def by_moduli(self, numbers: Sequence[int]) -> Floats:
         """Of each number and law the logarithm of the bound without phases."""
-        found = self._floats.bounds(np.multiply.outer(numbers, self._nats) + 1e-9, self.theta, self._tilted, numbers)
+        levels = np.multiply.outer(numbers, self._nats) + 1e-9
+        found = levels - math.log(2 * self.theta)
+        near = np.flatnonzero(found[0] > self.about(numbers[0]) - _ABOUT)  # others are left, unless these turn out to be less
+        found[:, near] = self._floats.some(near).bounds(levels[:, near], self.theta, self._tilted[near], numbers)
         left, seen = np.ones(len(self._laws), dtype=np.bool_), np.full(len(self._laws), len(self._laws) <= _FEW)
         best = self._least[:, None]
         while (rows := np.flatnonzero(left & ~(found < best - GAINED).all(axis=0))).size:
@@ -179,14 +187,17 @@ class _Integrand:
         return law if law.closer is None else law.closer()
 
 
-def _contour(laws: FloatLaws, m: int, level: _Level) -> float:
-    """Where the largest of the laws' levels is about least."""
+def _normal(laws: FloatLaws, m: int) -> float:
+    """Where the integrand would be least on the real line if the widest law were normal."""
     squares, means = ((laws.masses * each).sum(axis=1) for each in (laws.values**2, laws.values))
     widest = int((squares * np.where((laws.values > 0).any(axis=1), 1, 1e-300)).argmax())
     square, mean = float(squares[widest]), float(means[widest])
-    # Where the integrand of a normal law would be least on the real line.
-    theta = (math.sqrt(mean**2 + 8 * square / m) - mean) / (2 * square)
-    rows = np.array([], dtype=np.intp)
+    return (math.sqrt(mean**2 + 8 * square / m) - mean) / (2 * square)
+
+
+def _contour(laws: FloatLaws, m: int, level: _Level, near: float | None = None) -> float:
+    """Where the largest of the laws' levels is about least, looked for from somewhere near, or as if the widest law were normal."""
+    theta, rows = near or _normal(laws, m), np.array([], dtype=np.intp)
     for _ in range(_ROUNDS):
         order = np.argsort(-level(laws, theta, m))
         if order[0] in rows:

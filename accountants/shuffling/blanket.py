@@ -258,9 +258,18 @@ def _log_among(values: np.ndarray, logs: np.ndarray, users: int) -> float:
     return Tilt(values / unit, logs, users).level() + math.log(unit / users)
 
 
-def largest(estimates: Sequence[FloatEstimate]) -> FloatEstimate:
-    """Of the largest of several deltas."""
-    return lambda epsilon: max(each(epsilon) for each in estimates)
+def largest(estimates: Sequence[FloatEstimate], apart: float = math.inf) -> FloatEstimate:
+    """Of the largest of several deltas; in one search those are left out that were below it by more nats on the way."""
+    left = list(estimates)
+
+    def at(epsilon: float) -> float:
+        levels = [each(epsilon) for each in left]
+        top = max(levels)
+        if epsilon > 0:
+            left[:] = [each for each, level in zip(left, levels, strict=True) if not level < top - apart]
+        return top
+
+    return at
 
 
 def two_answers(high: Answer, low: Answer, silence: Probability, users: int, tolerance: float) -> flint.arb:

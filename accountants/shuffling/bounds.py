@@ -37,6 +37,7 @@ _AS_GOOD = 0.1
 delta is 1e-6 and less, and the saddle point is at its worst, a few percent, where few other users matter."""
 _ABOUT = 1e-3
 """Of two bounds of a curve whose logarithms are as near the quicker one is taken: epsilon moves by less than 1e-4 of itself."""
+_FAR_BELOW = 1.0  # nats of delta by which data sets may be less than others near the epsilon that is looked for
 _UNKNOWN = "0, for no data set is evaluated"
 _FEW = 16  # number of users up to which delta is no smooth function of epsilon, and is evaluated quickly: no float estimate guides
 _KINDS = 32  # of messages, up to which that is so
@@ -303,7 +304,7 @@ class BlanketBound(Bound):
         laws = (*self.blankets, *(each.blanket for each in self.data_sets))
         if self.users <= _FEW and all(len(each.cells) <= _KINDS for each in laws):
             return None, None
-        low = largest([estimate for _, estimate in self._sets]) if self.data_sets else None
+        low = largest([estimate for _, estimate in self._sets], _FAR_BELOW) if self.data_sets else None
         if low is None and self.otherwise is not None:
             low = self.otherwise.estimates()[0]
         if self._replaced is not None:

@@ -21,7 +21,8 @@ the rest has one law on both sides. If nobody draws from b, user 1's report alon
 
 The largest mean over m users is bounded by the largest of one integral for each type (`numerics.largest_positive_part`), which
 covers mixtures of laws, too. On one contour the integral of an m-th power is log-convex in m, and so is its mth part: between two
-numbers of users it is below the chord of the logarithms, and the sum over s is geometric.
+numbers of users it is below the chord of the logarithms, and the sum over s is geometric. No mean exceeds :math:`\delta_1`, for the
+positive part of a sum is at most the sum of the positive parts: that bounds what is left where few users are.
 
 Where others hold different values, that is far more than the shuffle tells; the names within pairs of users need not be told
 (`unnamed_pairs`).
@@ -130,18 +131,21 @@ class Replacement:
         left = users - 1 + self.is_sample  # one of them is lost, user 1 or the user in whose place it is
         if not missed > 0:
             return means(left, (left,))[0].min(flint.arb(1)).upper()
-        total, chance, passed = flint.arb(0), flint.arb(1), 0
+        total, chance, most, passed = flint.arb(0), flint.arb(1), flint.arb(1), 0
         lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(gamma)
         while left >= 1:
             # As many more users are passed, but for the last one, or they are one part of them.
-            steps = math.floor(min(max(1, left - 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
+            steps = math.floor(min(max(1, left - 2), max(1, left / 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
             first, last = means(max(left - steps, left - math.ceil(min(steps / 2, usual))), (left, left - steps + 1))
             beyond = missed**steps
-            total += (chance * gamma * _along(first, last, missed, steps)).min(chance * (1 - beyond))
+            total += (chance * gamma * _along(first, last, missed, steps)).min(chance * (1 - beyond) * most)
             chance, passed, left = chance * beyond, passed + steps, left - steps
             if chance <= total * _LEFT:
                 break
-        return (total + chance).min(flint.arb(1)).upper()
+            most = most if passed > steps else means(1, (1,))[0].min(most)  # of all that is left
+            if first >= most or chance * most <= total * _LEFT:
+                break
+        return (total + chance * most).min(flint.arb(1)).upper()
 
     def means(self, exp_epsilon: flint.arb) -> Callable[[int, Sequence[int]], list[flint.arb]]:
         """Upper bounds of the largest mean of some numbers of terms, whatever the others hold, on contours made for about m.

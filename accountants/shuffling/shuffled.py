@@ -42,9 +42,9 @@ _DATA_SET = 2e-4
 _FAR, _STEPS = 20.0, 8
 """Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
 _USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
-"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
-the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well. Of fewer still, half of these
-are enough, as each takes longer."""
+"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, whose curves have two
+thirds of the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well. Of fewer still, half of
+these are enough from below, as each takes longer."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
@@ -77,6 +77,7 @@ class ShuffleProfile(SummedLosses):
     # relative width of delta at which the arithmetic aims; that between the theorems is not in its hands
     tolerance: float = TOLERANCE
     runs: int = 1  # that are to be composed
+    is_lower: bool = False  # whether nothing more is asked for from above than that shuffling never hurts
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
@@ -85,7 +86,7 @@ class ShuffleProfile(SummedLosses):
             return Enclosure(0.0, unshuffled.high, unshuffled.rigour, "shuffling is post-processing")
         exact = Fraction(epsilon)
         low = self.bound.attained(exact, self.tolerance).value.abs_lower()
-        high = self._hidden(unshuffled, exact, self.tolerance)
+        high = flint.arb(unshuffled.high) if self.is_lower else self._hidden(unshuffled, exact, self.tolerance)
         return self._enclosure(round_down(low), round_up(high), unshuffled.high, self._told(exact)).clamp(0.0, 1.0)
 
     @cached
@@ -133,10 +134,15 @@ class ShuffleProfile(SummedLosses):
         """See `PrivacyProfile`."""
         return self._curve
 
+    def from_below(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, is_lower=True)
+
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
-        return ((dominating_curve(self._curve, _POINTS, self.runs), 1),)
+        points = _POINTS if self.bound.users > _QUICK else _POINTS * 2 // 3
+        return ((dominating_curve(self._curve, points, self.runs), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
@@ -219,6 +225,8 @@ class ShuffleProfile(SummedLosses):
                     return self._enclosure(low, float(near), top.high)
                 again, above = self._crossing(self.bound.fixed(near, self.tolerance), goal, low)
                 low = max(low, again)
+        if self.is_lower:
+            return self._enclosure(low, alone().high, top.high, told)
         high = None if beyond is None else guided(*self._looks(self._high, goal), beyond, 1.0)
         if high is None and (last := alone().high * _NEARLY) > low and self._high(Fraction(last), self.tolerance) > ball(goal):
             high = alone().high

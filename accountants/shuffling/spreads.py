@@ -30,9 +30,13 @@ def without_spreads(types: tuple[Blanket, ...], most: int) -> tuple[Blanket, ...
         return types
     exact = ([tuple(map(rational, cell)) for cell in each.cells if cell[2]] for each in types)  # type: ignore[arg-type]
     laws = [[(r1 / b, r2 / b, b) for r1, r2, b in each] for each in exact]
-    stay = set(range(len(types)))
-    for i in sorted(stay, key=lambda i: sum(float(fraction(b * (u * u + v * v))) for u, v, b in laws[i])):
-        if len(stay) > 1 and _is_spread(laws[i], [laws[j] for j in sorted(stay - {i})]):
+    stay: list[int] = []
+    # By those that are spread most, and then by all that stay.
+    for i in sorted(range(len(types)), key=lambda i: -sum(float(fraction(b * (u * u + v * v))) for u, v, b in laws[i])):
+        if not (stay and _is_spread(laws[i], [laws[j] for j in stay])):
+            stay.append(i)
+    for i in reversed(stay.copy()):
+        if len(stay) > 1 and _is_spread(laws[i], [laws[j] for j in stay if j != i]):
             stay.remove(i)
     return tuple(types[i] for i in sorted(stay))
 

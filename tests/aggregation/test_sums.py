@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from ldpaudit import Aggregate, Compose, Guarantee, Mechanism, Repeat, Shuffle, Unsupported, account
+from ldpaudit.accountants.aggregation.bits import BitsProfile
 from ldpaudit.accountants.aggregation.envelope import CountLaw, Others, coin, envelope
 from ldpaudit.accountants.numerics import float_masses
 from ldpaudit.accountants.numerics.float_masses import Masses
@@ -81,6 +82,16 @@ def test_optimized_unary_encoding_is_the_least_private_where_nobody_holds_either
     found = account(Aggregate(m, USERS)).epsilon(DELTA)
     assert found.low == pytest.approx(0.13747803483549212364, rel=1e-9)
     assert found.low < found.high < 0.1378
+
+
+def test_upper_ends_of_a_sum_are_asked_for_without_data_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = account(Aggregate(symmetric(1), 1000))
+    wanted = [sums.epsilon(0).high, sums.epsilon(1e-6).high, *(sums.delta(epsilon).high for epsilon in (0, 0.1, math.inf))]
+    monkeypatch.setattr(BitsProfile, "_tried", lambda _: pytest.fail("data sets are looked at"))
+    above = sums.upper_end()
+    found = [above.epsilon(0), above.epsilon(1e-6), *(above.delta(epsilon) for epsilon in (0, 0.1, math.inf))]
+    assert [each.high for each in found] == wanted
+    assert not any(each.low for each in found)
 
 
 def test_an_absent_report_moves_one_coordinate() -> None:

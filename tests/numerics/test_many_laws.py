@@ -131,6 +131,13 @@ def test_what_is_below_a_number_that_is_known_may_be_bounded_by_less_work_and_no
             assert found == alone or alone < found < alone * part
 
 
+@pytest.mark.parametrize("users", [1, 2])
+def test_sums_that_are_mostly_positive_are_bounded_by_the_positive_parts_of_their_values(users: int) -> None:
+    laws = [Law(np.array([-0.1, 2.0]), np.array([1 - p, p]), users) for p in (0.75, 0.5)]
+    found = module.largest_positive_parts(laws, 900, (1000, 800))
+    assert list(map(float, found)) == pytest.approx([1500 / users, 1200 / users], rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", some(*range(5), of=30))
 @pytest.mark.parametrize("users", [1, 2])
 def test_moments_and_pairs_of_values_bound_the_integral_of_each_law(seed: int, users: int) -> None:

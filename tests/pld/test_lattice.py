@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import flint
 import pytest
@@ -19,7 +19,7 @@ from ldpaudit.accountants.laplace import OneCoordinate
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.pld import tilt as points_of, total as total_law
 from ldpaudit.accountants.pld.curve import dominated_curve, dominating_curve
-from ldpaudit.accountants.pld.distribution import Loss
+from ldpaudit.accountants.pld.distribution import BallPLD, Loss
 from ldpaudit.accountants.pld.exact import ExactPLD, dominating_pair
 from ldpaudit.accountants.pld.finite import FiniteProfile
 from ldpaudit.accountants.pld.hockey_stick import HockeyStick
@@ -92,6 +92,18 @@ def test_a_few_thousand_losses_are_enumerated_and_an_epsilon_is_known_to_some_fl
     assert found.rigour is Rigour.EXACT
     assert found.relative_width < 8e-15
     assert_meets(found, LatticeProfile(groups, "x").epsilon(1e-6))
+
+
+@pytest.mark.parametrize(("runs", "made"), [(10, True), (100, False)])
+def test_no_lattice_is_made_of_runs_of_which_next_to_no_views_are_listed(runs: int, made: bool) -> None:
+    """A half of each run's: of a hundred runs less than delta."""
+    law = BallPLD(((flint.arb(1), flint.arb(0.3)), (flint.arb(-1), flint.arb(0.2))), flint.arb(0), Fraction(1, 2))
+    truth = compose(((law, runs),), "x").epsilon(1e-6)
+    whole = total_law.TotalLoss.known_at
+    with patch.object(total_law.TotalLoss, "known_at", autospec=True, side_effect=whole) as looked:
+        found = LatticeProfile(((law, runs),), "x").epsilon(1e-6)
+    assert looked.called == made == (truth.low > 0)
+    assert (found.low, found.high) == pytest.approx((truth.low, truth.high), rel=1e-4)
 
 
 def test_where_no_precision_decides_whether_delta_covers_the_infinite_losses_nothing_is_claimed() -> None:

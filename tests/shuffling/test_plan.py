@@ -15,7 +15,7 @@ from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour,
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
-from ldpaudit.accountants.shuffling.blanket import Blanket, precision
+from ldpaudit.accountants.shuffling.blanket import Blanket, largest, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
 from ldpaudit.accountants.shuffling.calibrate import largest_local_epsilon, users_needed
 from ldpaudit.accountants.shuffling.clones import CloneProfile, Clones, among
@@ -109,6 +109,25 @@ def test_the_worst_data_set_lies_within_the_enclosure(m: Mechanism, users: int) 
     for exp_epsilon, truth in zip(AT, worst_of(m, users), strict=True):
         found = profile(Shuffle(m, users)).delta(math.log(exp_epsilon))
         assert close(truth, found.low, found.high), (truth, found)
+
+
+def test_lower_ends_of_a_shuffle_are_asked_for_without_its_theorems(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Shuffle(KaryRandomizedResponse(3, Fraction(1, 2)), 50)
+    found, alone = account(plan), account(plan.plan)
+    wanted = found.epsilon(1e-6).low, found.delta(0.3).low
+    monkeypatch.setattr(ShuffleProfile, "_hidden", lambda *_: pytest.fail("theorems are looked at"))
+    epsilon, delta = found.from_below().epsilon(1e-6), found.from_below().delta(0.3)
+    assert (epsilon.low, delta.low) == wanted
+    assert (epsilon.high, delta.high) == (alone.epsilon(1e-6).high, alone.delta(0.3).high)
+
+
+def test_estimates_far_below_the_largest_are_left_out_of_a_search_but_not_of_a_curve() -> None:
+    near, far = Mock(side_effect=lambda epsilon: -epsilon), Mock(side_effect=lambda epsilon: -5 * epsilon)
+    for apart, asked in ((math.inf, 3), (1.0, 2)):
+        far.reset_mock()
+        at = largest([far, near], apart)
+        assert [at(epsilon) for epsilon in (0.0, 1.0, 0.1)] == [0.0, -1.0, -0.1]
+        assert far.call_count == asked
 
 
 @pytest.mark.parametrize(("m", "users"), [(KaryRandomizedResponse(3, F(9, 10)), 3), (UnaryEncoding(2, F(9, 10), F(1, 20)), 3),
