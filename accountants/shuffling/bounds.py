@@ -72,6 +72,11 @@ class Bound(ABC):
         """Where the upper bound and the lower bound come from."""
 
     @property
+    def takes_long(self) -> bool:
+        """Whether a look takes tens of milliseconds."""
+        return False
+
+    @property
     def quick(self) -> Bound:
         """One for curves that are composed, of many points: wider by less than they are, or the same."""
         return self
@@ -236,6 +241,11 @@ class BlanketBound(Bound):
     def known(self) -> tuple[Replacement | None, tuple[OthersAlike, ...]]:
         """See `Bound`."""
         return self.replaced, self.data_sets
+
+    @property
+    def takes_long(self) -> bool:
+        """See `Bound`: of bundles and vectors, whose types have many kinds of reports."""
+        return not self.blankets
 
     @property
     def _replaced(self) -> Replacement | None:

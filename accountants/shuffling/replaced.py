@@ -142,7 +142,8 @@ class Replacement:
             chance, passed, left = chance * beyond, passed + steps, left - steps
             if chance <= total * _LEFT:
                 break
-            most = most if passed > steps else means(1, (1,))[0].min(most)  # of all that is left
+            if passed - steps < users * _NEAR <= passed:  # where fewer are, the next ones are the last
+                most = means(1, (1,))[0].min(most)
             if first >= most or chance * most <= total * _LEFT:
                 break
         return (total + chance * most).min(flint.arb(1)).upper()

@@ -42,9 +42,9 @@ _DATA_SET = 2e-4
 _FAR, _STEPS = 20.0, 8
 """Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
 _USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
-"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, whose curves have two
-thirds of the points: a composition of shuffles of a hundred is known by a thousandth of epsilon less well. Of fewer still, half of
-these are enough from below, as each takes longer."""
+"""Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
+the points, as many as from above where each takes long: a composition of shuffles of a hundred is known by a thousandth of epsilon
+less well. Of fewer still, half of these are enough from below, as each takes longer."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
@@ -141,7 +141,7 @@ class ShuffleProfile(SummedLosses):
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
-        points = _POINTS if self.bound.users > _QUICK else _POINTS * 2 // 3
+        points = _POINTS * 2 // 3 if self.bound.takes_long and self.bound.users <= _QUICK else _POINTS
         return ((dominating_curve(self._curve, points, self.runs), 1),)
 
     @cached
