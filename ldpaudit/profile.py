@@ -328,10 +328,14 @@ class PrivacyProfile(ABC):
 
     def upper_end(self) -> PrivacyProfile:
         """The same from above, or nearly, and perhaps nothing from below, where that is cheaper."""
-        return self
+        return self._with_parts(lambda part: part.upper_end())
 
     def from_above(self) -> PrivacyProfile:
         """The same upper ends, and perhaps nothing from below, where that is cheaper."""
+        return self._with_parts(lambda part: part.from_above())
+
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
+        """What bounds it from above, made of other profiles in place of its own; itself where it has none."""
         return self
 
     def from_below(self) -> PrivacyProfile:

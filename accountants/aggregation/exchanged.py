@@ -139,13 +139,9 @@ class AtDataSets(PrivacyProfile):
     def seen(self) -> tuple[TwoCoordinates, ...]:
         """The laws of what is computed, at all data sets that are tried."""
 
-    def upper_end(self) -> PrivacyProfile:
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return self.above.upper_end()
-
-    def from_above(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return self.above.from_above()
+        return changed(self.above)
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains."""
@@ -185,13 +181,9 @@ class ToldMore(PrivacyProfile):
     def _high(self, epsilon: float, enough: float = 1.0) -> float:
         """Upper bound of delta; or, where it is more, something that is more than enough."""
 
-    def upper_end(self) -> PrivacyProfile:
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return replace(self, bound=self.bound.upper_end())
-
-    def from_above(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return replace(self, bound=self.bound.from_above())
+        return replace(self, bound=changed(self.bound))
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From 0 to the least upper end."""

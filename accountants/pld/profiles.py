@@ -194,13 +194,9 @@ class SmallestBound(JoinedProfile):
         best = min(map(reading, self.bounds), key=lambda e: e.high)
         return Enclosure(0.0, best.high, Rigour.INTERVAL, best.source)
 
-    def upper_end(self) -> PrivacyProfile:
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return replace(self, bounds=tuple(each.upper_end() for each in self.bounds))
-
-    def from_above(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return replace(self, bounds=tuple(each.from_above() for each in self.bounds))
+        return replace(self, bounds=tuple(map(changed, self.bounds)))
 
 
 @dataclass(frozen=True)
@@ -218,13 +214,9 @@ class Twice(JoinedProfile):
             return found
         return _both(found, reading(self.second), min(found.rigour, Rigour.INTERVAL))
 
-    def upper_end(self) -> PrivacyProfile:
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return replace(self, first=self.first.upper_end(), second=self.second.upper_end())
-
-    def from_above(self) -> PrivacyProfile:
-        """See `PrivacyProfile`."""
-        return replace(self, first=self.first.from_above(), second=self.second.from_above())
+        return replace(self, first=changed(self.first), second=changed(self.second))
 
     def witness(self, epsilon: Number) -> Witness | None:
         """The first one's."""

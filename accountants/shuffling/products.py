@@ -7,9 +7,9 @@ exchangeable: a type is a multiset. Where the types of a run are not known, they
 the other runs, W is a positive multiple of one ratio less one of the other, and convex functions of it grow as these are spread.
 From below all others hold one bundle, run by run user 1's first value, its second, or a third.
 
-Open: bundles of reports whose types are infinitely many, such as numbers plus Laplace noise, and vectors of which many coordinates
-differ, which are bounded as any reports of their epsilon0; and how much those hide who draw some reports of a bundle from the
-blanket, and not all: of seven questions of which one is answered, three times, by ten thousand users, a thousandth of them does.
+Open: bundles of reports whose types are infinitely many, such as numbers plus Laplace noise, and of vectors that differ in several
+coordinates, which are bounded as any reports of their epsilon0; and how much others hide of whose bundle some reports, but not all,
+are from the blanket: of three answers to one of seven questions each, a thousandth of all bundles is from the blanket alone.
 
 Where kinds of bundles are many, W is spread to fewer values so that the mean is kept, which makes it larger in the convex order;
 and in a data set kinds are not told apart that have nearly the same W. Both are wrong by the square of how far these are apart.
