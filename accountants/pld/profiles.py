@@ -248,6 +248,10 @@ class PostProcessedProfile(JoinedProfile):
 
     inner: PrivacyProfile  # of the plan whose output is post-processed
 
+    def _with_parts(self, changed: Callable[[PrivacyProfile], PrivacyProfile]) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return replace(self, inner=changed(self.inner))
+
     def joined(self, reading: Callable[[PrivacyProfile], Enclosure]) -> Enclosure:
         """From 0 to the upper end of the inner plan's."""
         e = reading(self._above)
