@@ -44,7 +44,7 @@ _FAR, _STEPS = 20.0, 8
 _USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
 """Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
 the points, as many as from above where each takes long: a composition of shuffles of a hundred is known by a thousandth of epsilon
-less well. Of fewer still, half of these are enough from below, as each takes longer."""
+less well. Of fewer still, half of these are enough from below, as each takes longer, or a third."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
@@ -152,7 +152,8 @@ class ShuffleProfile(SummedLosses):
         curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
         found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
         orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
-        points = _LOWER_POINTS * 2 // (1 + len(deltas)) // (1 + (self.bound.users <= _FEW))
+        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
+        points = _LOWER_POINTS * 2 // (1 + len(deltas)) // (1 + fewer)
         return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
 
     def repeated(self, runs: int) -> Self:
