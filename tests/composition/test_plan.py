@@ -358,6 +358,13 @@ def test_no_choices_of_pairs_are_listed_where_a_part_has_none(monkeypatch: pytes
     assert composed._all(account(Repeat(Compose([Run(HadamardResponse(2, Fraction(3, 4))), Guarantee(Fraction(1))]), 100))) == ()
 
 
+def test_pairs_of_inputs_are_mixed_where_runs_are_not_many() -> None:
+    lopsided = Run(Channel([[Fraction(1, 10), Fraction(9, 10)], [Fraction(2, 5), Fraction(3, 5)]]))
+    few, many = (composed._pairs(account(Repeat(lopsided, runs))) for runs in (1000, 1001))
+    assert [sum(times for _, times in groups) for groups in few] == [1000, *[1000] * len(many)]
+    assert len(many) < len(few)
+
+
 def test_the_sum_of_epsilons_is_known_without_the_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(_: PrivacyProfile) -> Any:
         raise AssertionError("losses are found where a delta is asked for")
