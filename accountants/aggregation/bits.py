@@ -64,7 +64,7 @@ class BitsProfile(SummedLosses):
         alone = self.local.delta(require_epsilon(epsilon))
         if alone.high == 0 or math.isinf(epsilon):
             return Enclosure(0.0, alone.high, alone.rigour, "a sum is computed from the reports")
-        return self._enclosure(largest_low(self._data_sets(), epsilon), self._most(epsilon), 1.0)
+        return self._enclosure(largest_low(self._data_sets(), epsilon), min(self._high(below_exp(epsilon)), alone.high), 1.0)
 
     def epsilon(self, delta: Number = 0) -> Enclosure:
         """At delta = 0 the local epsilon; else by bisection from above, and by Newton's method at data sets from below."""
@@ -75,11 +75,16 @@ class BitsProfile(SummedLosses):
             why = f"a sum hides nothing at delta = 0: where its coordinates are at their ends, it has the local ratio; {top.source}"
             return Enclosure(top.low, top.high, top.rigour, why)
         low = max(each.epsilon(round_up(Fraction(delta))) for each in self._data_sets())
-        return self._enclosure(low, self._least(delta), math.inf)
+        return self._enclosure(low, self._least(delta, top.high), math.inf)
 
     def upper_end(self) -> PrivacyProfile:
         """See `PrivacyProfile`."""
-        return UpperEnd(self._most, self._least)
+
+        def deltas(epsilon: Number) -> float:
+            alone = self.local.delta(epsilon).high
+            return alone if alone == 0 or math.isinf(epsilon) else min(self._high(below_exp(epsilon)), alone)
+
+        return UpperEnd(deltas, lambda delta: self._least(delta, self.local.epsilon(0).high))
 
     def renyi(self, order: Number) -> Enclosure:
         """From the worst of the data sets to the envelopes' pairs, coordinate by coordinate, or to that of a known report."""
@@ -110,14 +115,8 @@ class BitsProfile(SummedLosses):
         one_hot = bits.spare is not None and max(map(max, bits.possible)) == self.rounds == 1
         return one_hot and self.plan.users - 1 <= _FEW and bits.attained == bits.possible
 
-    def _most(self, epsilon: Number) -> float:
-        """Upper end of delta."""
-        alone = self.local.delta(epsilon).high
-        return alone if alone == 0 or math.isinf(epsilon) else min(self._high(below_exp(epsilon)), alone)
-
-    def _least(self, delta: Number) -> float:
-        """Upper end of epsilon."""
-        top = self.local.epsilon(0).high
+    def _least(self, delta: Number, top: float) -> float:
+        """Upper end of epsilon, which is `top` at delta = 0."""
         if delta == 0:
             return top
         goal = round_down(Fraction(delta))

@@ -134,15 +134,15 @@ class Replacement:
         total, chance, most, passed = flint.arb(0), flint.arb(1), flint.arb(1), 0
         lost, usual = -math.log(_LEFT) / -float(missed.log()), 1 / float(gamma)
         while left >= 1:
-            # As many more users are passed, but for the last one, or they are one part of them.
-            steps = math.floor(min(max(1, left - 2), max(1, left / 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
+            # As many more users are passed, or a part of all, but at most half of those who are left.
+            steps = math.floor(min(max(1, left / 2), max(1.0, users * _NEAR), max(1, 2 * lost, passed)))
             first, last = means(max(left - steps, left - math.ceil(min(steps / 2, usual))), (left, left - steps + 1))
             beyond = missed**steps
             total += (chance * gamma * _along(first, last, missed, steps)).min(chance * (1 - beyond) * most)
             chance, passed, left = chance * beyond, passed + steps, left - steps
             if chance <= total * _LEFT:
                 break
-            if passed - steps < users * _NEAR <= passed:  # where fewer are, the next ones are the last
+            if passed - steps < users * _NEAR <= passed:  # once, and not where a few more are the last
                 most = means(1, (1,))[0].min(most)
             if first >= most or chance * most <= total * _LEFT:
                 break

@@ -43,8 +43,8 @@ _FAR, _STEPS = 20.0, 8
 """Nats of the smallest epsilon at which a curve may end, and of what steps this is found: about a tenth too far."""
 _USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
 """Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
-the points, as many as from above where each takes long: a composition of shuffles of a hundred is known by a thousandth of epsilon
-less well. Of fewer still, half of these are enough from below, as each takes longer, or a third."""
+the points, and from above as well where a look takes long: a composition of shuffles of a hundred is known by a thousandth of
+epsilon less well. Of fewer still, half of these are enough from below, as each takes longer, or a third."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
