@@ -18,6 +18,8 @@ and among the views of another user where one user is drawn secretly. Open: how 
 that the others hold, where not all laws are listed; then the dominating pair says a fifth more for five hundred runs.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -55,6 +57,7 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.plan import Guarantee, Plan
 from ldpaudit.profile import Number, PrivacyProfile
 
+_USUAL, _LOOSE = 1e-6, 0.95  # delta, and ratio of two ends there up to which rough curves are enough
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _MANY = 1000  # runs up to which pairs are mixed; of 2000 of any mechanism of tests/zoo no lower end of epsilon gains by it
 _MOST_CHOICES = 64  # of a pair for each run of a composition, which are listed
@@ -81,6 +84,11 @@ class Part:
     def lowers(self) -> tuple[Groups, ...]:
         """Pairs of inputs that occur, each as losses whose sum is that of one run."""
         return tuple(pair for each in below(self.profile) for pair in _pairs(each))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anything may be known from below."""
+        return not isinstance(self.profile, PostProcessedProfile)
 
     @property
     def is_exact(self) -> bool:
@@ -119,7 +127,9 @@ class ComposedProfile(PrivacyProfile):
 
     @cached
     def lowers(self) -> tuple[PrivacyProfile, ...]:
-        """Compositions of pairs that occur."""
+        """Compositions of pairs that occur; none of a single run beside what is not known from below, which `_seen` looks at."""
+        if len(self.parts) > 1 == sum(part.times for part in self.parts if part.is_seen):
+            return ()
         shifts = [[(own, part.times) for own in part.shifts] for part in self.parts]
         if all(shifts):
             choices = [[each] for each in shifts[0]] if len(shifts) == 1 else [[max(each, key=_squares) for each in shifts]]
@@ -143,6 +153,8 @@ class ComposedProfile(PrivacyProfile):
         """See `PrivacyProfile`."""
         if self.is_guess:
             return self
+        if self._rough:
+            return self._rough.upper_end()
         above, pure = (self._several or self.upper).coarse(), self.pure().high
 
         def deltas(epsilon: Number) -> float:
@@ -205,17 +217,33 @@ class ComposedProfile(PrivacyProfile):
         runs = sum(part.times for part in self.parts)
         return f"composition of {runs} runs" if runs > 1 else "one run"
 
+    @cached
+    def _rough(self) -> ComposedProfile | None:
+        """Of rough curves, if there are any and the ends are far apart anyhow."""
+        found = [each.profile.roughly if isinstance(each.profile, SummedLosses) else None for each in self.parts]
+        if not any(found):
+            return None
+        parts = zip(self.parts, found, strict=True)
+        rough = replace(self, parts=tuple(replace(part, profile=each or part.profile) for part, each in parts))
+        low, _ = rough._lower(lambda each: each.epsilon(_USUAL), (each.epsilon(_USUAL) for each in rough.lowers))
+        return rough if low < _LOOSE * rough.upper.epsilon(_USUAL).high else None
+
     def _enclose(self, value: Callable[[PrivacyProfile], Enclosure], most: float) -> Enclosure:
+        if self._rough:
+            return self._rough._enclose(value, most)
         upper = min((value(each) for each in (self._several, self.upper) if each), key=lambda e: e.high)
         if self.is_upper:
             return Enclosure(0.0, min(upper.high, most), min(Rigour.INTERVAL, upper.rigour), upper.source)
         if self.is_exact and upper.low >= _NARROW * upper.high:
             return upper.clamp(0.0, most)
-        low = max((e.low for e in ([upper] if self.is_exact else map(value, self.lowers))), default=0.0)
-        seen = [value(each) for each, most_seen in self._seen if most_seen is None or value(most_seen).high > low]
-        low = max([low, *(e.low for e in seen)])
-        rigour = min([Rigour.INTERVAL, *(e.rigour for e in seen)])
+        low, rigour = self._lower(value, [upper] if self.is_exact else map(value, self.lowers))
         return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
+
+    def _lower(self, value: Callable[[PrivacyProfile], Enclosure], known: Iterable[Enclosure]) -> tuple[float, Rigour]:
+        """The lower end, of pairs of which all is known and of what is seen, and how it is known."""
+        low = max((e.low for e in known), default=0.0)
+        seen = [value(each) for each, most_seen in self._seen if most_seen is None or value(most_seen).high > low]
+        return max([low, *(e.low for e in seen)]), min([Rigour.INTERVAL, *(e.rigour for e in seen)])
 
     @cached
     def _several(self) -> PrivacyProfile | None:
@@ -233,7 +261,7 @@ class ComposedProfile(PrivacyProfile):
         seen: list[tuple[PrivacyProfile, PrivacyProfile | None]] = []
         for part in self.parts:
             alone = ComposedProfile((part,)) if len(self.parts) > 1 else self
-            formula = alone.is_exact and isinstance(alone.upper, BinomialCoins | TrinomialCoins | LaplaceShifts)
+            formula = isinstance(alone.upper, BinomialCoins | TrinomialCoins | LaplaceShifts) and alone.is_exact
             match part.upper:
                 case ((ExactPLD() as pair, 1),) if not formula:
                     seen.append((part.profile.from_below(), FiniteProfile((pair,), "a dominating pair")))
@@ -246,7 +274,7 @@ class ComposedProfile(PrivacyProfile):
         """Whether the upper profile is also that of pairs that occur."""
         if isinstance(self.upper, LaplaceShifts):
             return all(part.is_shift for part in self.parts)
-        return all(part.is_exact for part in self.parts)
+        return all(part.is_seen for part in self.parts) and all(part.is_exact for part in self.parts)
 
 
 def composed(parts: Iterable[Part]) -> PrivacyProfile:
@@ -333,7 +361,8 @@ def _laws(profile: PrivacyProfile) -> Iterator[ExactPLD]:
             case _ if groups not in reverses and all(isinstance(law, ExactPLD) for law, _ in groups):
                 turned = tuple((law.reversed, times) for law, times in groups if isinstance(law, ExactPLD))
                 reverses.add(turned)
-                there, back = (compose(each, "a pair that occurs").coarse() for each in (groups, turned))
+                there = compose(groups, "a pair that occurs").coarse()
+                back = there if dict(turned) == dict(groups) else compose(turned, "a pair that occurs").coarse()
                 yield from dominated_pair(there, back, _INNER_POINTS)
 
 

@@ -16,6 +16,7 @@ from ldpaudit.accountants.numerics.phases import Floats, turning
 from ldpaudit.accountants.numerics.positive_part import PointMass
 from ldpaudit.accountants.numerics.quotient_integrals import by_moments
 from ldpaudit.accountants.numerics.spread import rest_of_one
+from ldpaudit.core.cached import cached
 
 ROUNDED = 1e-11  # relative error of tilted probabilities, sums of up to a thousand floats and their exponentials, with room
 _LEAST = -690.0  # logarithm of a tilted probability, over the largest one, below which it is 0: floats there have few digits
@@ -59,7 +60,7 @@ def _beyond(balls: Floats, sign: int) -> Floats:
     return np.where(np.isnan(found), sign * math.inf, found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FloatLaws:
     """Laws of values of at most 1, a row each; where some have fewer, the last is there again, with no probability."""
 
@@ -90,18 +91,39 @@ class FloatLaws:
         moved = np.where(self.masses > 0, parts, 0.0).sum(axis=-1)
         return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)) / self.users, dtype=np.float64)
 
-    def heights(self, theta: Floats | float, m: int) -> Floats:
-        """The logarithms of the integrands where they are largest."""
-        return np.asarray(m * self.cumulants(theta) - 2 * np.log(np.asarray(theta)[..., None]), dtype=np.float64)
+    def heights(self, theta: float, m: int, nats: Floats | float = 0.0) -> Floats:
+        """About the logarithms of the integrands where they are largest, and as many nats of theta from there."""
+        return self._near(theta, m, nats)[0]
 
-    def levels(self, theta: Floats | float, m: int) -> Floats:
-        """About the logarithms of the integrals on each contour, as if the tilted laws were normal."""
-        return normal_levels(self.heights(theta, m), theta, self.deviations(self.tilted(theta)), m)
+    def levels(self, theta: float, m: int, nats: Floats | float = 0.0) -> Floats:
+        """About the logarithms of the integrals, as if the tilted laws were normal, and as many nats of theta from there."""
+        heights, deviations = self._near(theta, m, nats)
+        return normal_levels(heights, theta * np.exp(nats), deviations, m)
+
+    def _near(self, theta: float, m: int, nats: Floats | float) -> tuple[Floats, Floats]:
+        """The heights and the standard deviations of the tilted laws, per value, by their moments at theta, and not rounded."""
+        exponents = theta * self.values + self._logs
+        tops = exponents.max(axis=1, keepdims=True)
+        tilted = np.exp(np.maximum(exponents - tops, _LEAST))
+        total = tilted.sum(axis=1)
+        tilted /= total[:, None]
+        mean = np.einsum("lv,lv->l", tilted, self.values)
+        left = self.values - mean[:, None]
+        tilted *= left**2
+        square, cube = tilted.sum(axis=1), np.einsum("lv,lv->l", tilted, left)
+        x = theta * np.expm1(nats)[..., None]
+        grown = (tops[:, 0] + np.log(total) + x * (mean + x * (square / 2 + x * cube / 6))) / self.users
+        at = math.log(theta) + np.asarray(nats)[..., None]
+        return m * grown - 2 * at, np.sqrt(np.maximum(square + x * cube, square / 2) / self.users)
+
+    @cached
+    def _logs(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.masses), dtype=np.float64)
 
     def tilted(self, theta: Floats | float) -> Floats:
         """The tilted probabilities."""
-        with np.errstate(divide="ignore"):
-            exponents = np.log(self.masses) + np.asarray(theta)[..., None, None] * self.values
+        exponents = self._logs + np.asarray(theta)[..., None, None] * self.values
         exponents -= exponents.max(axis=-1, keepdims=True)
         found = np.where(exponents > _LEAST, np.exp(exponents), 0.0)
         return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float64)

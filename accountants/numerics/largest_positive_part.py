@@ -28,6 +28,7 @@ Source: the integral is the inverse Laplace transform of :math:`x_+`, as in `pos
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import flint
@@ -44,13 +45,12 @@ at together."""
 _ROUNDS, _LIKELY = 6, 8  # laws by which the contour is chosen: those that are largest on one that others were
 _ABOUT = 0.1  # nats by which integrals may differ from those of normal laws, by which the contour is chosen: else another is tried
 _NOISE = 0.4  # largest size of noise, in distances of the two likeliest values: it adds some percent of what it takes away
-_REACH, _CLOSE, _FARTHEST, _TRIED, _AT_ONCE = 0.5, 0.001, 20.0, 9, 1 << 12
-"""Nats within which contours are tried at first, and at last, and in all; how many at once, and values up to which that is in one
-array."""
+_REACH, _CLOSE, _CLOSER, _FARTHEST, _TRIED = 0.5, 0.002, 4, 20.0, 33
+"""Nats within which contours are tried at first, and at last, by what factor less each time, and in all; and how many."""
 _FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
 
-_Level: TypeAlias = Callable[[FloatLaws, Floats | float, int], Floats]
-"""About the logarithm of each law's part in the integral on each contour."""
+_Level: TypeAlias = Callable[..., Floats]
+"""About the logarithm of each law's part in the integral, of a contour and of those that are some nats from there."""
 
 
 def largest_positive_parts(
@@ -64,17 +64,10 @@ def largest_positive_parts(
     itself where it is far out in a tail, and more where a bound is below each number's of `least`; infinite where floats do not
     hold the values.
     """
-    if not any((law.values > 0).any() for law in laws):
-        return [flint.arb(0)] * len(numbers)
-    scale = max(float(np.abs(law.values).max()) for law in laws)
-    if not 1 / _FLOATS < scale < _FLOATS:
-        return [flint.arb("inf")] * len(numbers)
-    one = max(float(law.masses @ law.values.clip(0)) / law.users for law in laws) * (1 + ROUNDED)
+    scale, one, floats = _scaled(tuple(laws))
     apart = [flint.arb(one) * number for number in numbers]  # positive parts of sums are at most sums of positive parts
-    if 1 in numbers or one == 0:
+    if 1 in numbers or one == 0 or floats is None:
         return apart
-    scale = 2.0 ** math.frexp(scale)[1]
-    floats = FloatLaws.of(laws, scale)
     first = _Integrand(laws, floats, scale, m, _contour(floats, m, FloatLaws.levels), least)
     if all(first.about(number) > math.log(number * one / scale) + _ABOUT for number in numbers):
         return apart
@@ -83,6 +76,20 @@ def largest_positive_parts(
         other, _ = _Integrand(laws, floats, scale, m, _contour(floats, m, FloatLaws.heights, first.theta)).ends(numbers)
         found = min(found, other, key=lambda each: float(each[0]))
     return found
+
+
+@lru_cache(maxsize=4)
+def _scaled(laws: tuple[Law, ...]) -> tuple[float, float, FloatLaws | None]:
+    """Of the laws a power of two that is at least all values, the largest positive part of a single one, and all of them divided by
+    that power; infinite parts where floats do not hold the values, and none where none is positive."""
+    if not any((law.values > 0).any() for law in laws):
+        return 0.0, 0.0, None
+    scale = max(float(np.abs(law.values).max()) for law in laws)
+    if not 1 / _FLOATS < scale < _FLOATS:
+        return scale, math.inf, None
+    one = max(float(law.masses @ law.values.clip(0)) / law.users for law in laws) * (1 + ROUNDED)
+    scale = 2.0 ** math.frexp(scale)[1]
+    return scale, one, FloatLaws.of(laws, scale)
 
 
 class _Integrand:
@@ -202,21 +209,18 @@ def _contour(laws: FloatLaws, m: int, level: _Level, near: float | None = None) 
         order = np.argsort(-level(laws, theta, m))
         if order[0] in rows:
             break
-        rows = np.union1d(rows, order[:_LIKELY])
-        theta = _lowest(laws.some(rows), m, level, theta)
+        theta = _lowest(laws.some(rows := np.union1d(rows, order[:_LIKELY])), m, level, theta)
     return theta
 
 
 def _lowest(laws: FloatLaws, m: int, level: _Level, theta: float) -> float:
     """Where the largest level of these few is about least; not far from theta where nothing is positive."""
-    middle = first = math.log(theta)
-    reach = _REACH
+    first, reach, before = math.log(theta), _REACH, 0.0
     while reach > _CLOSE:
-        tried = middle + reach * np.linspace(-1, 1, _TRIED)
-        at = np.exp(tried)
-        levels = level(laws, at, m) if laws.values.size <= _AT_ONCE else np.array([level(laws, each, m) for each in at])
-        best = int(np.nan_to_num(levels.max(axis=1), nan=math.inf).argmin())
-        middle = float(tried[best])
-        if 0 < best < _TRIED - 1 or abs(middle - first) > _FARTHEST:
-            reach *= 2 / (_TRIED - 1)
-    return math.exp(middle)
+        nats = np.linspace(-reach, reach, _TRIED)
+        moved = float(nats[np.nan_to_num(level(laws, theta, m, nats).max(axis=1), nan=math.inf).argmin()])
+        theta *= math.exp(moved)
+        if abs(moved) < reach or moved * before < 0 or abs(math.log(theta) - first) > _FARTHEST:
+            reach /= _CLOSER
+        before = moved
+    return theta

@@ -92,11 +92,11 @@ def _looks(profile: PrivacyProfile, points: int, runs: int, ends_with: PrivacyPr
 
     The profile keeps them: the curve that dominates it and the one that it dominates look at the same.
     """
-    kept: dict[tuple[int, float], dict[float, Enclosure]] = vars(profile).setdefault("_looks", {})
+    kept: dict[float, _Looks] = vars(profile).setdefault("_looks", {})
     tilt = _TILT * min(1.0, _FEW / runs) ** _FALLS
-    if (points, tilt) not in kept:
-        kept[points, tilt] = _looked_at(profile, points, tilt, _end(ends_with or profile))
-    return kept[points, tilt]
+    if tilt not in kept:
+        kept[tilt] = _Looks(profile, tilt, _end(ends_with or profile))
+    return kept[tilt].at(points)
 
 
 def _end(profile: PrivacyProfile) -> float:
@@ -107,40 +107,54 @@ def _end(profile: PrivacyProfile) -> float:
     return float(kept["_end"])
 
 
-def _looked_at(profile: PrivacyProfile, points: int, tilt: float, last: float) -> dict[float, Enclosure]:
-    known: dict[float, Enclosure] = {}
-    loose: set[float] = set()  # where less is known from a smaller epsilon, for delta never rises
+class _Looks:
+    """Those at one curve, which grow in number."""
 
-    def look(epsilon: float) -> None:
-        known[epsilon] = profile.delta(epsilon)
+    def __init__(self, profile: PrivacyProfile, tilt: float, last: float) -> None:
+        self._profile, self._tilt = profile, tilt
+        self._known: dict[float, Enclosure] = {}
+        self._loose: set[float] = set()  # where less is known from a smaller epsilon, for delta never rises
+        self._seen: dict[int, dict[float, Enclosure]] = {}
+        self._look(0.0)
+        self._look(last)
+        self._queue = [(self._cost(0.0, last), 0.0, last)] if last > 0 else []
+
+    def at(self, points: int) -> dict[float, Enclosure]:
+        """The first ones, this many."""
+        if points not in self._seen:
+            self._go_on(points)
+            self._seen[points] = dict(sorted(self._known.items()))
+        return self._seen[points]
+
+    def _look(self, epsilon: float) -> None:
+        self._known[epsilon] = self._profile.delta(epsilon)
         least = math.inf
-        for at, each in sorted(known.items()):
+        for at, each in sorted(self._known.items()):
             if each.high > least:
-                loose.add(at)
-                known[at] = replace(each, high=least)
-            least = known[at].high
+                self._loose.add(at)
+                self._known[at] = replace(each, high=least)
+            least = self._known[at].high
 
-    def cost(a: float, b: float) -> float:
+    def _cost(self, a: float, b: float) -> float:
         # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
-        share: float = max(known[a].high, _DEEPEST) ** tilt
-        least = 0.0 if b in loose and a not in loose else known[b].high
+        known = self._known
+        share: float = max(known[a].high, _DEEPEST) ** self._tilt
+        least = 0.0 if b in self._loose and a not in self._loose else known[b].high
         return (least - known[a].high) / share * (b - a) ** 2
 
-    look(0.0)
-    look(last)
-    queue = [(cost(0.0, last), 0.0, last)] if last > 0 else []
-    while len(known) < points and queue:
-        before, a, b = heappop(queue)
-        if (now := cost(a, b)) > before:  # meanwhile less is known to be between them
-            heappush(queue, (now, a, b))
-            continue
-        middle = (a + b) / 2
-        if middle in known:  # between these two there is no float
-            continue
-        look(middle)
-        heappush(queue, (cost(a, middle), a, middle))
-        heappush(queue, (cost(middle, b), middle, b))
-    return dict(sorted(known.items()))
+    def _go_on(self, points: int) -> None:
+        known, queue = self._known, self._queue
+        while len(known) < points and queue:
+            before, a, b = heappop(queue)
+            if (now := self._cost(a, b)) > before:  # meanwhile less is known to be between them
+                heappush(queue, (now, a, b))
+                continue
+            middle = (a + b) / 2
+            if middle in known:  # between these two there is no float
+                continue
+            self._look(middle)
+            heappush(queue, (self._cost(a, middle), a, middle))
+            heappush(queue, (self._cost(middle, b), middle, b))
 
 
 def _last(profile: PrivacyProfile) -> float:

@@ -1,5 +1,7 @@
 """What is known of a shuffled plan: both ends of epsilon, by a search; its curve; and pairs that compositions are made of."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -78,6 +80,7 @@ class ShuffleProfile(SummedLosses):
     tolerance: float = TOLERANCE
     runs: int = 1  # that are to be composed
     is_lower: bool = False  # whether nothing more is asked for from above than that shuffling never hurts
+    is_rough: bool = False  # whether curves are looked at half as often
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
@@ -116,6 +119,8 @@ class ShuffleProfile(SummedLosses):
     @cached
     def _curve(self) -> UpperEnd:
         """Its upper ends, of which compositions are made."""
+        if self.roughly:
+            return self.roughly._curve
         quick = replace(self, bound=self.bound.quick)
 
         def highest(epsilon: Number) -> float:
@@ -142,19 +147,33 @@ class ShuffleProfile(SummedLosses):
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
         points = _POINTS * 2 // 3 if self.bound.takes_long and self.bound.users <= _QUICK else _POINTS
-        return ((dominating_curve(self._curve, points, self.runs), 1),)
+        return ((dominating_curve(self._curve, points >> self.is_rough, self.runs), 1),)
 
     @cached
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
-        deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
+        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
+        points = _LOWER_POINTS * 2 // (1 + len(self._deltas)) // (1 + fewer) >> self.is_rough
+        sets = self._sets
+        return tuple(((pair, 1),) for each in sets for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
+
+    @property
+    def _deltas(self) -> tuple[float, ...]:
+        return (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
+
+    @cached
+    def _sets(self) -> list[list[OneDataSet]]:
+        if self.roughly:
+            return self.roughly._sets
         pairs = tuple(law for law, _ in self.dominating if isinstance(law, ExactPLD))
         curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
-        found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in deltas)
-        orders = [[OneDataSet(value, self.local) for value in each] for each in found if each]
-        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
-        points = _LOWER_POINTS * 2 // (1 + len(deltas)) // (1 + fewer)
-        return tuple(((pair, 1),) for each in orders for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
+        found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in self._deltas)
+        return [[OneDataSet(value, self.local) for value in each] for each in found if each]
+
+    @cached
+    def roughly(self) -> ShuffleProfile | None:
+        """See `SummedLosses`; it keeps the curves, which are looked at more often if that is not enough."""
+        return replace(self, is_rough=True) if self.bound.takes_long and not self.is_rough else None
 
     def repeated(self, runs: int) -> Self:
         """See `SummedLosses`."""

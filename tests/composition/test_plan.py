@@ -6,6 +6,7 @@ from fractions import Fraction
 from importlib import import_module
 from itertools import permutations, product
 from typing import Any
+from unittest.mock import Mock
 
 import flint
 import mpmath
@@ -27,6 +28,7 @@ from ldpaudit.mechanisms.count_mean_sketch import CountMeanSketch
 from ldpaudit.mechanisms.laplace import Laplace, LaplaceHistogram
 from ldpaudit.mechanisms.randomized_response import KaryRandomizedResponse
 from ldpaudit.neighbours import ADD_REMOVE, REPLACE_ONE, USER_LEVEL, group
+from ldpaudit.plan import Poisson
 from ldpaudit.profile import Number, PrivacyProfile
 from tests.helpers import raises, typed
 from tests.oracles.pairs import joint
@@ -209,6 +211,25 @@ def test_a_guarantee_is_known_from_above_only() -> None:
     assert found.epsilon(0.005).high == math.inf
     assert found.epsilon(0.01).high == 1.0
     assert account(Guarantee(Fraction(0), Fraction(1, 100))).epsilon(0.01).high == 0
+
+
+def test_a_run_beside_a_guarantee_costs_at_least_what_it_costs_alone_and_no_pair_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = Poisson(Repeat(UnaryEncoding(3, HALF, Fraction(1, 4)), 20), HALF)
+    alone = account(run)
+    monkeypatch.setattr(composed, "dominated_pair", lambda *_: pytest.fail("pairs are looked for"))
+    both = account(Compose([run, Guarantee(HALF)]))
+    assert both.epsilon(1e-6).low == alone.epsilon(1e-6).low > 0
+    assert both.delta(1.0).low == alone.delta(1.0).low > 0
+
+
+@pytest.mark.parametrize(("m", "asked"), [(rr(2, 3), 1), (Channel([[HALF, HALF], [Fraction(1, 5), Fraction(4, 5)]]), 3)])
+def test_runs_that_are_their_own_reverse_are_composed_once(m: Mechanism, asked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Mock(side_effect=compose)
+    monkeypatch.setattr(composed, "compose", whole)
+    assert account(Repeat(Poisson(Repeat(m, 5), HALF), 2)).epsilon(1e-6).low > 0
+    assert sum(call.args[1] == "a pair that occurs" for call in whole.call_args_list) == asked
 
 
 LAPLACE = Laplace(Fraction(2)), LaplaceHistogram(4, Fraction(2)), Laplace(Fraction(1))

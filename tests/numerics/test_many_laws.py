@@ -322,6 +322,20 @@ def test_the_last_contour_is_where_the_largest_moment_of_a_group_is_least_over_t
     assert (level(_settled(w, b, start, m)[-1]) <= least + 0.01).all()
 
 
+@pytest.mark.parametrize("level", [FloatLaws.levels, FloatLaws.heights])
+@pytest.mark.parametrize("m", [2, 50, 10**4, 10**6])
+def test_a_contour_is_where_the_largest_level_is_least(level: Callable[..., Floats], m: int) -> None:
+    rng = np.random.default_rng(m)
+    values = rng.normal(size=(12, 6)) * rng.uniform(0.1, 0.3, size=(12, 1))
+    masses = rng.dirichlet(np.ones(6), size=12)
+    values -= (values * masses).sum(axis=1, keepdims=True) + rng.uniform(1, 3, size=(12, 1)) / math.sqrt(m) / 10
+    laws = FloatLaws(values, masses, np.ones(12, dtype=np.int64))
+    found = module._contour(laws, m, level)
+    least = min(level(laws, found * math.exp(nats), m).max() for nats in np.linspace(-3, 3, 6001))
+    assert level(laws, found, m).max() < least + 2e-4
+    assert level(laws, found, m, np.array([0.1]))[0] == pytest.approx(level(laws, found * math.exp(0.1), m), abs=0.02)
+
+
 def test_the_largest_group_counts_also_where_many_are_alike() -> None:
     rng = np.random.default_rng(3)
     (group, *_) = groups(rng)

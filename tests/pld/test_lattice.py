@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations, product
 from unittest.mock import Mock, patch
@@ -222,6 +222,19 @@ def test_a_curve_is_looked_at_where_as_many_runs_need_it(runs: int) -> None:
     some, one = (compose(((dominating_curve(curve, 64, each), runs),), "runs").epsilon(1e-6) for each in (runs, 1))
     assert truth.high < some.high
     assert some.high - truth.high < (one.high - truth.high) / 1.5
+
+
+def test_a_curve_that_was_looked_at_roughly_is_looked_at_further_as_if_it_had_not_been() -> None:
+    law = account(Gaussian(Fraction(1)))
+    looks = Mock(side_effect=lambda epsilon: law.delta(epsilon).high)
+    curve = UpperEnd(looks, lambda delta: law.epsilon(delta or 1e-30).high)
+    dominating_curve(curve, 20)
+    first = {call.args[0] for call in looks.call_args_list}
+    looks.reset_mock()
+    found = dominating_curve(curve, 50)
+    assert looks.call_count == 30
+    assert first.isdisjoint(call.args[0] for call in looks.call_args_list)
+    assert found == dominating_curve(replace(curve), 50)
 
 
 @dataclass(frozen=True)

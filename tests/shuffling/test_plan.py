@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Run, Shuffle, Unsupported, account
+from ldpaudit.accountants.composition import composed
 from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.shuffling import products
 from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
@@ -119,6 +120,19 @@ def test_lower_ends_of_a_shuffle_are_asked_for_without_its_theorems(monkeypatch:
     epsilon, delta = found.from_below().epsilon(1e-6), found.from_below().delta(0.3)
     assert (epsilon.low, delta.low) == wanted
     assert (epsilon.high, delta.high) == (alone.epsilon(1e-6).high, alone.delta(0.3).high)
+
+
+def test_where_ends_are_far_apart_rounds_of_what_takes_long_are_composed_of_half_the_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Repeat(Shuffle(Repeat(Laplace(F(2)), 2), 1000), 3)
+    looks = Mock(side_effect=ShuffleProfile._hidden, autospec=True)
+    monkeypatch.setattr(ShuffleProfile, "_hidden", lambda *asked: looks(*asked))
+    far, half = account(plan).epsilon(1e-6), looks.call_count
+    monkeypatch.setattr(composed, "_LOOSE", 0.9)
+    near = account(plan).epsilon(1e-6)
+    assert looks.call_count == 3 * half
+    assert far.low < near.low < near.high < far.high
+    assert near.low < far.low * 1.005
+    assert far.high < near.high * 1.005
 
 
 def test_estimates_far_below_the_largest_are_left_out_of_a_search_but_not_of_a_curve() -> None:
