@@ -18,8 +18,6 @@ and among the views of another user where one user is drawn secretly. Open: how 
 that the others hold, where not all laws are listed; then the dominating pair says a fifth more for five hundred runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +55,6 @@ from ldpaudit.enclosure import Enclosure, Rigour, round_down, round_up
 from ldpaudit.plan import Guarantee, Plan
 from ldpaudit.profile import Number, PrivacyProfile
 
-_USUAL, _LOOSE = 1e-6, 0.95  # delta, and ratio of two ends there up to which rough curves are enough
 _NARROW = 0.99  # ratio of two ends that one formula encloses, from which on no part of the views is looked at alone
 _MANY = 1000  # runs up to which pairs are mixed; of 2000 of any mechanism of tests/zoo no lower end of epsilon gains by it
 _MOST_CHOICES = 64  # of a pair for each run of a composition, which are listed
@@ -153,8 +150,6 @@ class ComposedProfile(PrivacyProfile):
         """See `PrivacyProfile`."""
         if self.is_guess:
             return self
-        if self._rough:
-            return self._rough.upper_end()
         above, pure = (self._several or self.upper).coarse(), self.pure().high
 
         def deltas(epsilon: Number) -> float:
@@ -217,33 +212,17 @@ class ComposedProfile(PrivacyProfile):
         runs = sum(part.times for part in self.parts)
         return f"composition of {runs} runs" if runs > 1 else "one run"
 
-    @cached
-    def _rough(self) -> ComposedProfile | None:
-        """Of rough curves, if there are any and the ends are far apart anyhow."""
-        found = [each.profile.roughly if isinstance(each.profile, SummedLosses) else None for each in self.parts]
-        if not any(found):
-            return None
-        parts = zip(self.parts, found, strict=True)
-        rough = replace(self, parts=tuple(replace(part, profile=each or part.profile) for part, each in parts))
-        low, _ = rough._lower(lambda each: each.epsilon(_USUAL), (each.epsilon(_USUAL) for each in rough.lowers))
-        return rough if low < _LOOSE * rough.upper.epsilon(_USUAL).high else None
-
     def _enclose(self, value: Callable[[PrivacyProfile], Enclosure], most: float) -> Enclosure:
-        if self._rough:
-            return self._rough._enclose(value, most)
         upper = min((value(each) for each in (self._several, self.upper) if each), key=lambda e: e.high)
         if self.is_upper:
             return Enclosure(0.0, min(upper.high, most), min(Rigour.INTERVAL, upper.rigour), upper.source)
         if self.is_exact and upper.low >= _NARROW * upper.high:
             return upper.clamp(0.0, most)
-        low, rigour = self._lower(value, [upper] if self.is_exact else map(value, self.lowers))
-        return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
-
-    def _lower(self, value: Callable[[PrivacyProfile], Enclosure], known: Iterable[Enclosure]) -> tuple[float, Rigour]:
-        """The lower end, of pairs of which all is known and of what is seen, and how it is known."""
-        low = max((e.low for e in known), default=0.0)
+        low = max((e.low for e in ([upper] if self.is_exact else map(value, self.lowers))), default=0.0)
         seen = [value(each) for each, most_seen in self._seen if most_seen is None or value(most_seen).high > low]
-        return max([low, *(e.low for e in seen)]), min([Rigour.INTERVAL, *(e.rigour for e in seen)])
+        low = max([low, *(e.low for e in seen)])
+        rigour = min([Rigour.INTERVAL, *(e.rigour for e in seen)])
+        return Enclosure.met(low, min(upper.high, most), rigour, upper.source)
 
     @cached
     def _several(self) -> PrivacyProfile | None:

@@ -69,11 +69,6 @@ class SummedLosses(PrivacyProfile):
         """The same profile, whose losses are those that are best to add up to as many runs."""
         return self
 
-    @property
-    def roughly(self) -> PrivacyProfile | None:
-        """One with larger and smaller losses that are found sooner, if there is one: enough where the ends are far apart."""
-        return None
-
     def renyi(self, order: Number) -> Enclosure:
         """From that of the pairs that occur to that of the one that dominates."""
         at, groups = Fraction(order), self.dominating

@@ -1,7 +1,5 @@
 """What is known of a shuffled plan: both ends of epsilon, by a search; its curve; and pairs that compositions are made of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -47,6 +45,9 @@ _USUAL, _LARGE, _QUICK, _FEW = 1e-6, 1e-2, 100, 16
 """Delta at half of whose epsilon data sets are compared that are composed; and a larger one, for few users, each with two thirds of
 the points, and from above as well where a look takes long: a composition of shuffles of a hundred is known by a thousandth of
 epsilon less well. Of fewer still, half of these are enough from below, as each takes longer, or a third."""
+_LOOSE, _LESS = 0.95, 1e-3
+"""Ratio of the ends of epsilon at a usual delta, or at this part of the largest one, up to which half of the looks are enough: the
+upper end is some .4 % larger then, and the lower one as much less."""
 _EXACT = 1e-9  # relative width up to which the two ends of a worst data set count as one number
 
 
@@ -80,7 +81,6 @@ class ShuffleProfile(SummedLosses):
     tolerance: float = TOLERANCE
     runs: int = 1  # that are to be composed
     is_lower: bool = False  # whether nothing more is asked for from above than that shuffling never hurts
-    is_rough: bool = False  # whether curves are looked at half as often
 
     def delta(self, epsilon: Number) -> Enclosure:
         """From what a data set attains to what the theorems allow; `Enclosure.relative_width` says how close these are."""
@@ -119,8 +119,6 @@ class ShuffleProfile(SummedLosses):
     @cached
     def _curve(self) -> UpperEnd:
         """Its upper ends, of which compositions are made."""
-        if self.roughly:
-            return self.roughly._curve
         quick = replace(self, bound=self.bound.quick)
 
         def highest(epsilon: Number) -> float:
@@ -146,34 +144,43 @@ class ShuffleProfile(SummedLosses):
     @cached
     def dominating(self) -> Groups:
         """Of a pair that dominates the plan, from the curve of its upper ends."""
-        points = _POINTS * 2 // 3 if self.bound.takes_long and self.bound.users <= _QUICK else _POINTS
-        return ((dominating_curve(self._curve, points >> self.is_rough, self.runs), 1),)
-
-    @cached
-    def occurring(self) -> tuple[Groups, ...]:
-        """Of the best data sets, from their curves for either order of the inputs; none where none are known."""
-        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
-        points = _LOWER_POINTS * 2 // (1 + len(self._deltas)) // (1 + fewer) >> self.is_rough
-        sets = self._sets
-        return tuple(((pair, 1),) for each in sets for pair in dominated_pair(each[0], each[-1], points, self.runs, self._curve))
+        if self.bound.takes_long and not self._is_loose:
+            return ((dominating_curve(self._curve, self._points, self.runs), 1),)
+        return ((self._first.pairs[0], 1),)
 
     @property
-    def _deltas(self) -> tuple[float, ...]:
-        return (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
+    def _points(self) -> int:
+        return _POINTS * 2 // 3 if self.bound.takes_long and self.bound.users <= _QUICK else _POINTS
+
+    @cached
+    def _first(self) -> FiniteProfile:
+        """Of the pair of the curve, or of one of half as many points, where a look takes long."""
+        pair = dominating_curve(self._curve, self._points >> self.bound.takes_long, self.runs)
+        return FiniteProfile((pair,), "the curve of upper ends", Rigour.INTERVAL)
+
+    @cached
+    def _is_loose(self) -> bool:
+        """Whether a look takes long, and the upper ends are so far from the data sets that half of the looks are enough."""
+        if not self.bound.takes_long:
+            return False
+        usual = min(_USUAL, self._first.delta(0).high * _LESS)
+        at = self._first.epsilon(usual).high * _LOOSE
+        return all(one.delta(at).low < usual for each in self._sets for one in each)
 
     @cached
     def _sets(self) -> list[list[OneDataSet]]:
-        if self.roughly:
-            return self.roughly._sets
-        pairs = tuple(law for law, _ in self.dominating if isinstance(law, ExactPLD))
-        curve = FiniteProfile(pairs, "the curve of upper ends", Rigour.INTERVAL)
-        found = dict.fromkeys(self.bound.quick.both_ways(curve.epsilon(delta).high / 2) for delta in self._deltas)
+        """The best data sets, for either order of the inputs."""
+        deltas = (_USUAL, _LARGE) if self.bound.users <= _QUICK else (_USUAL,)
+        found = dict.fromkeys(self.bound.quick.both_ways(self._first.epsilon(delta).high / 2) for delta in deltas)
         return [[OneDataSet(value, self.local) for value in each] for each in found if each]
 
     @cached
-    def roughly(self) -> ShuffleProfile | None:
-        """See `SummedLosses`; it keeps the curves, which are looked at more often if that is not enough."""
-        return replace(self, is_rough=True) if self.bound.takes_long and not self.is_rough else None
+    def occurring(self) -> tuple[Groups, ...]:
+        """Of the best data sets, from their curves; none where none are known."""
+        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
+        points = _LOWER_POINTS * 2 // (2 + (self.bound.users <= _QUICK)) // (1 + fewer) >> self._is_loose
+        pairs = (dominated_pair(each[0], each[-1], points, self.runs, self._curve) for each in self._sets)
+        return tuple(((pair, 1),) for each in pairs for pair in each)
 
     def repeated(self, runs: int) -> Self:
         """See `SummedLosses`."""

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ldpaudit import Compose, Enclosure, Guarantee, PostProcess, Repeat, Rigour, Run, Shuffle, Unsupported, account
-from ldpaudit.accountants.composition import composed
 from ldpaudit.accountants.numerics.balls import ball
-from ldpaudit.accountants.shuffling import products
+from ldpaudit.accountants.shuffling import products, shuffled
 from ldpaudit.accountants.shuffling.binary_bound import BinaryBound
 from ldpaudit.accountants.shuffling.blanket import Blanket, largest, precision
 from ldpaudit.accountants.shuffling.bounds import BlanketBound
@@ -127,7 +126,7 @@ def test_where_ends_are_far_apart_rounds_of_what_takes_long_are_composed_of_half
     looks = Mock(side_effect=ShuffleProfile._hidden, autospec=True)
     monkeypatch.setattr(ShuffleProfile, "_hidden", lambda *asked: looks(*asked))
     far, half = account(plan).epsilon(1e-6), looks.call_count
-    monkeypatch.setattr(composed, "_LOOSE", 0.9)
+    monkeypatch.setattr(shuffled, "_LOOSE", 0.9)
     near = account(plan).epsilon(1e-6)
     assert looks.call_count == 3 * half
     assert far.low < near.low < near.high < far.high
