@@ -16,7 +16,7 @@ from ldpaudit.accountants.numerics.balls import ball
 from ldpaudit.accountants.numerics.certified_search import certified_crossing, close_in, guided
 from ldpaudit.accountants.numerics.positive_part import Contour, _enumerated, _in_floats, positive_part
 from ldpaudit.accountants.numerics.shifted_sum import ShiftedSum
-from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, chosen_nodes, tail
+from ldpaudit.accountants.numerics.trapezoid import Pairs, _sine, _visible, chosen_nodes, tail
 from ldpaudit.accountants.shuffling.blanket import Blanket, _Walk, float_estimate, precision, two_answers
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.mechanisms import KaryRandomizedResponse, Rappor, UnaryEncoding
@@ -146,6 +146,18 @@ def test_the_nodes_that_are_not_evaluated_hold_no_more_than_the_bound(n: int, h:
         nodes, bound = chosen_nodes(Pairs.of(w, p, n), h, saddle, allowed)
         assert held.sum() - held[np.array(nodes, dtype=int) - 1].sum() <= bound
         assert bound < held.sum() + 1 / saddle**2
+
+
+@pytest.mark.parametrize("steps", [0.05, 0.3, 1.7])
+def test_peaks_between_nodes_that_are_bounded_together_are_not_missed(steps: float) -> None:
+    w, p, n, saddle = np.array([-1.0, 1.0, 0.3]), np.array([0.5, 0.499, 0.001]), 300, 0.2
+    k = np.arange(1, 1025)
+    phi = np.exp(1j * np.multiply.outer(steps * k, w)) @ p
+    held = 2 * steps * np.abs(phi) ** n / (saddle**2 + (steps * k) ** 2)
+    for allowed in (1e-2, 1e-4):
+        nodes, bound = _visible(Pairs.of(w, p, n), steps, saddle, len(k), allowed)
+        assert held.sum() - held[np.array(nodes, dtype=int) - 1].sum() <= bound <= allowed
+        assert len(nodes) < 100
 
 
 def test_of_thousands_of_values_the_pairs_that_say_most_are_looked_at() -> None:
