@@ -82,13 +82,13 @@ class FloatLaws:
         """Some of the laws."""
         return type(self)(self.values[rows], self.masses[rows], self.users[rows])
 
-    def cumulants(self, theta: Floats | float) -> Floats:
-        """Upper bounds of the logarithms of their moments, per value; on each contour, where these are several."""
+    def cumulants(self, theta: float) -> Floats:
+        """Upper bounds of the logarithms of their moments, per value."""
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite one may have no probability
-            exponents = np.asarray(theta)[..., None, None] * self.values
+            exponents = theta * self.values
             growth = np.expm1(exponents)
             parts = self.masses * (growth + ROUNDED * np.abs(exponents) * (1 + np.maximum(growth, 0)))
-        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=-1)
+        moved = np.where(self.masses > 0, parts, 0.0).sum(axis=1)
         return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)) / self.users, dtype=np.float64)
 
     def heights(self, theta: float, m: int, nats: Floats | float = 0.0) -> Floats:
@@ -102,17 +102,13 @@ class FloatLaws:
 
     def _near(self, theta: float, m: int, nats: Floats | float) -> tuple[Floats, Floats]:
         """The heights and the standard deviations of the tilted laws, per value, by their moments at theta, and not rounded."""
-        exponents = theta * self.values + self._logs
-        tops = exponents.max(axis=1, keepdims=True)
-        tilted = np.exp(np.maximum(exponents - tops, _LEAST))
-        total = tilted.sum(axis=1)
-        tilted /= total[:, None]
+        tilted, grown = self._tilted(theta)
         mean = np.einsum("lv,lv->l", tilted, self.values)
         left = self.values - mean[:, None]
         tilted *= left**2
         square, cube = tilted.sum(axis=1), np.einsum("lv,lv->l", tilted, left)
         x = theta * np.expm1(nats)[..., None]
-        grown = (tops[:, 0] + np.log(total) + x * (mean + x * (square / 2 + x * cube / 6))) / self.users
+        grown = (grown + x * (mean + x * (square / 2 + x * cube / 6))) / self.users
         at = math.log(theta) + np.asarray(nats)[..., None]
         return m * grown - 2 * at, np.sqrt(np.maximum(square + x * cube, square / 2) / self.users)
 
@@ -121,17 +117,23 @@ class FloatLaws:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.masses), dtype=np.float64)
 
-    def tilted(self, theta: Floats | float) -> Floats:
+    def tilted(self, theta: float) -> Floats:
         """The tilted probabilities."""
-        exponents = self._logs + np.asarray(theta)[..., None, None] * self.values
-        exponents -= exponents.max(axis=-1, keepdims=True)
+        return self._tilted(theta)[0]
+
+    def _tilted(self, theta: float) -> tuple[Floats, Floats]:
+        """And about the logarithms of the moments."""
+        exponents = theta * self.values + self._logs
+        tops = exponents.max(axis=1, keepdims=True)
+        exponents -= tops
         found = np.where(exponents > _LEAST, np.exp(exponents), 0.0)
-        return np.asarray(found / found.sum(axis=-1, keepdims=True), dtype=np.float64)
+        total = found.sum(axis=1, keepdims=True)
+        return found / total, (tops + np.log(total))[:, 0]
 
     def deviations(self, tilted: Floats) -> Floats:
         """About the standard deviations of the tilted laws, per value."""
-        squares = (self.values - (tilted * self.values).sum(axis=-1, keepdims=True)) ** 2
-        return np.asarray(np.sqrt((tilted * squares).sum(axis=-1) / self.users), dtype=np.float64)
+        squares = (self.values - (tilted * self.values).sum(axis=1, keepdims=True)) ** 2
+        return np.asarray(np.sqrt((tilted * squares).sum(axis=1) / self.users), dtype=np.float64)
 
     def turns(self, tilted: Floats) -> Floats:
         """See `phases.turning`."""
