@@ -32,6 +32,7 @@ from itertools import pairwise
 from ldpaudit.accountants import account
 from ldpaudit.accountants.aggregation.exchanged import Exchanged, ToldMore
 from ldpaudit.accountants.numerics.binomial import binomial_lower, binomial_upper
+from ldpaudit.accountants.pld.profiles import SmallestBound
 from ldpaudit.core.cached import cached
 from ldpaudit.core.working_precision import working_precision
 from ldpaudit.enclosure import round_up
@@ -42,6 +43,7 @@ from ldpaudit.profile import PrivacyProfile
 _BITS = 192
 _LEAST = 1e-24
 """Chance of a row with so few users that it is taken for one with user 1 alone."""
+_POINTS = 128  # of the curve that is composed: to tell the rows costs far more than more points would tell
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ class ToldRows(ToldMore):
     def told(self) -> str:
         """And how many share a row."""
         return f"the row of every report is told, and about {(self.users - 1) // self.added.rows} others share user 1's"
+
+    def upper_end(self) -> PrivacyProfile:
+        """See `PrivacyProfile`."""
+        return SmallestBound((super().upper_end(),), _POINTS)
 
     def _high(self, epsilon: float, enough: float = 1.0) -> float:
         """The mean of what ranges of M cost."""
