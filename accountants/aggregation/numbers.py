@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from typing import TypeAlias
 
 import flint
@@ -157,29 +157,30 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
         """Two between which the best one lies; None for infinity."""
         from scipy.optimize import brentq  # here: it takes a while to import
 
-        slope, goal = epsilon / self.shift, ball(epsilon)
+        slope, goal, grown = epsilon / self.shift, ball(epsilon), cache(self._grown)
         low = self.shift / 2
-        high = low + 2 * self.users * slope / (1 - slope**2) + 1  # about the saddle point
+        high = Fraction(float(low + 2 * self.users * slope / (1 - slope**2)) + 1)  # about the saddle point
         for _ in range(_FARTHEST):
-            if self._grown(high) > goal:
+            if grown(high) > goal:
                 break
             low, high = high, 2 * high
         else:
             return low, None
 
         def excess(place: float) -> float:
-            return float(self._grown(Fraction(place)) - goal)
+            return float(grown(Fraction(place)) - goal)
 
-        ends = float(low), float(high)
-        best = Fraction(brentq(excess, *ends, xtol=1e-15)) if excess(ends[0]) < 0 < excess(ends[1]) else low
+        first = max(float(low), float(high) - 2)
+        first = first if excess(first) < 0 else float(low)
+        best = Fraction(brentq(excess, first, float(high), xtol=1e-15)) if excess(first) < 0 else low
         step = best * _CLOSE
         while (below := best - step) > low:
-            if self._grown(below) <= goal:
+            if grown(below) <= goal:
                 low = below
             step *= 4
         step = best * _CLOSE
         while (above := best + step) < high:
-            if self._grown(above) >= goal:
+            if grown(above) >= goal:
                 high = above
             step *= 4
         return low, high
