@@ -5,6 +5,7 @@ event is a tail, a larger shift never costs less, and the inputs furthest apart 
 is log-concave.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -159,7 +160,8 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
 
         slope, goal, grown = epsilon / self.shift, ball(epsilon), cache(self._grown)
         low = self.shift / 2
-        high = Fraction(float(low + 2 * self.users * slope / (1 - slope**2)) + 1)  # about the saddle point
+        # About the saddle point; an integer, of which a float is looked up again.
+        high = Fraction(math.ceil(low + 2 * self.users * slope / (1 - slope**2)) + 1)
         for _ in range(_FARTHEST):
             if grown(high) > goal:
                 break
@@ -170,7 +172,7 @@ class LaplaceSum(SearchedProfile, OnePairProfile):
         def excess(place: float) -> float:
             return float(grown(Fraction(place)) - goal)
 
-        first = max(float(low), float(high) - 2)
+        first = max(float(low), float(high) - 3)
         first = first if excess(first) < 0 else float(low)
         best = Fraction(brentq(excess, first, float(high), xtol=1e-15)) if excess(first) < 0 else low
         step = best * _CLOSE

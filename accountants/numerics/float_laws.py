@@ -91,11 +91,11 @@ class FloatLaws:
         moved = np.where(self.masses > 0, parts, 0.0).sum(axis=1)
         return np.asarray(np.log1p(np.maximum(moved, -1 + 2.0**-50)) / self.users, dtype=np.float64)
 
-    def heights(self, theta: float, m: int, nats: Floats | float = 0.0) -> Floats:
+    def heights(self, theta: float, m: int, nats: Floats | float) -> Floats:
         """About the logarithms of the integrands where they are largest, and as many nats of theta from there."""
         return self._near(theta, m, nats)[0]
 
-    def levels(self, theta: float, m: int, nats: Floats | float = 0.0) -> Floats:
+    def levels(self, theta: float, m: int, nats: Floats | float) -> Floats:
         """About the logarithms of the integrals, as if the tilted laws were normal, and as many nats of theta from there."""
         heights, deviations = self._near(theta, m, nats)
         return normal_levels(heights, theta * np.exp(nats), deviations, m)

@@ -49,7 +49,7 @@ _REACH, _CLOSE, _CLOSER, _FARTHEST, _TRIED = 0.5, 0.002, 4, 20.0, 33
 """Nats within which contours are tried at first, and at last, by what factor less each time, and in all; and how many."""
 _FLOATS = 1e200  # largest value, and inverse of the least one, that floats can scale
 
-_Level: TypeAlias = Callable[..., Floats]
+_Level: TypeAlias = Callable[[FloatLaws, float, int, Floats | float], Floats]
 """About the logarithm of each law's part in the integral, of a contour and of those that are some nats from there."""
 
 
@@ -206,10 +206,11 @@ def _contour(laws: FloatLaws, m: int, level: _Level, near: float | None = None) 
     """Where the largest of the laws' levels is about least, looked for from somewhere near, or as if the widest law were normal."""
     theta, rows = near or _normal(laws, m), np.array([], dtype=np.intp)
     for _ in range(_ROUNDS):
-        order = np.argsort(-level(laws, theta, m))
+        order = np.argsort(-level(laws, theta, m, 0.0))
         if order[0] in rows:
             break
-        theta = _lowest(laws.some(rows := np.union1d(rows, order[:_LIKELY])), m, level, theta)
+        rows = np.union1d(rows, order[:_LIKELY])
+        theta = _lowest(laws.some(rows), m, level, theta)
     return theta
 
 

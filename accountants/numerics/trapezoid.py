@@ -286,8 +286,8 @@ def _visible(pairs: Pairs, h: float, saddle: float, window: int, allowed: float)
     t = np.asarray(k * h, dtype=np.float64)
     whole = 2 * h * window / saddle**2
     enough = min(_NOT_NEEDED, _LEFT_OUT + math.log(whole / allowed)) if allowed > 0 < whole < math.inf else _NOT_NEEDED
-    ends = t.reshape(-1, _NEXT)[:, :: _NEXT - 1]
-    nats = np.repeat(pairs.falls(ends.mean(axis=1), enough, h * (_NEXT - 1) / 2 * (1 + SLACK)), _NEXT)
+    middles = t.reshape(-1, _NEXT).mean(axis=1)
+    nats = np.repeat(pairs.falls(middles, enough, h * (_NEXT - 1) / 2 * (1 + SLACK)), _NEXT)
     near = nats < enough
     nats[near] = pairs.falls(t[near], enough)
     shares = 2 * h * np.exp(-nats) / (saddle**2 + t**2) * (1 + SLACK)

@@ -13,6 +13,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TypeAlias
 
 import flint
@@ -112,49 +113,53 @@ class _Looks:
 
     def __init__(self, profile: PrivacyProfile, tilt: float, last: float) -> None:
         self._profile, self._tilt = profile, tilt
-        self._known: dict[float, Enclosure] = {}
-        self._loose: set[float] = set()  # where less is known from a smaller epsilon, for delta never rises
-        self._seen: dict[int, dict[float, Enclosure]] = {}
+        self._found: dict[float, Enclosure] = {}  # in the order in which they were looked at
         self._look(0.0)
         self._look(last)
         self._queue = [(self._cost(0.0, last), 0.0, last)] if last > 0 else []
 
     def at(self, points: int) -> dict[float, Enclosure]:
-        """The first ones, this many."""
-        if points not in self._seen:
-            self._go_on(points)
-            self._seen[points] = dict(sorted(self._known.items()))
-        return self._seen[points]
+        """The first ones, this many, whatever was asked for before."""
+        self._go_on(points)
+        return _falling(dict(islice(self._found.items(), points)))
 
     def _look(self, epsilon: float) -> None:
-        self._known[epsilon] = self._profile.delta(epsilon)
-        least = math.inf
-        for at, each in sorted(self._known.items()):
-            if each.high > least:
-                self._loose.add(at)
-                self._known[at] = replace(each, high=least)
-            least = self._known[at].high
+        self._found[epsilon] = self._profile.delta(epsilon)
+        self._known = _falling(self._found)
 
     def _cost(self, a: float, b: float) -> float:
         # Composed with others a loss counts the more the larger it is: by as much as the tilt that leads to the delta asked for.
         known = self._known
         share: float = max(known[a].high, _DEEPEST) ** self._tilt
-        least = 0.0 if b in self._loose and a not in self._loose else known[b].high
+        least = 0.0 if self._is_loose(b) and not self._is_loose(a) else known[b].high
         return (least - known[a].high) / share * (b - a) ** 2
 
+    def _is_loose(self, epsilon: float) -> bool:
+        """Whether less is known from a smaller epsilon."""
+        return self._known[epsilon].high < self._found[epsilon].high
+
     def _go_on(self, points: int) -> None:
-        known, queue = self._known, self._queue
-        while len(known) < points and queue:
+        found, queue = self._found, self._queue
+        while len(found) < points and queue:
             before, a, b = heappop(queue)
             if (now := self._cost(a, b)) > before:  # meanwhile less is known to be between them
                 heappush(queue, (now, a, b))
                 continue
             middle = (a + b) / 2
-            if middle in known:  # between these two there is no float
+            if middle in found:  # between these two there is no float
                 continue
             self._look(middle)
             heappush(queue, (self._cost(a, middle), a, middle))
             heappush(queue, (self._cost(middle, b), middle, b))
+
+
+def _falling(found: dict[float, Enclosure]) -> dict[float, Enclosure]:
+    """From the smallest epsilon on, each at most as large as those before: delta never rises."""
+    known, least = {}, math.inf
+    for epsilon, each in sorted(found.items()):
+        known[epsilon] = replace(each, high=least) if each.high > least else each
+        least = known[epsilon].high
+    return known
 
 
 def _last(profile: PrivacyProfile) -> float:

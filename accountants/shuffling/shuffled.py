@@ -177,9 +177,11 @@ class ShuffleProfile(SummedLosses):
     @cached
     def occurring(self) -> tuple[Groups, ...]:
         """Of the best data sets, from their curves; none where none are known."""
-        fewer = 1 + self.bound.takes_long if self.bound.users <= _FEW else 0
-        points = _LOWER_POINTS * 2 // (2 + (self.bound.users <= _QUICK)) // (1 + fewer) >> self._is_loose
-        pairs = (dominated_pair(each[0], each[-1], points, self.runs, self._curve) for each in self._sets)
+        points = _LOWER_POINTS * 2 // 3 if self.bound.users <= _QUICK else _LOWER_POINTS
+        if self.bound.users <= _FEW:
+            points //= 2 + self.bound.takes_long
+        looks = points >> self._is_loose, self.runs, self._curve
+        pairs = (dominated_pair(each[0], each[-1], *looks) for each in self._sets)
         return tuple(((pair, 1),) for each in pairs for pair in each)
 
     def repeated(self, runs: int) -> Self:

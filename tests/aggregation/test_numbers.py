@@ -130,6 +130,13 @@ def test_a_sum_of_real_numbers_costs_what_its_tails_say_at_thresholds_on_a_grid(
         assert ends.high <= ends.low * (1 + 1e-8)
 
 
+def test_next_to_its_pure_epsilon_hardly_anything_is_left_of_a_sum_of_real_numbers() -> None:
+    m = Laplace(Fraction(1, 3), Fraction(-1, 7), Fraction(2, 5))
+    found, pure = account(Aggregate(m, 5)), Fraction(57, 35)
+    for less in (Fraction(1, 10**17), Fraction(1, 10**400)):
+        assert found.delta(pure - less).high < 1e-300
+
+
 def test_normal_noises_of_users_are_one_of_their_variances_sum() -> None:
     m, one = GaussianReport(F(3), F(-1), F(4)), account(Gaussian(F(6), (5,)))
     assert account(Aggregate(m, 4)).epsilon(MILLIONTH).low == one.epsilon(MILLIONTH).low

@@ -235,6 +235,7 @@ def test_a_curve_that_was_looked_at_roughly_is_looked_at_further_as_if_it_had_no
     assert looks.call_count == 30
     assert first.isdisjoint(call.args[0] for call in looks.call_args_list)
     assert found == dominating_curve(replace(curve), 50)
+    assert dominating_curve(curve, 30) == dominating_curve(replace(curve), 30)
 
 
 @dataclass(frozen=True)
